@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from optsched.display import Displayed, number
@@ -58,16 +58,12 @@ class Violation:
 
     Attributes
     ----------
-    rule : str
-        The rule's name.
-    equation : str
-        The equation of the paper or of the formulation that states it.
+    rule, equation : str
+        The rule's name, and the equation of the paper or of the formulation that states it.
     where : str
-        The stage, server, job... that breaks it.
-    amount : float
-        By how much.
-    tolerance : float
-        What would have been allowed.
+        The stage, server or job that breaks it.
+    amount, tolerance : float
+        By how much, and by how much it may.
     """
 
     rule: str
@@ -77,17 +73,13 @@ class Violation:
     tolerance: float = 0.0
 
     def __str__(self) -> str:
-        return f"{self.rule}, {self.equation}, broken at {self.where} by {self.amount:g}"
+        if self.rule == "instance":
+            return self.where
+        return f"{self.rule}, {self.equation}, violated at {self.where} by {self.amount:g}"
 
     def to_dict(self) -> dict[str, Any]:
         """The violation as a JSON object."""
-        return {
-            "rule": self.rule,
-            "equation": self.equation,
-            "where": self.where,
-            "amount": self.amount,
-            "tolerance": self.tolerance,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,8 +93,8 @@ class CheckReport(Displayed):
     violations : tuple of Violation
         The rules found broken.
     rounding : float
-        What rounding may have left of the objective, in its unit: nothing to speak of unless it is
-        a difference of larger terms, as a tardiness is.
+        Rounding error of the objective, in its unit; relevant where the objective is a difference
+        of larger terms, such as a tardiness.
     """
 
     objective: float | None
@@ -130,15 +122,20 @@ class CheckReport(Displayed):
         return {"feasible": self.feasible, "objective": self.objective, **self.verdict()}
 
 
+def instance_violations(found: str, name: str) -> list[Violation]:
+    """Return the violation of a solution that names another instance, if it does."""
+    if found == name:
+        return []
+    return [Violation("instance", "file", f"the solution is for {found!r}, not for {name!r}", 1)]
+
+
 def another_instance(told: Any, name: str, sha256: Callable[[], str]) -> CheckReport | None:
-    """The verdict on a run's file that is about another instance; None if it is about this one."""
-    if told.instance != name:
-        found = f"instance {told.instance!r}"
-    elif told.instance_sha256 is None or told.instance_sha256 == sha256():
-        return None
-    else:
-        found = "instance_sha256"
-    return CheckReport(None, (Violation("instance", "file", found, 1),))
+    """Return the verdict on a run's file for another instance; None if it is for this one."""
+    found = instance_violations(told.instance, name)
+    if not found and told.instance_sha256 not in (None, sha256()):
+        where = f"the solution is for another {name!r}, by its instance_sha256"
+        found = [Violation("instance", "file", where, 1)]
+    return CheckReport(None, tuple(found)) if found else None
 
 
 def claim_violation(claimed: float, recomputed: float, rounding: float = 0.0) -> Violation | None:
@@ -160,6 +157,6 @@ def bound_violation(bound: float, objective: float, rounding: float = 0.0) -> Vi
 
 
 def share_of(difference: float, one: float, other: float) -> float:
-    """A difference relative to the larger of two values, 2 at most; 1 where one is no number."""
+    """Return a difference relative to the larger of two values; 1 where that is not finite."""
     share = difference / max(abs(one), abs(other))
     return share if math.isfinite(share) else 1.0

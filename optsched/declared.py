@@ -1,8 +1,8 @@
-"""Ranges said once: a field's annotation says what it takes, and whoever reads it asks that.
+"""Declared ranges: a field's annotation says which values it takes.
 
-``Annotated[float, Between(0, 1)]`` is a number in a range, ``Literal`` the words there are; "or
-None" may follow, and a tuple says it of each of its values. Problems' options, the settings of a
-run, the limits of a plan and what a generator is given have such annotations.
+``Annotated[float, Between(0, 1)]`` is a number in a range and ``Literal`` a choice of words; "or
+None" may follow, and a tuple takes such values. Options of problems, settings of runs, limits of
+plans and arguments of generators are declared so, and pydantic validates them.
 """
 
 from __future__ import annotations
@@ -10,36 +10,42 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, fields, replace
 from functools import lru_cache, partial
-from types import NoneType, UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    Self,
-    Union,
-    get_args,
-    get_origin,
-)
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin
 from typing import get_type_hints as hints_of
 
-from optsched.about import About
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
+
 from optsched.errors import InputError, shown, suggestion
 from optsched.io.numerals import is_numpy, real_of, whole_of, without_numpy
 
-if TYPE_CHECKING:
-    from pydantic_core.core_schema import CoreSchema
-
 LARGEST = 1e18
-_REAL = (int, float)
+
+
+@dataclass(frozen=True, eq=False)
+class About:
+    """Annotation of a file's field for its JSON Schema: description, unit and an example."""
+
+    says: str
+    unit: str = ""
+    example: Any = None
+
+    def __get_pydantic_json_schema__(self, core_schema: CoreSchema, handler: Any) -> dict[str, Any]:
+        return {**handler(core_schema), **self.said}
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """Its keywords in a JSON Schema."""
+        said = {"description": self.says, "unit": self.unit, "examples": [self.example]}
+        return {key: value for key, value in said.items() if value not in ("", [None])}
 
 
 @dataclass(frozen=True)
 class Between:
     """Annotation of a number field: finite, in ``[low, high]``; of an integer field likewise.
 
-    `above` and `below` take the ends themselves out.
+    `above` and `below` exclude the ends themselves.
     """
 
     low: float
@@ -48,11 +54,9 @@ class Between:
     below: bool = False
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
-        from pydantic_core import core_schema
-
         whole = source is int
-        described = {"pydantic_js_functions": [partial(_number_schema, self, whole)]}
-        if whole and not (self.above or self.below):
+        described = {"pydantic_js_functions": [partial(self._json_schema, whole)]}
+        if whole:  # not by `_number`: a file may hold a million integers
             return core_schema.custom_error_schema(
                 core_schema.int_schema(ge=int(self.low), le=int(self.high), strict=True),
                 "number",
@@ -60,48 +64,38 @@ class Between:
                 custom_error_context={"expected": self.expected(whole)},
                 metadata=described,
             )
-        return core_schema.no_info_plain_validator_function(
-            partial(_check_number, self, whole), metadata=described
-        )
-
-    def takes(self, value: Any, whole: bool) -> bool:
-        """Whether a value is such a number, Python's own or numpy's."""
-        if type(value) not in _REAL:
-            value = without_numpy(value)
-        if not isinstance(value, int if whole else _REAL) or isinstance(value, bool):
-            return False
-        if not self.low <= value <= self.high:  # NaN is not
-            return False
-        return not ((self.above and value == self.low) or (self.below and value == self.high))
+        return core_schema.no_info_plain_validator_function(self._number, metadata=described)
 
     def expected(self, whole: bool) -> str:
-        """What an error line says."""
+        """Return the words of an error line."""
         if whole:
             return f"an integer in [{_power(self.low)}, {_power(self.high)}]"
         ends = "(" if self.above else "[", ")" if self.below else "]"
         return f"a finite number in {ends[0]}{self.low:g}, {self.high:g}{ends[1]}"
 
+    def _number(self, value: Any) -> int | float:
+        number: Any = without_numpy(value)
+        if (
+            not isinstance(number, int | float)
+            or isinstance(number, bool)
+            or not self.low <= number <= self.high  # NaN is not
+            or (self.above and number == self.low)
+            or (self.below and number == self.high)
+        ):
+            raise PydanticCustomError("number", "{expected}", {"expected": self.expected(False)})
+        return number
+
+    def _json_schema(self, whole: bool, *_: Any) -> dict[str, Any]:
+        kind = "integer" if whole else "number"
+        return {"type": kind, "minimum": self.low, "maximum": self.high}
+
 
 def _power(value: float) -> str:
-    """An integer, a large power of two as such: nobody counts 19 digits."""
+    """Return an integer's text, a large power of two as such: nobody counts 19 digits."""
     for text, power in (("", value), (" - 1", value + 1)):
         if power >= 2**40 and int(power).bit_count() == 1:
             return f"2^{int(power).bit_length() - 1}{text}"
     return str(value)
-
-
-def _check_number(between: Between, whole: bool, value: Any) -> int | float:
-    if not between.takes(value, whole):
-        from pydantic_core import PydanticCustomError
-
-        raise PydanticCustomError("number", "{expected}", {"expected": between.expected(whole)})
-    number: int | float = without_numpy(value)
-    return number
-
-
-def _number_schema(between: Between, whole: bool, *_: Any) -> dict[str, Any]:
-    kind = "integer" if whole else "number"
-    return {"type": kind, "minimum": between.low, "maximum": between.high}
 
 
 NonNegative = Annotated[float, Between(0.0, LARGEST)]
@@ -112,10 +106,10 @@ Iterations = Annotated[int, Between(0, 2**53)]
 
 
 class Options:
-    """What a problem's options are: frozen data classes, each value refused or as declared.
+    """Base of the problems' options: frozen data classes, each value as its field declares.
 
-    A field that is itself an `Options` lends its names; a name that Python keeps for itself has an
-    underscore behind it here and none anywhere else.
+    The fields of a field that is itself an `Options` are named directly. A Python keyword has an
+    underscore behind it in the class and none anywhere else.
     """
 
     left_out: ClassVar[tuple[str, ...]] = ()
@@ -133,19 +127,19 @@ class Options:
             if name not in known:
                 expected = suggestion(name, known)
                 raise InputError("options", shown(name), "an unknown option", expected)
-        made: Self = _changed(_standard(made_of), values)
-        return made
+        options: Self = _changed(_standard(made_of), values)
+        return options
 
     def to_dict(self) -> dict[str, Any]:
         """The options as a JSON object."""
-        found: dict[str, Any] = {}
-        for each in _fields(type(self)):
-            value = getattr(self, each.name)
+        options: dict[str, Any] = {}
+        for field in _fields(type(self)):
+            value = getattr(self, field.name)
             if isinstance(value, Options):
-                found |= value.to_dict()
-            elif each.name not in self.left_out or value != each.default:
-                found[_plain(each.name)] = value
-        return found
+                options |= value.to_dict()
+            elif field.name not in self.left_out or value != field.default:
+                options[_plain(field.name)] = value
+        return options
 
 
 def require_declared(source: str, given: Any, place: Callable[[str], str] = str) -> None:
@@ -154,15 +148,13 @@ def require_declared(source: str, given: Any, place: Callable[[str], str] = str)
     Values that are numpy's become Python's own.
     """
     made_of: Any = type(given)
-    for name, refusal in _refusals(made_of).items():
+    for name, hint in declared(made_of).items():
         value = getattr(given, name)
         if is_numpy(value):
             plain = without_numpy(value)
             value = tuple(plain) if isinstance(plain, list) else plain
             object.__setattr__(given, name, value)
-        expected = refusal(value)
-        if expected is not None:
-            raise InputError(source, place(_plain(name)), shown(value), expected)
+        require(source, place(_plain(name)), value, hint)
 
 
 def require(source: str, where: str, value: Any, hint: Any) -> None:
@@ -179,119 +171,99 @@ def require_arguments(source: str, function: Any, given: Mapping[str, Any]) -> N
             require(source, name, given[name], hint)
 
 
+def expected_of(hint: Any, value: Any) -> str | None:
+    """Return what a field of this annotation takes; None if it takes the value."""
+    adapter = _adapter(hint)
+    value = without_numpy(value)
+    try:
+        if adapter is not None:
+            adapter.validate_python(tuple(value) if isinstance(value, list) else value)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False)
+        return " or ".join(dict.fromkeys(filter(None, map(_expected_by, details))))
+    return None
+
+
+@lru_cache
+def _adapter(hint: Any) -> TypeAdapter[Any] | None:
+    """Return what validates an annotation; None for classes, which check themselves."""
+    if isinstance(hint, type) and hint not in (str, bool, int, float):
+        return None
+    return TypeAdapter(hint, config=ConfigDict(strict=True, arbitrary_types_allowed=True))
+
+
+def _expected_by(detail: ErrorDetails) -> str:
+    if detail["type"] == "none_required":
+        return ""
+    text = expected_text(detail)
+    if detail["type"] == "literal_error":
+        text = text.replace("'", "")
+    return f"each {text}" if any(isinstance(part, int) for part in detail["loc"]) else text
+
+
+_EXPECTED = {
+    "missing": "this key",
+    "extra_forbidden": "no such key",
+    "unexpected_keyword_argument": "no such key",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "dataclass_type": "an object",
+    "dict_type": "an object",
+    "tuple_type": "an array",
+    "list_type": "an array",
+    "string_type": "a string",
+    "bool_type": "true or false",
+}
+
+
+def expected_text(detail: ErrorDetails) -> str:
+    """Return what one error of pydantic's expected, in the words of an error line."""
+    context = detail.get("ctx", {})
+    if detail["type"] == "too_long":
+        return f"at most {context['max_length']} entries"
+    return _EXPECTED.get(detail["type"]) or str(context.get("expected") or detail["msg"])
+
+
 def choices_of(hint: Any) -> tuple[Any, ...]:
-    """What stands on either side of ``X | None``; of another annotation itself."""
+    """Return the members of a union; of another annotation itself."""
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
 def flag(name: str) -> str:
-    """A field's name as the command line has it."""
+    """Return a field's name as an option of the command line."""
     return f"--{name.replace('_', '-')}"
 
 
-def expected_of(hint: Any, value: Any) -> str | None:
-    """What a field of this annotation takes, where it does not take the value."""
-    return _refusal(hint)(without_numpy(value))
-
-
-Refusal = Callable[[Any], str | None]
-"""What a field takes, where it does not take the value; None of one that it takes."""
-
-
-@lru_cache
-def _standard(made_of: Any) -> Any:
-    """Options that nobody has set, checked once: they are frozen."""
-    return made_of()
-
-
-@lru_cache
-def _refusals(made_of: Any) -> dict[str, Refusal]:
-    """By field of a data class: annotations are read once, values often."""
-    return {name: _refusal(hint) for name, hint in declared(made_of).items()}
-
-
-def _refusal(hint: Any) -> Refusal:
-    """An annotation as what refuses values."""
-    if len(choices_of(hint)) > 1:
-        nothing_first = sorted(choices_of(hint), key=lambda each: each is not NoneType)
-        return partial(_refused_by_all, tuple(map(_refusal, nothing_first)))
-    if get_origin(hint) is tuple:
-        return partial(_refused_in, _refusal(get_args(hint)[0]))
-    if get_origin(hint) is Literal:
-        return partial(_refused_word, get_args(hint))
-    if hint is NoneType:
-        return lambda value: None if value is None else ""
-    between = _between(hint)
-    if between is not None:
-        return partial(_refused_number, between, get_args(hint)[0] is int)
-    if hint in (str, bool):
-        return partial(_refused_kind, hint, "a text" if hint is str else "true or false")
-    return lambda value: None
-
-
-def _refused_by_all(choices: tuple[Refusal, ...], value: Any) -> str | None:
-    refused = []
-    for choice in choices:
-        expected = choice(value)
-        if expected is None:
-            return None
-        refused.append(expected)
-    return " or ".join(filter(None, refused))
-
-
-def _refused_in(each: Refusal, value: Any) -> str | None:
-    if not isinstance(value, tuple | list):
-        return None
-    return next((f"each {expected}" for expected in map(each, value) if expected), None)
-
-
-def _refused_word(choices: tuple[str, ...], value: Any) -> str | None:
-    return None if value in choices else " or ".join(choices)
-
-
-def _refused_number(between: Between, whole: bool, value: Any) -> str | None:
-    return None if between.takes(value, whole) else between.expected(whole)
-
-
-def _refused_kind(kind: type, expected: str, value: Any) -> str | None:
-    return None if isinstance(value, kind) else expected
-
-
 def read_as(hint: Any, value: Any) -> Any:
-    """A text that says a number as that number, and a whole number as the float that is asked."""
+    """Return a number that a text states, and a float for an integer where floats are declared."""
     value = without_numpy(value)
-    for each in choices_of(hint):
-        if _between(each) is None:
+    for choice in choices_of(hint):
+        if get_origin(choice) is not Annotated:
             continue
-        whole = get_args(each)[0] is int
+        whole = get_args(choice)[0] is int
         if isinstance(value, str):
             read = whole_of(value) if whole else real_of(value)
             return value if read is None else read
-        if not whole and type(value) is int and expected_of(each, value) is None:
+        if not whole and type(value) is int and expected_of(choice, value) is None:
             return float(value)
     return value
 
 
 @lru_cache
 def declared(made_of: Any) -> dict[str, Any]:
-    """Annotations of a data class's fields, or of a function's arguments, by name; no `About`."""
-    return {
-        name: _without_words(hint)
-        for name, hint in hints_of(made_of, include_extras=True).items()
-        if get_origin(hint) is not ClassVar
-    }
+    """Return the annotations of a data class's fields or a function's arguments, by name.
+
+    Of what is ``Annotated`` only the ranges are kept.
+    """
+    hints = hints_of(made_of, include_extras=True)
+    return {name: _range(h) for name, h in hints.items() if get_origin(h) is not ClassVar}
 
 
-def _without_words(hint: Any) -> Any:
-    kept = tuple(each for each in getattr(hint, "__metadata__", ()) if not isinstance(each, About))
-    if get_origin(hint) is not Annotated or len(kept) == len(hint.__metadata__):
+def _range(hint: Any) -> Any:
+    if get_origin(hint) is not Annotated:
         return hint
-    return Annotated[(hint.__origin__, *kept)] if kept else hint.__origin__
-
-
-def _between(hint: Any) -> Between | None:
-    found = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-    return next((each for each in found if isinstance(each, Between)), None)
+    ranges = tuple(each for each in hint.__metadata__ if isinstance(each, Between))
+    return Annotated[(hint.__origin__, *ranges)] if ranges else hint.__origin__
 
 
 def _fields(made_of: Any) -> tuple[Field[Any], ...]:
@@ -300,6 +272,12 @@ def _fields(made_of: Any) -> tuple[Field[Any], ...]:
 
 def _plain(name: str) -> str:
     return name.removesuffix("_")
+
+
+@lru_cache
+def _standard(made_of: Any) -> Any:
+    """Return the default options, checked once: they are frozen."""
+    return made_of()
 
 
 @lru_cache

@@ -19,6 +19,8 @@ class OptschedError(Exception):
 class InputError(OptschedError):
     """A file, an option or an argument that cannot be used.
 
+    Its text is one line, ``source: where: found X, expected Y`` or ``source: where: message``.
+
     Parameters
     ----------
     source : str
@@ -27,20 +29,25 @@ class InputError(OptschedError):
         The place in it: a JSON path, a line, an option's name; may be empty.
     found, expected : str
         What stands there and what should.
-
-    Notes
-    -----
-    ``str(error)`` is always one line: ``source: where: found X, expected Y``.
+    message : str, optional
+        The sentence to print in place of ``found X, expected Y``.
     """
 
-    def __init__(self, source: str, where: str, found: str, expected: str) -> None:
+    def __init__(
+        self, source: str, where: str, found: str, expected: str, message: str = ""
+    ) -> None:
         where = where if len(where) <= LONGEST_PLACE else f"{where[: LONGEST_PLACE - 3]}..."
         self.source = source
         self.where = where
         self.found = found
         self.expected = expected
+        self.message = message or f"found {found}, expected {expected}"
         place = f"{source}: {where}" if where else source
-        super().__init__(one_line(f"{place}: found {found}, expected {expected}"))
+        super().__init__(one_line(f"{place}: {self.message}"))
+
+    def at(self, source: str, where: str) -> InputError:
+        """Return the same fault at another place."""
+        return InputError(source, where, self.found, self.expected, self.message)
 
 
 class NotApplicableError(InputError):
@@ -73,7 +80,7 @@ class MethodWarning(UserWarning):
 
 
 def shown(value: object, width: int = 60) -> str:
-    """A value as an error line shows it: its repr, cut to `width` characters."""
+    """Return a value's repr, cut to `width` characters."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # an integer too long to print, a nest too deep
@@ -82,12 +89,12 @@ def shown(value: object, width: int = 60) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text without line breaks and control characters."""
+    """Return a text without line breaks and control characters."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """What an error line expects instead of a name: the nearest one, or all of them."""
+    """Return the known name nearest to another, or all of them, for an error line."""
     names = list(known)
     near = difflib.get_close_matches(name, names, n=1)
     return f"{near[0]!r}" if near else f"one of {', '.join(names)}"

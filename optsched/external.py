@@ -1,8 +1,8 @@
 """Methods and problems from outside the package: callables, ``module:name``, entry points.
 
-They take part like the package's own: what they return is checked by the problem's checker, and a
-bound of theirs is their word until a checked objective refutes it. Importing a module runs it, so
-who names one must trust it; a sweep's plan may name one only where the caller allows its module.
+The problem's checker checks what they return; their bounds are trusted until a checked objective
+refutes them. Importing a module runs it: name only modules that you trust. A plan may name one only
+if the caller of the sweep allows its module.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from optsched.typing import AMethod
 
 ENTRY_POINTS = "optsched.methods"
-"""Group of entry points: each a `Problem`, or a mapping of a problem's name to its `Method` s."""
+"""Group of entry points: each a `Problem`, or a mapping of a problem's name to `Method` objects."""
 
 WITHOUT = (Termination.NO_SOLUTION, Termination.INFEASIBLE, Termination.TIME_LIMIT)
-"""How a method may end that returns no solution."""
+"""Terminations without a solution."""
 
 
 def method_of(problem: Problem, method: AMethod) -> Method:
-    """The method that a caller means."""
+    """Return the method of a name, a place ``module:name``, a callable or a policy."""
     if isinstance(method, str) and ":" not in method:
         method = problem.method(method)
     if isinstance(method, Method):
@@ -53,14 +53,14 @@ def method_of(problem: Problem, method: AMethod) -> Method:
 
 
 def module_of(method: str) -> str | None:
-    """The module that a method's name asks to import; None for a plain name."""
+    """Return the module in ``module:name``; None for a plain name."""
     return method.partition(":")[0] if ":" in method else None
 
 
 def source_digest(method: Method) -> str | None:
-    """SHA-256 (12 digits) of the file a method from outside is written in, else None.
+    """Return the SHA-256 (12 digits) of the file of a method from outside the package, else None.
 
-    Rows of a sweep carry it beside the package's version, so that an edited method runs again.
+    A sweep's rows store it beside the package's version, so that an edited method runs again.
     """
     if not callable(method.run):
         return None
@@ -76,11 +76,10 @@ def source_digest(method: Method) -> str | None:
 
 
 def with_installed(ours: Iterable[Problem]) -> dict[str, Problem]:
-    """Problems by name: those given, and what installed packages add to them.
+    """Return problems by name: those given, and those of installed packages.
 
-    Whole problems come first, so that a package may add methods to another's problem. A problem or
-    method of a name that is taken stays out, and an entry point that cannot be loaded, or adds to
-    a problem nobody has, is left out with one line on stderr.
+    A package may add methods to another's problem. A name that exists already is ignored; an entry
+    point that cannot be loaded, or adds to an unknown problem, is left out with a line on stderr.
     """
     problems = {problem.name: problem for problem in ours}
     methods: list[tuple[str, str, Method]] = []
@@ -149,11 +148,14 @@ def _imported(reference: str) -> Any:
 
 
 def _adapted(problem: Problem, name: str, run: str | Callable[..., Any]) -> Callable[..., Outcome]:
-    """A callable that returns an outcome, and raises only what the package raises on purpose."""
+    """Return a callable that returns an `Outcome` and raises no other than the package's errors."""
 
     def adapted(instance: Any, options: Any, settings: Any) -> Outcome:
         try:
-            found = _callable(problem, name, resolve(run))(instance, options, settings)
+            given = resolve(run)
+            if _is_policy(problem, given):
+                given = resolve(problem.own or "")(_outside(name), given)
+            found = given(instance, options, settings)
         except (OptschedError, MemoryError):
             raise
         except Exception as error:
@@ -164,25 +166,17 @@ def _adapted(problem: Problem, name: str, run: str | Callable[..., Any]) -> Call
     return adapted
 
 
-def _callable(problem: Problem, name: str, given: Any) -> Callable[..., Any]:
-    """What is given, or what runs the policy that is given."""
-    if not _is_policy(problem, given):
-        return given
-    made: Callable[..., Any] = resolve(problem.own or "")(_outside(name), given)
-    return made
-
-
 def _is_policy(problem: Problem, given: Any) -> bool:
     return problem.own is not None and hasattr(given, "schedule")
 
 
 def _outside(name: str) -> str:
-    """A policy's name in the records of its runs: the colon says that it is none of ours."""
+    """Return a policy's name in the records of its runs; the colon marks it as a caller's."""
     return name if ":" in name else f"own:{name}"
 
 
 def _outcome(problem: Problem, name: str, found: Any, settings: Any) -> Outcome:
-    """What a callable returned, as an outcome of solutions of the problem."""
+    """Return an `Outcome` of what a callable returned."""
     outcome = found if isinstance(found, Outcome) else Outcome(found, Termination.FEASIBLE)
     kind, solution = resolve(problem.solution), outcome.solution
     if isinstance(solution, Mapping):

@@ -14,6 +14,7 @@ from optsched.checking import CheckReport
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import InputError, NotApplicableError, shown
 from optsched.external import method_of
+from optsched.files import read_document
 from optsched.library import load
 from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
@@ -183,8 +184,6 @@ def solution_of(problem: Problem, given: Any) -> Any:
 
 def load_solution(problem: Problem, path: str | Path) -> Any:
     """Load a solution file of a problem; raises InputError."""
-    from optsched.files import read_document
-
     return resolve(problem.solution).from_dict(read_document(path), str(path))
 
 

@@ -1,11 +1,11 @@
-"""What a problem and a method of it are. Nothing heavy is imported until it is used."""
+"""Problems and their methods, as declarations: what they name is imported when it is used."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 from optsched.errors import InputError, NotApplicableError, suggestion
 
@@ -33,10 +33,9 @@ class Method:
     build : str or None
         ``module:function`` of ``(instance, options, *, pruned) -> pyomo.ConcreteModel``.
     by_name : bool
-        Whether `run` and `build` take the method's name before the rest: one function runs many
-        policies.
+        Whether `run` and `build` take the method's name first, as one function of many policies.
     modules : tuple of str
-        Of optional dependencies, what it cannot run without.
+        Modules of optional dependencies that it needs.
     supports : collection of str or None
         Names of the problem's `features` that it can handle; None for all of them. An instance or
         an option with another feature is refused before the method is called.
@@ -56,18 +55,7 @@ class Method:
         return resolve(self.run)(*self._names, instance, options, settings)
 
     def model(self, instance: Any, options: Any, *, pruned: bool = False) -> pyo.ConcreteModel:
-        """Its Pyomo model, not solved; of a method with `build`.
-
-        Parameters
-        ----------
-        instance : object
-            Of the problem.
-        options : object
-            An object of the problem's class.
-        pruned : bool
-            Whether constraints that hold only for solutions better than a known one may be added;
-            otherwise the model holds for every feasible solution of the instance.
-        """
+        """Return its Pyomo model, not solved; `pruned` is that of `optsched.build_model`."""
         assert self.build is not None
         return resolve(self.build)(*self._names, instance, options, pruned=pruned)
 
@@ -103,10 +91,10 @@ class Problem:
     explain : str or None
         ``module:function`` of ``(instance, solution, options)``: where the objective comes from.
     conflict : str or None
-        ``module:function`` of ``(instance, options, thorough)``, of an instance without a solution:
-        the smallest part of it that has none. None where every instance has one.
+        ``module:function`` of ``(instance, options, thorough)``: the `optsched.conflict.Conflict`
+        of an infeasible instance. None where every instance has a solution.
     naming : str or None
-        ``module:function`` of ``(instance)``: what the indices of its models' sets are called.
+        ``module:function`` of ``(instance)``: names of the indices of its models' sets.
     varied : tuple of Varied
         Parameters against which the heuristics' distance from the optimum is shown.
     warm_up : str or None
@@ -175,26 +163,16 @@ class Problem:
         return tuple(method.name for method in self.methods if method.kind == "bound")
 
     def options_of(self, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Options in full, as plain data; raises InputError."""
-        made: dict[str, Any] = resolve(self.options).from_dict(dict(values or {})).to_dict()
-        return made
+        """Return all options as plain data; raises InputError."""
+        options: dict[str, Any] = resolve(self.options).from_dict(dict(values or {})).to_dict()
+        return options
 
     def measured(self, instance: Any, solution: Any, options: Any) -> dict[str, float | None]:
-        """What results say beside an objective; of a problem that measures nothing, nothing.
-
-        Parameters
-        ----------
-        instance : object
-            Of the problem.
-        solution : object
-            Checked, or None.
-        options : object
-            An object of the problem's class.
-        """
+        """Return what results show beside the objective; `solution` is checked, or None."""
         return resolve(self.measures)(instance, solution, options) if self.measures else {}
 
     def method(self, name: str) -> Method:
-        """The method of that name; raises InputError."""
+        """Return the method of that name; raises InputError."""
         for method in self.methods:
             if method.name == name:
                 return method
@@ -202,15 +180,7 @@ class Problem:
         raise InputError(self.name, "method", repr(name), known)
 
     def require_support(self, method: Method, instance: Any, options: Any) -> None:
-        """Raise NotApplicableError where a method does not support what an instance has.
-
-        Parameters
-        ----------
-        method : Method
-            Of the problem.
-        instance, options : object
-            Of the problem.
-        """
+        """Raise NotApplicableError if the method does not support a feature of the instance."""
         if method.supports is None or self.features is None:
             return
         for feature, (found, expected) in resolve(self.features)(instance, options).items():
@@ -218,39 +188,27 @@ class Problem:
                 raise NotApplicableError(method.name, found, expected)
 
     def with_method(self, method: Method) -> Problem:
-        """The problem with a method more; one of a name it has stays as it is."""
+        """Return the problem with one method more; a method of the same name stays."""
         if any(each.name == method.name for each in self.methods):
             return self
         return replace(self, methods=(*self.methods, method))
 
 
-class Rooms(TypedDict):
-    """Where the parts of a problem are that every problem has."""
-
-    instance: str
-    solution: str
-    options: str
-    check: str
-    explain: str
-    warm_up: str
-    generate: str
-
-
-def rooms(home: str, prefix: str) -> Rooms:
-    """The rooms of a problem of this package, by the names that they all have."""
-    return Rooms(
-        instance=f"optsched.{home}.instance:{prefix}Instance",
-        solution=f"optsched.{home}.solution:{prefix}Solution",
-        options=f"optsched.{home}.options:{prefix}Options",
-        check=f"optsched.{home}.check:check",
-        explain=f"optsched.{home}.explain:explain",
-        warm_up=f"optsched.{home}.warm_up:warm_up",
-        generate=f"optsched.generators.{home}:generate_{home}",
-    )
+def rooms(home: str, prefix: str) -> dict[str, Any]:
+    """Return where the parts are that every problem of this package has."""
+    return {
+        "instance": f"optsched.{home}.instance:{prefix}Instance",
+        "solution": f"optsched.{home}.solution:{prefix}Solution",
+        "options": f"optsched.{home}.options:{prefix}Options",
+        "check": f"optsched.{home}.check:check",
+        "explain": f"optsched.{home}.explain:explain",
+        "warm_up": f"optsched.{home}.warm_up:warm_up",
+        "generate": f"optsched.generators.{home}:generate_{home}",
+    }
 
 
 def resolve(reference: str | Callable[..., Any]) -> Any:
-    """Import what ``module:name`` names; a callable is itself."""
+    """Import the object named ``module:name``; return a callable as it is."""
     if not isinstance(reference, str):
         return reference
     module, _, name = reference.partition(":")

@@ -1,4 +1,4 @@
-"""What a method returns: its outcome, and the checked result made of it."""
+"""Outcomes of methods, the checked results made of them, and the settings of a run."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ class Termination(StrEnum):
 
 
 ONLY_A_BOUND = "only a bound"
-"""The status, wherever one is shown, of a row whose method gave a bound and was to give no more."""
+"""Status of a row whose method gives a bound and no solution."""
 
 ARITHMETIC = 1e-9
-"""Relative rounding of a method's own arithmetic: a gap of 0 can be shown no closer."""
-
-RELAXES = "relaxes"
-"""In a result's details: the rule of the problem that its answer is free of, if any. Its value is
-none of the problem's; its bound holds without that rule, the problem's own bounds not for it."""
-
-NOT_COMPARABLE = "not comparable"
-"""In a row's details: why a table leaves its excess out. Other rows of its instance follow a rule
-that it is free of, so that their bound and its own hold for different classes of schedules."""
+"""Relative rounding of a method's own arithmetic: no gap below it can be shown."""
 
 SOLVED = 1e-8
-"""The same of a solver: its tolerance is 1e-9 a row, and several rows make a value."""
+"""Relative rounding of a solver: its tolerance is 1e-9 per row, and several rows make a value."""
+
+RELAXES = "relaxes"
+"""Key of a result's details: the rule of the problem that its solution may break. Its bound holds
+without that rule, and the problem's own bounds do not hold for it."""
+
+NOT_COMPARABLE = "not comparable"
+"""Key of a row's details: why tables leave its excess out, since other rows of its instance keep a
+rule that it may break."""
 
 
 def is_proved(objective: float, bound: float, gap: float) -> bool:
@@ -64,16 +64,16 @@ def is_proved(objective: float, bound: float, gap: float) -> bool:
 
 
 def ended(proved: bool, limited: bool) -> Termination:
-    """How a search with a solution ended: "time-limit" only if a limit did end it."""
+    """Return the termination of a search with a solution; "time-limit" only if a limit ended it."""
     if proved:
         return Termination.OPTIMAL
     return Termination.TIME_LIMIT if limited else Termination.FEASIBLE
 
 
 def unrounded(bound: float | None, objective: float | None) -> float | None:
-    """A bound without the rounding by which it may exceed an objective that is attained.
+    """Return a bound less the rounding error by which it exceeds a feasible objective.
 
-    A bound that exceeds it by more than rounding is left alone: it is wrong, and must be seen.
+    A bound that exceeds it by more is wrong, and is left as it is so that a check finds it.
     """
     if bound is None or objective is None:
         return bound
@@ -83,7 +83,7 @@ def unrounded(bound: float | None, objective: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a caller may ask of any method, whatever the problem.
+    """Settings of a run, for any method of any problem.
 
     Attributes
     ----------
@@ -297,23 +297,14 @@ class Result(Displayed):
 
     def to_dict(self, *, with_solution: bool = True) -> dict[str, Any]:
         """The result as the JSON object of the command line."""
+        first = ("problem", "instance", "instance_sha256", "method", "chosen", "solver")
+        values = ("objective", "bound", "bound_source", "only_bound", "gap", "excess")
         document: dict[str, Any] = {
-            "problem": self.problem,
-            "instance": self.instance,
-            "instance_sha256": self.instance_sha256,
-            "method": self.method,
-            "chosen": self.chosen,
-            "solver": self.solver,
-            "solver_version": self.solver_version,
+            **{name: getattr(self, name) for name in (*first, "solver_version")},
             "options": dict(self.options),
             "seed": self.seed,
             "termination": self.termination.value,
-            "objective": self.objective,
-            "bound": self.bound,
-            "bound_source": self.bound_source,
-            "only_bound": self.only_bound,
-            "gap": self.gap,
-            "excess": self.excess,
+            **{name: getattr(self, name) for name in values},
             **self.measures,
             "build_time": self.build_time,
             "solve_time": self.solve_time,

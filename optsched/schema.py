@@ -6,7 +6,21 @@ integer), so that reading and writing round-trip exactly.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, get_args
+import inspect
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pydantic import (
     BaseModel,
@@ -18,22 +32,51 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
-from optsched.about import About as About
-from optsched.about import described as described
 from optsched.declared import LARGEST as LARGEST
+from optsched.declared import About as About
 from optsched.declared import Between as Between
 from optsched.declared import NonNegative as NonNegative
-from optsched.declared import Options
+from optsched.declared import Options, expected_text
 from optsched.display import Displayed
 from optsched.errors import InputError, shown
 from optsched.io.numerals import without_numpy
 
 Model = TypeVar("Model", bound=BaseModel)
+Class = TypeVar("Class", bound=type)
 
 SMALLEST_POSITIVE = 1e-9
 LONGEST_NAME = 200
+FIELDS = "Attributes\n----------"
+
+
+def described(made_of: Class) -> Class:
+    """Append the fields' `About` texts to a class's docstring, as its section of attributes."""
+    lines = [
+        f"{name} : {_kind(hint)}\n    {about.says}{about.unit and f' Unit: {about.unit}.'}"
+        for name, hint in get_type_hints(made_of, include_extras=True).items()
+        for about in getattr(hint, "__metadata__", ())
+        if isinstance(about, About)
+    ]
+    said = inspect.cleandoc(made_of.__doc__ or "").partition(f"\n\n{FIELDS}")[0]
+    made_of.__doc__ = "\n".join([f"{said}\n\n{FIELDS}", *lines]) if lines else said
+    return made_of
+
+
+def _kind(hint: Any) -> str:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _kind(inner[0])
+    if origin in (Union, UnionType):
+        return " or ".join(map(_kind, inner))
+    if origin is Literal:
+        return " or ".join(map(repr, inner))
+    if origin is tuple:
+        return f"tuple of {_kind(inner[0])}"
+    if hint is type(None):
+        return "None"
+    return (origin or hint).__name__ if isinstance(origin or hint, type) else str(hint)
 
 
 if TYPE_CHECKING:
@@ -166,8 +209,7 @@ class SolutionFile(FileModel):
             if cls.options_type is not None:
                 cls.options_type.from_dict(getattr(made, "options", {}))
         except InputError as error:
-            where = f"options.{error.where}"
-            raise InputError(source, where, error.found, error.expected) from None
+            raise error.at(source, f"options.{error.where}") from None
         return made
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,36 +244,13 @@ def _input_error(error: ValidationError, document: Any, source: str) -> InputErr
     if detail["type"] == "fault":
         where = ".".join(p for p in (base, context["where"]) if p)
         return InputError(source, where, context["found"], context["expected"])
-    found = _found(detail["type"], detail["loc"], document)
-    return InputError(source, base, found, _expected(detail))
+    expected = expected_text(detail)
+    if detail["type"] == "missing":
+        return InputError(source, base, "nothing", expected, "missing required field")
+    return InputError(source, base, _found(detail["loc"], document), expected)
 
 
-_EXPECTED = {
-    "missing": "this key",
-    "extra_forbidden": "no such key",
-    "unexpected_keyword_argument": "no such key",
-    "model_type": "an object",
-    "model_attributes_type": "an object",
-    "dataclass_type": "an object",
-    "dict_type": "an object",
-    "tuple_type": "an array",
-    "list_type": "an array",
-    "string_type": "a string",
-}
-
-
-def _expected(detail: ErrorDetails) -> str:
-    context = detail.get("ctx", {})
-    if detail["type"] == "literal_error":
-        return str(context["expected"])
-    if detail["type"] == "too_long":
-        return f"at most {context['max_length']} entries"
-    return _EXPECTED.get(detail["type"]) or context.get("expected") or detail["msg"]
-
-
-def _found(kind: str, loc: tuple[int | str, ...], document: Any) -> str:
-    if kind == "missing":
-        return "nothing"
+def _found(loc: tuple[int | str, ...], document: Any) -> str:
     value = document
     for part in loc:
         try:

@@ -104,26 +104,6 @@ def test_equal_input_equal_output() -> None:
         assert first == second
 
 
-@pytest.mark.parametrize(
-    ("arguments", "place"),
-    [
-        ({"time_limit": -1.0}, "time_limit"),
-        ({"time_limit": float("nan")}, "time_limit"),
-        ({"gap": 1.5}, "gap"),
-        ({"threads": 0}, "threads"),
-        ({"seed": -1}, "seed"),
-        ({"iterations": -5}, "iterations"),
-        ({"solver": "cplex"}, "solver"),
-        ({"options": {"speed": 1}}, "options"),
-        ({"options": {"all_reduce_overlap": "much"}}, "all_reduce_overlap"),
-        ({"options": {"all_reduce_bandwidth": "least"}}, "all_reduce_bandwidth"),
-    ],
-)
-def test_bad_settings_are_refused_by_name(arguments: dict, place: str) -> None:
-    with pytest.raises(InputError, match=place):
-        optsched.solve("placement/fig2", "ilp", **arguments)
-
-
 def test_unknown_method_and_instance() -> None:
     with pytest.raises(InputError, match="one of heavy-edge"):
         optsched.solve("placement/fig2", "magic")

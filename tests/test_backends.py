@@ -6,10 +6,7 @@ import io
 import logging
 import shutil
 import sys
-from contextlib import suppress
-from subprocess import TimeoutExpired
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -33,7 +30,7 @@ from optsched.backends.by_pyomo import solve_with_pyomo
 from optsched.backends.highs import BRANCHING, holding
 from optsched.backends.running import run_highs
 from optsched.deadline import Deadline
-from optsched.errors import InputError, MissingExtraError, SolverError
+from optsched.errors import InputError, MissingExtraError
 from optsched.generators.placement import generate_placement
 from optsched.placement.bounds.combinatorial import combinatorial_bound
 from optsched.placement.cost import iteration_time, tables_of
@@ -110,27 +107,6 @@ def test_highs_branches_with_the_tolerance_asked(
     assert seen == pytest.approx([first, first, first, 1e-7, 1e-6])
 
 
-def test_caution_makes_all_but_integers_larger(monkeypatch: pytest.MonkeyPatch) -> None:
-    """x + 3 k + 2, x - 5 k >= 1, x <= 7: 64 times as large x' + 192 k + 128, x'/64 - 5 k >= 1."""
-    seen = {}
-
-    def look(highs: Any, *_: object) -> None:
-        lp = highs.getLp()
-        columns = zip(
-            lp.integrality_, lp.col_cost_, lp.col_upper_, lp.a_matrix_.value_, strict=True
-        )
-        seen.update({kind.name: rest for kind, *rest in columns}, offset=lp.offset_)
-
-    monkeypatch.setattr("optsched.backends.highs.run_highs", look)
-    model = pyo.ConcreteModel()
-    model.x, model.k = pyo.Var(bounds=(0, 7)), pyo.Var(bounds=(0, 4), domain=pyo.Integers)
-    model.row = pyo.Constraint(expr=model.x - 5 * model.k >= 1)
-    model.cost = pyo.Objective(expr=model.x + 3 * model.k + 2)
-    with suppress(SolverError):
-        solve_model(model, Settings(), cautious=True)
-    assert seen == {"kContinuous": [1, 7 * 64, 1 / 64], "kInteger": [192, 4, -5], "offset": 128}
-
-
 @pytest.mark.parametrize(
     ("branching", "coarse", "holds"),
     [(1e-9, True, 32.0), (1e-3, False, 31.999), (1e-3, True, 31.968)],
@@ -140,11 +116,6 @@ def test_a_bound_is_lowered_by_what_is_not_looked_for(
 ) -> None:
     """32 less 0.001, or less 32 x 0.001; nothing where the tolerance is that of all else."""
     assert holding(32.0, branching, coarse) == pytest.approx(holds, rel=1e-12)
-
-
-def test_without_a_start_there_is_none() -> None:
-    model, _ = started_model()
-    assert "MIP start" not in solve_model(model, Settings(gap=0.0)).log
 
 
 @pytest.mark.parametrize("reading", ["own", "bottleneck"])
@@ -274,83 +245,30 @@ def test_a_limit_ends_a_solver_of_pyomos() -> None:
         assert answer.bound <= answer.objective
 
 
-class AnyProcess:
-    """A solver of Pyomo's that writes its file for a while, and then is asked for its command."""
-
-    def __init__(self, clock: list[float]) -> None:
-        self.clock, self.told = clock, []
-
-    def create_command_line(self) -> str:
-        self.told.append(self._timelimit)
-        return "run"
-
-    def solve(self, _: object, timelimit: float, **__: object) -> None:
-        self._timelimit = timelimit
-        self.clock[0] += 1.5  # seconds of writing
-        self.create_command_line()
-        raise TimeoutExpired("run", self._timelimit + by_pyomo.PYOMOS_GRACE)
-
-
 @pytest.mark.parametrize(
-    ("limit", "told"), [(10.0, {"cbc": 7.0, "glpk": 7}), (3.5, {"cbc": 0.5, "glpk": 1})]
-)
-@pytest.mark.parametrize("name", ["cbc", "glpk"])
-def test_a_process_is_told_what_is_left_once_its_file_is_written(
-    monkeypatch: pytest.MonkeyPatch, name: str, limit: float, told: dict[str, float]
-) -> None:
-    """As long again is kept for reading; GLPK counts whole seconds; the kill is at the deadline."""
-    now = [100.0]
-    monkeypatch.setattr(deadline, "clock", lambda: now[0])
-    monkeypatch.setattr(by_pyomo, "clock", lambda: now[0])
-    process = AnyProcess(now)
-    monkeypatch.setattr(by_pyomo, "_solver", lambda _: process)
-    settings = Settings(solver=name, time_limit=limit).within(Deadline(limit, now[0]))
-    answer = solve_with_pyomo(knapsack(), settings, False, 0.0)
-    assert answer.termination is Termination.TIME_LIMIT
-    assert process.told == [told[name]]
-    killed = now[0] + process._timelimit + by_pyomo.PYOMOS_GRACE
-    assert killed == pytest.approx(100 + limit + by_pyomo.GRACE)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "found"), [(6.9, Termination.INFEASIBLE), (7.0, Termination.TIME_LIMIT)]
+    ("seconds", "ends"), [(0.0, Termination.INFEASIBLE), (10.0, Termination.TIME_LIMIT)]
 )
 def test_infeasible_is_believed_before_the_limit_alone(
-    monkeypatch: pytest.MonkeyPatch, seconds: float, found: Termination
+    monkeypatch: pytest.MonkeyPatch, seconds: float, ends: Termination
 ) -> None:
-    """Of a knapsack that is feasible CBC says otherwise if its time is over as it prepares it."""
+    """CBC calls a feasible model infeasible if its time is over during its presolve."""
     now, results = [100.0], SolverResults()
     results.solver.termination_condition = pyo.TerminationCondition.infeasible
     monkeypatch.setattr(deadline, "clock", lambda: now[0])
     monkeypatch.setattr(by_pyomo, "clock", lambda: now[0])
+    told = []
 
-    class Infeasible(AnyProcess):
-        def solve(self, _: object, timelimit: float, **__: object) -> SolverResults:
-            with pytest.raises(TimeoutExpired):
-                super().solve(_, timelimit)
-            now[0] += seconds
-            return results
+    def solve(_: object, timelimit: float, **__: object) -> SolverResults:
+        told.append(timelimit)
+        now[0] += seconds
+        return results
 
-    process = Infeasible(now)
-    monkeypatch.setattr(by_pyomo, "_solver", lambda _: process)
+    solver = SimpleNamespace(solve=solve, warm_start_capable=lambda: False)
+    monkeypatch.setattr(by_pyomo, "_solver", lambda _: solver)
     settings = Settings(solver="cbc", time_limit=10.0).within(Deadline(10.0, now[0]))
-    answer = solve_with_pyomo(knapsack(), settings, False, 0.0)
-    assert process.told == [7.0]
-    assert (answer.termination, answer.objective, answer.bound) == (found, None, None)
-
-
-def test_a_process_is_not_begun_where_writing_took_the_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now = [100.0]
-    monkeypatch.setattr(deadline, "clock", lambda: now[0])
-    monkeypatch.setattr(by_pyomo, "clock", lambda: now[0])
-    process = AnyProcess(now)
-    monkeypatch.setattr(by_pyomo, "_solver", lambda _: process)
-    settings = Settings(solver="glpk", time_limit=2.0).within(Deadline(2.0, now[0]))
-    answer = solve_with_pyomo(knapsack(), settings, False, 0.0)
-    assert (answer.termination, answer.objective) == (Termination.TIME_LIMIT, None)
-    assert process.told == []
+    answer = solve_with_pyomo(knapsack(), settings, False, 3.0)
+    assert told == [7.0]  # less what building took: writing the file takes about as long
+    assert (answer.termination, answer.objective, answer.bound) == (ends, None, None)
 
 
 def test_a_relaxation_is_no_solution_of_cbcs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,11 @@ from optsched.checking import (
     another_instance,
     bound_violation,
     claim_violation,
+    relative_excess,
     share_of,
     slack,
 )
+from optsched.result import is_proved
 
 
 @pytest.mark.parametrize(
@@ -102,6 +104,35 @@ def test_the_rounding_of_the_objective_is_allowed_where_it_is_more() -> None:
         assert violation(100 + 0.9e-7, 100.0, 1e-12) is None
 
 
+@pytest.mark.parametrize(
+    ("objective", "bound", "excess"),
+    [
+        (3.0, 2.0, 0.5),
+        (0.0, 0.0, 0.0),
+        (2.0, None, None),
+        (None, 2.0, None),
+        (1.0, 0.0, None),
+        (1.0, -1.0, None),
+        (0.437829, 2.7e-20, None),
+        (0.0, 2.5e-13, None),
+        (3e-20, 2e-20, 0.5),
+    ],
+)
+def test_an_excess_is_null_over_a_bound_of_about_0(
+    objective: float | None, bound: float | None, excess: float | None
+) -> None:
+    found = relative_excess(objective, bound)
+    assert found == (None if excess is None else pytest.approx(excess))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-9, 1.0, 1e300])
+def test_proofs_are_relative(scale: float) -> None:
+    assert is_proved(scale, scale * (1 - 3e-6), 1e-5)
+    assert not is_proved(scale, scale * (1 - 3e-6), 1e-6)
+    assert not is_proved(scale, 0.0, 1e-6)
+    assert is_proved(0.0, 0.0, 0.0)
+
+
 def test_a_share_is_of_the_larger() -> None:
     assert share_of(3.0, -4.0, 2.0) == 0.75
     assert share_of(3.0, 2.0, -4.0) == 0.75
@@ -113,7 +144,7 @@ def test_a_share_is_of_the_larger() -> None:
 def test_a_report() -> None:
     late = Violation("deadline", "(9)", "job a", 1.5)
     more = Violation("capacity", "(2)", "server 1", 2, 0.25)
-    assert str(late) == "deadline, (9), broken at job a by 1.5"
+    assert str(late) == "deadline, (9), violated at job a by 1.5"
     assert late.to_dict() == {
         "rule": "deadline", "equation": "(9)", "where": "job a", "amount": 1.5, "tolerance": 0.0,
     }  # fmt: skip
@@ -133,9 +164,9 @@ def test_a_report() -> None:
     [
         ("this", None, None),
         ("this", "12ab", None),
-        ("this", "34cd", "instance_sha256"),
-        ("other", None, "instance 'other'"),
-        ("other", "12ab", "instance 'other'"),
+        ("this", "34cd", "the solution is for another 'this', by its instance_sha256"),
+        ("other", None, "the solution is for 'other', not for 'this'"),
+        ("other", "12ab", "the solution is for 'other', not for 'this'"),
     ],
 )
 def test_a_file_about_another_instance(name: str, sha256: str | None, found: str | None) -> None:

@@ -137,21 +137,6 @@ def test_solve_prints_the_keys_of_the_contract(run: Run, method: str) -> None:
     assert result["solution"]["schema"] == "optsched/placement-solution"
 
 
-def test_exact_says_what_it_chose(run: Run) -> None:
-    result = json.loads(run("solve", "small.json", "--json")[1])
-    assert result["method"] == "exact"
-    assert result["chosen"] in METHODS
-
-
-def test_solve_for_people(run: Run) -> None:
-    code, out, _ = run("solve", "small.json", "--method", "ilp")
-    assert code == 0
-    facts = dict(line.split(maxsplit=1) for line in out.splitlines() if not line.startswith("iter"))
-    assert facts["method"].strip() == "ilp"
-    assert facts["status"].strip() == "optimal"
-    assert facts["checked"].strip() == "yes"
-
-
 def test_what_solve_writes_check_accepts(run: Run) -> None:
     _, out, _ = run("solve", "small.json", "--json", "-o", "made/solution.json")
     result = json.loads(out)
@@ -189,7 +174,7 @@ def test_a_broken_rule_is_an_answer_not_an_error(run: Run) -> None:
     code, out, error = run("check", "small.json", "solution.json")
     assert (code, error) == (1, "")
     assert out.startswith("NOT feasible\n")
-    assert "capacity, (3), broken at server 0 by 2" in out
+    assert "capacity, (3), violated at server 0 by 2" in out
     assert run("explain", "small.json", "solution.json")[:2] == (code, out)
 
 
@@ -264,6 +249,9 @@ def test_nothing_and_help_show_the_commands(run: Run) -> None:
         assert (code, error) == (0, "")
         assert "compare" in out
     assert "--time-limit" in run("help", "solve")[1]
+    code, out, error = run("list")
+    assert (code, error) == (0, "")
+    assert "placement/fig2" in out
 
 
 def test_methods_after_a_space(run: Run) -> None:
@@ -292,7 +280,7 @@ def test_an_interrupted_sweep_says_what_it_keeps(run: Run, monkeypatch: pytest.M
         progress(Standing(5, 1, 2))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("optsched.experiments.run.runner.sweep", interrupted)
+    monkeypatch.setattr("optsched.cli.sweeping.run", interrupted)
     code, _, error = run("sweep", "plans/small", "--store", "rows.sqlite")
     assert code == 130
     assert "rows.sqlite keeps the rows of 3 units of 5; to go on: optsched" in error
@@ -313,11 +301,6 @@ def test_code_1_infeasible(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 USAGE: dict[str, tuple[tuple[str, ...], str]] = {
-    "a list of what": (
-        ("list",),
-        "no command 'list': `optsched methods` lists problems and methods, "
-        "`optsched instances list` the shipped instances and plans",
-    ),
     "a method among instances": (
         ("compare", "exact", "--methods", "exact"),
         "compare: PATH: found none, expected files, folders or shipped names",
@@ -326,8 +309,7 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     "no argument": (("solve",), "Missing argument 'FILE'. (see optsched solve --help)"),
     "no file": (
         ("solve", "nowhere.json"),
-        "nowhere.json: found no such file, expected a file, a folder or a name of "
-        "`optsched instances list`",
+        "nowhere.json: no such file or instance; `optsched instances list` shows the names",
     ),
     "no solution file": (
         ("check", "small.json", "nowhere.json"),
@@ -358,7 +340,7 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "nearly an instance": (
         ("solve", "placement/vgg19_16"),
-        "placement/vgg19_16: found no such file, expected 'placement/vgg19-16', a file or a folder",
+        "placement/vgg19_16: no such file or instance; did you mean 'placement/vgg19-16'?",
     ),
     "an instance for a solution": (
         ("check", "small.json", "other.json"),
@@ -496,22 +478,6 @@ def test_code_2_usage(run: Run, argv: tuple[str, ...]) -> None:
     assert len(error.splitlines()) == 1
     assert error.rstrip("\n").isprintable()
     assert error.endswith(" --help)\n")
-
-
-def test_code_2_missing_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyscipopt", None)
-    line = "optsched: pyscipopt is not installed: pip install 'optsched[scip]'\n"
-    for command in ("solve", "compare"):
-        assert run(command, "small.json", "--solver", "scip") == (2, "", line)
-
-
-def test_the_other_solver(run: Run) -> None:
-    pytest.importorskip("pyscipopt")
-    argv = ("solve", "small.json", "--method", "ilp", "--solver", "scip", "--json")
-    code, out, _ = run(*argv)
-    result = json.loads(out)
-    assert (code, result["solver"], result["termination"]) == (0, "scip", "optimal")
-    assert result["solver_version"]
 
 
 def test_code_2_unwritable(run: Run) -> None:
@@ -832,18 +798,6 @@ def test_export(run: Run, method: str, file_format: str) -> None:
     assert os.listdir("made") == [f"model.{file_format}"]
 
 
-def test_schema_agrees_with_the_reader(run: Run) -> None:
-    run("generate", "placement", "--gpus", "8", "-o", ".")
-    run("solve", "vgg19-8-s0.json", "-o", "solution.json")
-    for name, file in (("placement", "vgg19-8-s0.json"), ("placement-solution", "solution.json")):
-        code, out, error = run("schema", name)
-        assert (code, error) == (0, "")
-        schema = json.loads(out)
-        assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-        jsonschema.Draft202012Validator.check_schema(schema)
-        jsonschema.Draft202012Validator(schema).validate(read(file))
-
-
 CORRUPTIONS: tuple[tuple[tuple[int | str, ...], Any], ...] = (
     (("schema",), "optsched/other"),
     (("version",), 2),
@@ -941,7 +895,7 @@ def test_an_error_because_of_an_interrupt_is_the_interrupt(
         except KeyboardInterrupt as error:
             raise ImportError("initialization failed") from error
 
-    monkeypatch.setattr("optsched.methods.solve", interrupted)
+    monkeypatch.setattr("optsched.cli.run.solve_instance", interrupted)
     assert _code(["solve", "placement/fig2"]) == 130
     assert capsys.readouterr().err.strip() == "optsched: interrupted"
 
@@ -967,6 +921,6 @@ def test_an_interrupt_of_which_words_are_left_is_one(
     with pytest.raises(SchemaError) as found:
         made()
     assert found.value.__cause__ is found.value.__context__ is None
-    monkeypatch.setattr("optsched.methods.solve", made)
+    monkeypatch.setattr("optsched.cli.run.solve_instance", made)
     assert _code(["solve", "placement/fig2"]) == 130
     assert capsys.readouterr().err.strip() == "optsched: interrupted"

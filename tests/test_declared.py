@@ -141,22 +141,6 @@ def test_limits_declare_what_settings_do() -> None:
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        ["solve", "makespan/fig2", "--seed", "-1"],
-        ["roll", "rolling/light-6x60", "--policy", "edf", "--bound", "0", "--seed", "-1"],
-        ["simulate", "online/testbed-75x14", "--policy", "spjf", "--seed", "-1"],
-        ["generate", "selection", "-o", "made", "--seed", "-1"],
-    ],
-)
-def test_every_command_refuses_the_same_seeds(
-    command: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert _code(command) == 2
-    assert "seed: found -1, expected an integer in [0, 2^63 - 1]" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     ("command", "line"),
     [
         (["roll", "rolling/light-6x60", "--bound", "-1"], "roll: --bound: found -1, expected an"),

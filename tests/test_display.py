@@ -51,7 +51,7 @@ def test_a_file_still_needs_both() -> None:
     for key in ("schema", "version"):
         document = made().to_dict()
         del document[key]
-        with pytest.raises(InputError, match=f"{key}: found nothing"):
+        with pytest.raises(InputError, match=f"{key}: missing required field"):
             PlacementInstance.from_dict(document, "f.json")
 
 

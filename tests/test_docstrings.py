@@ -7,7 +7,6 @@ import doctest
 import inspect
 import re
 from collections.abc import Iterator
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,46 +17,24 @@ from typer.utils import get_params_from_function
 
 import optsched
 from optsched import cli, online
-from optsched.problems import PROBLEMS
 
 PACKAGE = Path(optsched.__file__).parent
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if not p.name.startswith("_"))
 INSIDE = ("cli", "papers")
-"""Rooms that nobody calls from outside."""
-MANY, SEVERAL = 4, 2
-"""From so many arguments on a function has a section on them: wherever it stands, at a door."""
-FULL = {"methods.py", "placement/cost.py"}
-"""As long as a module may be: their functions of two arguments say all in their first line."""
+"""Folders whose functions are not called from outside."""
 NO_EXAMPLE = {
-    "optsched.placement.cost.time_matrix",  # its module is full
+    "optsched.placement.cost.time_matrix",
     "optsched.experiments.reproduce",  # takes minutes
 }
-DOORS = {"generators", "plotting", "zoo", "profiles", "uncertainty"}
-"""Folders that are doors as a whole; of a problem's the files beside its rooms are."""
-METHOD = (("instance", "options", "settings"), ("name", "instance", "options", "settings"))
-"""What every method of every problem takes: `optsched.problem.Method` says what that is."""
 SECTION = re.compile(r"\n(\w[\w ]*)\n-{3,}\n")
 
 
-@cache
-def every_function() -> list[tuple[str, ast.FunctionDef]]:
-    """All functions and methods without an underscore: of loops, papers and commands, too."""
-    return [each for path in sorted(PACKAGE.rglob("*.py")) for each in _of(path)]
-
-
-def functions() -> list[tuple[str, ast.FunctionDef]]:
-    """Those that are called from outside and are not compiled."""
-    return [
-        (place, node)
-        for place, node in every_function()
-        if not is_compiled(node)
-        and not any(part in INSIDE for part in place.split("/"))
-        and not Path(place.partition(":")[0]).name.startswith("_")
-    ]
-
-
-def _of(path: Path) -> Iterator[tuple[str, ast.FunctionDef]]:
-    yield from _in(ast.parse(path.read_text(encoding="utf-8")), str(path.relative_to(PACKAGE)))
+def functions() -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Functions and methods without an underscore that are called from outside."""
+    for path in FILES:
+        place = str(path.relative_to(PACKAGE))
+        if not any(part in INSIDE for part in place.split("/")):
+            yield from _in(ast.parse(path.read_text(encoding="utf-8")), place)
 
 
 def _in(tree: ast.Module | ast.ClassDef, place: str) -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -65,19 +42,7 @@ def _in(tree: ast.Module | ast.ClassDef, place: str) -> Iterator[tuple[str, ast.
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield from _in(node, f"{place}:{node.name}")
         elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            marks = [ast.unparse(mark) for mark in node.decorator_list]
-            if "overload" not in marks:
-                yield f"{place}:{node.name}", node
-
-
-def is_compiled(node: ast.FunctionDef) -> bool:
-    """Whether numba compiles it."""
-    return any("njit" in ast.unparse(mark) for mark in node.decorator_list)
-
-
-def is_command(place: str) -> bool:
-    """Whether its arguments are those of a command line, each with a help of its own."""
-    return place.startswith("cli/")
+            yield f"{place}:{node.name}", node
 
 
 def arguments(node: ast.FunctionDef) -> list[str]:
@@ -86,15 +51,6 @@ def arguments(node: ast.FunctionDef) -> list[str]:
     named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
     named += [each for each in (given.vararg, given.kwarg) if each]
     return [each.arg for each in named if each.arg not in ("self", "cls")]
-
-
-def is_door(place: str) -> bool:
-    """Whether a file is where strangers come in: of the package, of a problem, or of `DOORS`."""
-    folders = Path(place.partition(":")[0]).parent.parts
-    if place.partition(":")[0] in FULL:
-        return False
-    of_a_problem = len(folders) == 1 and folders[0].replace("_", "-") in PROBLEMS
-    return not folders or of_a_problem or bool(DOORS & set(folders))
 
 
 def described(doc: str) -> list[str]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from outside.outside_methods import server_by_server
 
 import optsched
 from optsched.cli import _code
@@ -20,51 +24,12 @@ from optsched.result import Outcome, Termination
 from optsched.verbs.comparing import compare_each
 
 NAME = "placement/fig2"
-OWN = '''
-"""Methods of a user."""
-from optsched.placement.heuristics.heavy_edge import heavy_edge
-from optsched.result import Outcome, Termination
-
-def greedy(instance, options, settings):
-    """Heavy-Edge, asked for by somebody else."""
-    return heavy_edge(instance, options, settings).solution
-
-def raising(instance, options, settings):
-    raise RuntimeError("no idea\\nat all")
-
-number = 3
-'''
-PACKAGE = """
-from dataclasses import replace
-from optsched.placement.problem import PLACEMENT
-from optsched.problem import Method
-
-BOUND = Method("zero", "bound", "nothing takes less than no time", "added_package:zero")
-METHODS = {"placement": [BOUND, Method("theirs", "heuristic", "theirs", "own:greedy")]}
-
-def zero(instance, options, settings):
-    from optsched.result import Outcome, Termination
-    return Outcome(None, Termination.FEASIBLE, bound=0.0, bound_source="zero")
-"""
-
-
-def all_on_the_first(instance, options, settings):
-    """Counts filled server by server, as plain data."""
-    free, counts = list(instance.free_gpus), []
-    for stage in instance.job.stages:
-        left, row = stage.replicas, []
-        for m, has in enumerate(free):
-            row.append(min(left, has))
-            free[m] -= row[-1]
-            left -= row[-1]
-        counts.append(row)
-    document = {"schema": "optsched/placement-solution", "version": 1}
-    return {**document, "instance": instance.name, "counts": counts}
+OUTSIDE = Path(__file__).parent / "outside"
 
 
 def test_a_callable_is_solved_and_checked_like_ours() -> None:
-    result = optsched.solve(NAME, all_on_the_first)
-    assert result.method == f"{__name__}:all_on_the_first"
+    result = optsched.solve(NAME, server_by_server)
+    assert result.method == "outside.outside_methods:server_by_server"
     assert result.termination is Termination.FEASIBLE
     assert result.check is not None
     assert result.check.feasible
@@ -76,8 +41,8 @@ def test_a_callable_is_solved_and_checked_like_ours() -> None:
 
 
 def test_compare_puts_it_beside_ours() -> None:
-    frame = optsched.compare(NAME, ["heavy-edge", all_on_the_first])
-    assert list(frame["method"]) == ["heavy-edge", f"{__name__}:all_on_the_first"]
+    frame = optsched.compare(NAME, ["heavy-edge", server_by_server])
+    assert list(frame["method"]) == ["heavy-edge", "outside.outside_methods:server_by_server"]
     assert frame["excess"].notna().all()
 
 
@@ -94,18 +59,9 @@ def test_what_is_no_answer_is_said(found: object, said: str) -> None:
         optsched.solve(NAME, lambda *_: found)
 
 
-def test_raising_is_a_row_with_status_error() -> None:
-    def broken(*_: object) -> None:
-        raise RuntimeError("line one\nline two")
-
-    (rows,) = compare_each(NAME, ["heavy-edge", broken])
-    assert [r.termination for r in rows] == [Termination.FEASIBLE, Termination.ERROR]
-    assert rows[1].details["message"].endswith("raised RuntimeError: line one line two")
-
-
 def test_a_broken_rule_is_an_error_whatever_it_claims() -> None:
     def crowded(instance, options, settings):
-        solution = dict(all_on_the_first(instance, options, settings))
+        solution = dict(server_by_server(instance, options, settings))
         solution["counts"] = [row[::-1] for row in solution["counts"]]
         return solution
 
@@ -155,117 +111,6 @@ def test_names_that_lead_nowhere_are_one_line(tmp_path: Path, monkeypatch) -> No
         with pytest.raises(InputError) as caught:
             optsched.solve(NAME, name)
         assert "\n" not in str(caught.value)
-
-
-def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command line in a folder, with the packages that stand there installed."""
-    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
-        [sys.executable, "-m", "optsched", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a module of a user's, and a package installed beside it."""
-    made = tmp_path_factory.mktemp("outside")
-    (made / "own.py").write_text(OWN)
-    (made / "added_package.py").write_text(PACKAGE)
-    info = made / "added_package-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: added-package\nVersion: 1.0\n")
-    entries = "[optsched.methods]\nall = added_package:METHODS\nbad = nowhere:METHODS\n"
-    (info / "entry_points.txt").write_text(entries)
-    return made
-
-
-def test_the_command_line_takes_a_module_of_the_current_folder(folder: Path) -> None:
-    done = command(folder, "solve", NAME, "--method", "own:greedy", "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["method"] == "own:greedy"
-    assert found["check"]["feasible"]
-    assert command(folder, "solve", NAME, "--method", "own:raising").returncode == 4
-    assert command(folder, "solve", NAME, "--method", "own:number").returncode == 2
-
-
-def test_an_installed_package_adds_methods(folder: Path) -> None:
-    listed = command(folder, "methods", "--json")
-    names = {row["method"] for row in json.loads(listed.stdout) if row["problem"] == "placement"}
-    assert {"zero", "theirs", "heavy-edge"} <= names
-    assert listed.stderr.count("\n") == 1  # the entry point that cannot be loaded
-    assert "entry point bad is left out" in listed.stderr
-    shown = command(folder, "compare", NAME, "--methods", "theirs,zero", "--json")
-    assert [row["method"] for row in json.loads(shown.stdout)] == ["theirs", "zero"]
-
-
-PLAN = """
-name = "outside"
-[[families]]
-name = "one"
-instances = ["placement/fig2"]
-methods = ["heavy-edge", "own:greedy", "theirs", "own:raising"]
-"""
-
-
-def test_a_plan_runs_only_modules_that_are_allowed(folder: Path) -> None:
-    (folder / "plan.toml").write_text(PLAN)
-    refused = command(folder, "sweep", "plan.toml", "--store", "no.sqlite", "--workers", "1")
-    assert refused.returncode == 2
-    assert "--allow own" in refused.stderr
-    assert not (folder / "no.sqlite").exists()
-    arguments = ("sweep", "plan.toml", "--store", "s.sqlite", "--workers", "2")
-    done = command(folder, *arguments, "--allow", "own")
-    assert done.returncode == 0, done.stderr
-    with StoreReader(folder / "s.sqlite") as base:
-        found = list(base.rows("SELECT method, status, version FROM results"))
-    versions = {row["method"]: row["version"] for row in found}
-    assert {row["method"]: row["status"] for row in found} == {
-        "heavy-edge": "done",
-        "own:greedy": "done",
-        "theirs": "done",
-        "own:raising": "error",
-    }
-    assert versions["heavy-edge"] == optsched.__version__
-    assert versions["own:greedy"].startswith(f"{optsched.__version__}+")
-    table = command(folder, "table", "s.sqlite", "--csv", "t.csv")
-    assert table.returncode == 0
-    assert "own:greedy" in (folder / "t.csv").read_text()
-    assert command(folder, "report", "s.sqlite", "-o", "r.html").returncode == 0
-
-
-def test_an_edited_method_runs_again(folder: Path) -> None:
-    module = folder / "own_edited.py"
-    module.write_text(OWN)
-    text = PLAN.replace("own:", "own_edited:").replace("outside", "edited")
-    (folder / "edited.toml").write_text(text)
-    arguments = ("sweep", "edited.toml", "--store", "e.sqlite", "--allow", "own_edited")
-    arguments += ("--workers", "0")
-    first = command(folder, *arguments)
-    assert "4 units, 4 run now" in first.stdout
-    assert "4 units, 0 run now" in command(folder, *arguments).stdout
-    module.write_text(OWN + "# edited\n")
-    assert "4 units, 2 run now" in command(folder, *arguments).stdout
-
-
-def test_a_stores_own_units_need_allowing_too(folder: Path, tmp_path: Path) -> None:
-    """A store that comes from elsewhere cannot make a sweep import a module."""
-    plan = tmp_path / "p.toml"
-    plan.write_text(PLAN.replace('"own:greedy", "theirs", "own:raising"', '"repartition"'))
-    store = tmp_path / "p.sqlite"
-    sweep(plan, store, workers=0)
-    with sqlite3.connect(store) as base:
-        base.execute("DELETE FROM results")
-        base.execute("UPDATE members SET method = 'os:system' WHERE method = 'repartition'")
-    sweep(plan, store, workers=0)
-    with sqlite3.connect(store) as base:
-        methods = {method for (method,) in base.execute("SELECT method FROM results")}
-    assert methods == {"heavy-edge", "repartition"}
 
 
 class FirstCome:
@@ -335,3 +180,208 @@ def test_what_runs_over_time_goes_through_the_same_commands(
     document["objective"] *= 0.9
     (tmp_path / "claim.json").write_text(json.dumps(document))
     assert _code(["check", name, str(tmp_path / "claim.json")]) == 1
+
+
+# --- modules of the current folder and an installed package
+
+OWN = '''
+"""Methods of a user."""
+from optsched.placement.heuristics.heavy_edge import heavy_edge
+
+def greedy(instance, options, settings):
+    """Heavy-Edge under another name."""
+    return heavy_edge(instance, options, settings).solution
+
+def raising(instance, options, settings):
+    raise RuntimeError("no idea\\nat all")
+
+number = 3
+'''
+JOBS = [(3.0, 1.0), (1.0, 2.0), (2.0, 2.0)]
+BEST = 2 * 1 + 2 * 3 + 1 * 6
+AS_FILED = 1 * 3 + 2 * 4 + 2 * 6
+FAMILY = """
+[[families]]
+name = "{0}"
+instances = ["{1}"]
+methods = {2}
+"""
+OWN_PLAN = FAMILY.format(
+    "one", NAME, ["heavy-edge", "own:greedy", "server-by-server", "own:raising"]
+)
+PLAN = "".join(
+    (
+        FAMILY.format("machine", "three.json", ["as-filed", "smith"]),
+        FAMILY.format("placement", NAME, ["heavy-edge", "server-by-server"]),
+        FAMILY.format(
+            "rolling", "rolling/three-by-hand", ["clairvoyant-bound", "edf", "latest-first"]
+        ),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a user's module, and `tests/outside` installed as its pyproject.toml says."""
+    made = tmp_path_factory.mktemp("outside")
+    project = tomllib.loads((OUTSIDE / "pyproject.toml").read_text())["project"]
+    for module in OUTSIDE.glob("*.py"):
+        shutil.copy(module, made)
+    name, version = project["name"], project["version"]
+    info = made / f"{name}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    lines = [
+        line
+        for group, entries in project["entry-points"].items()
+        for line in (f"[{group}]", *(f"{key} = {value}" for key, value in entries.items()))
+    ]
+    (info / "entry_points.txt").write_text("\n".join([*lines, "bad = nowhere:METHODS"]))
+    document = {
+        "schema": "optsched/single-machine",
+        "version": 1,
+        "name": "three",
+        "jobs": [{"seconds": p, "weight": w} for p, w in JOBS],
+    }
+    (made / "three.json").write_text(json.dumps(document))
+    (made / "plan.toml").write_text(PLAN)
+    (made / "own.py").write_text(OWN)
+    return made
+
+
+def command(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """A command in the folder, where the package is installed."""
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-m", "optsched", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def run(folder: Path, *arguments: str, code: int = 0) -> str:
+    return command(folder, *arguments, code=code).stdout
+
+
+def test_the_command_line_takes_a_module_of_the_current_folder(folder: Path) -> None:
+    found = json.loads(run(folder, "solve", NAME, "--method", "own:greedy", "--json"))
+    assert found["method"] == "own:greedy"
+    assert found["check"]["feasible"]
+    run(folder, "solve", NAME, "--method", "own:raising", code=4)
+    run(folder, "solve", NAME, "--method", "own:number", code=2)
+
+
+def test_methods_lists_what_is_installed(folder: Path) -> None:
+    done = command(folder, "methods", "--json")
+    kinds = {(row["problem"], row["method"]): row["kind"] for row in json.loads(done.stdout)}
+    assert kinds["single-machine", "smith"] == "exact"
+    assert kinds["placement", "server-by-server"] == "heuristic"
+    assert kinds["rolling", "latest-first"] == "policy"
+    assert ("placement", "heavy-edge") in kinds
+    assert done.stderr.count("\n") == 1  # the entry point that cannot be loaded
+    assert "entry point bad is left out" in done.stderr
+
+
+def test_a_problem_from_outside_goes_through_every_command(folder: Path) -> None:
+    solved = json.loads(run(folder, "solve", "three.json", "-o", "s.json", "--json"))
+    assert (solved["problem"], solved["method"]) == ("single-machine", "smith")
+    assert solved["termination"] == "optimal"
+    assert solved["objective"] == BEST
+    assert json.loads(run(folder, "check", "three.json", "s.json", "--json"))["feasible"]
+    worse = json.loads((folder / "s.json").read_text()) | {"order": [0, 1, 1]}
+    (folder / "worse.json").write_text(json.dumps(worse))
+    run(folder, "check", "three.json", "worse.json", code=1)
+    schema = json.loads(run(folder, "schema", "single-machine"))
+    assert "jobs" in schema["properties"]
+    for verb in ("explain", "plot", "export"):  # it has none of these, and says so
+        extra = {"plot": ["-o", "p.png"], "export": ["--method", "smith", "--format", "lp"]}
+        more = [*extra.get(verb, []), *(["-o", "m.lp"] if verb == "export" else [])]
+        run(folder, verb, "three.json", *more, code=2)
+
+
+def test_compare_puts_all_three_beside_ours(folder: Path) -> None:
+    rows = json.loads(run(folder, "compare", "three.json", "--json"))
+    assert {row["method"]: row["objective"] for row in rows} == {
+        "as-filed": AS_FILED,
+        "smith": BEST,
+    }
+    assert {row["bound"] for row in rows} == {BEST}
+    assert rows[0]["excess"] == pytest.approx(AS_FILED / BEST - 1)
+    for name, method, ours in (
+        ("placement/fig2", "server-by-server", "heavy-edge"),
+        ("rolling/three-by-hand", "latest-first", "edf"),
+    ):
+        found = json.loads(run(folder, "compare", name, "--methods", f"{ours},{method}", "--json"))
+        assert [row["method"] for row in found] == [ours, method]
+        assert all(row["check"]["feasible"] for row in found)
+
+
+def test_a_sweep_of_two_workers_its_table_and_report(folder: Path) -> None:
+    told = run(folder, "sweep", "plan.toml", "--store", "s.sqlite", "--workers", "2")
+    assert "7 units, 7 run now, 0 failed now" in told
+    with StoreReader(folder / "s.sqlite") as base:
+        found = list(base.rows("SELECT problem, method, objective, feasible FROM results"))
+    values = {(row["problem"], row["method"]): row["objective"] for row in found}
+    assert values["single-machine", "smith"] == BEST
+    assert values["single-machine", "as-filed"] == AS_FILED
+    assert all(row["feasible"] for row in found if row["method"] != "clairvoyant-bound")
+    run(folder, "table", "s.sqlite", "--csv", "t.csv")
+    lines = list(csv.DictReader((folder / "t.csv").open()))
+    assert {"smith", "server-by-server", "latest-first"} <= {line["method"] for line in lines}
+    run(folder, "report", "s.sqlite", "-o", "r.html")
+    page = (folder / "r.html").read_text()
+    assert all(name in page for name in ("single-machine", "server-by-server", "latest-first"))
+
+
+def test_a_plan_runs_only_modules_that_are_allowed(folder: Path) -> None:
+    (folder / "own.toml").write_text(OWN_PLAN)
+    arguments = ("sweep", "own.toml", "--store", "no.sqlite", "--workers", "1")
+    refused = command(folder, *arguments, code=2)
+    assert "--allow own" in refused.stderr
+    assert not (folder / "no.sqlite").exists()
+    arguments = ("sweep", "own.toml", "--store", "own.sqlite", "--workers", "2")
+    run(folder, *arguments, "--allow", "own")
+    with StoreReader(folder / "own.sqlite") as base:
+        found = list(base.rows("SELECT method, status, version FROM results"))
+    versions = {row["method"]: row["version"] for row in found}
+    assert {row["method"]: row["status"] for row in found} == {
+        "heavy-edge": "done",
+        "own:greedy": "done",
+        "server-by-server": "done",
+        "own:raising": "error",
+    }
+    assert versions["heavy-edge"] == optsched.__version__
+    assert versions["own:greedy"].startswith(f"{optsched.__version__}+")
+
+
+def test_an_edited_method_runs_again(folder: Path) -> None:
+    module = folder / "own_edited.py"
+    module.write_text(OWN)
+    text = OWN_PLAN.replace("own:", "own_edited:")
+    (folder / "edited.toml").write_text(text)
+    arguments = ("sweep", "edited.toml", "--store", "e.sqlite", "--allow", "own_edited")
+    arguments += ("--workers", "0")
+    assert "4 units, 4 run now" in run(folder, *arguments)
+    assert "4 units, 0 run now" in run(folder, *arguments)
+    module.write_text(OWN + "# edited\n")
+    assert "4 units, 2 run now" in run(folder, *arguments)
+
+
+def test_a_stores_own_units_need_allowing_too(folder: Path, tmp_path: Path) -> None:
+    """A store that comes from elsewhere cannot make a sweep import a module."""
+    plan = tmp_path / "p.toml"
+    plan.write_text(FAMILY.format("one", NAME, ["heavy-edge", "repartition"]))
+    store = tmp_path / "p.sqlite"
+    sweep(plan, store, workers=0)
+    with sqlite3.connect(store) as base:
+        base.execute("DELETE FROM results")
+        base.execute("UPDATE members SET method = 'os:system' WHERE method = 'repartition'")
+    sweep(plan, store, workers=0)
+    with sqlite3.connect(store) as base:
+        methods = {method for (method,) in base.execute("SELECT method FROM results")}
+    assert methods == {"heavy-edge", "repartition"}

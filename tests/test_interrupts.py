@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 import optsched
 from optsched import interrupts
-from optsched.backends import MilpArrays, running, solve_arrays, solve_model
+from optsched.backends import MilpArrays, solve_arrays, solve_model
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.placement.exact import columns as home
 from optsched.result import Outcome, Settings, Termination
@@ -341,45 +341,3 @@ def test_an_interrupt_ignored_from_outside_stays_ignored() -> None:
     code, out, error = sent(child)
     assert (code, error) == (0, "")
     assert "status          time-limit" in out
-
-
-def test_an_interrupt_while_waiting_breaks_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    """Wherever the wait for a solver is cut, it is stopped and its thread ends without a word."""
-    main = threading.main_thread().ident
-    assert main is not None
-    for number in range(40):
-        stopped, ended = threading.Event(), threading.Event()
-
-        def work(stopped: Any = stopped, ended: Any = ended, seconds: float = number / 2e3) -> None:
-            time.sleep(seconds)
-            signal.pthread_kill(main, signal.SIGINT)
-            stopped.wait(TOO_LONG)
-            ended.set()
-
-        with pytest.raises(KeyboardInterrupt):
-            running._run_aside(work, stopped.set, Deadline())
-        assert ended.wait(TOO_LONG)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_an_interrupt_at_the_end_of_a_look_does_not_end_the_looking() -> None:
-    """Handled for longer than a look takes, it leaves the wait its timeout."""
-    came, stopped, looks = threading.Event(), threading.Event(), []
-
-    def slow_handler(*_: Any) -> None:
-        came.set()
-        time.sleep(2 * running.LOOK)
-
-    def work() -> None:
-        time.sleep(running.LOOK / 2)
-        interrupt()
-        stopped.wait(10.0)
-
-    def look() -> None:
-        looks.append(came.is_set())
-        if came.is_set():
-            stopped.set()
-
-    signal.signal(signal.SIGINT, slow_handler)
-    running._run_aside(work, stopped.set, Deadline(), look)
-    assert any(looks)  # and not once, ten seconds later, by the end of the work

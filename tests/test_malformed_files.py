@@ -198,6 +198,7 @@ def test_the_limits_themselves_are_allowed() -> None:
 # --- instances: file, JSON path, found, expected
 
 
+MISSING = "missing required field"
 POSITIVE = "a finite number in [1e-09, 1e+18]"
 ANY_SIZE = "a finite number in [0, 1e+18]"
 NAME = "a printable string of at most 200 characters"
@@ -212,7 +213,7 @@ BAD_INSTANCES: tuple[tuple[Any, ...], ...] = (
     ("name", "two\nlines", NAME),
     ("name", "n" * 10**6, NAME, f"'{'n' * 56}..."),
     ("provenance", [], "an object"),
-    ("cluster", ..., "this key"),
+    ("cluster", ..., MISSING),
     ("cluster", [1], "an object"),
     ("cluster.nic", 1, "no such key"),
     ("cluster.gpus_per_server", 4.0, "an integer in [1, 1024]"),
@@ -244,6 +245,8 @@ BAD_INSTANCES: tuple[tuple[Any, ...], ...] = (
 
 def line_of(place: str, value: Any, expected: str, found: str = "", where: str = "") -> str:
     """The line of a refusal."""
+    if expected == MISSING:
+        return f"{FILE}: {place}: {MISSING}"
     found = found or ("nothing" if value is ... else repr(value))
     return f"{FILE}: {where or place}: found {found}, expected {expected}"
 
@@ -299,7 +302,7 @@ COUNT = "an integer in [-32768, 32768]"
 BAD_SOLUTIONS: tuple[tuple[Any, ...], ...] = (
     ("schema", "optsched/placement", "'optsched/placement-solution'"),
     ("version", False, "1"),
-    ("counts", ..., "this key"),
+    ("counts", ..., MISSING),
     ("counts", "30", "an array"),
     ("counts[0]", 3, "an array"),
     ("counts[0][1]", 0.0, COUNT),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import signal
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +18,6 @@ from optsched.placement.solution import PlacementSolution
 from optsched.progress import Event, Progress
 from optsched.result import Termination
 
-PACKAGE = Path(optsched.__file__).parent
 RUNS = [
     ("placement/t5-11b-16", "ilp"),
     ("placement/t5-11b-16", "ilp-vertex"),
@@ -212,13 +209,3 @@ def test_a_bound_above_the_incumbent_is_the_incumbent() -> None:
 def test_a_callback_is_called() -> None:
     with pytest.raises(InputError, match="callback: found 3, expected a callable"):
         optsched.solve("placement/fig2", callback=3)  # type: ignore[arg-type]
-
-
-def test_a_result_is_made_in_one_place() -> None:
-    made = [
-        (path.name, node.lineno)
-        for path in sorted(PACKAGE.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Result", "result.Result")
-    ]
-    assert [name for name, _ in made] == ["judging.py"]

@@ -15,7 +15,6 @@ from scales import MONEY, TIME, changes_of_unit, factor, in_units
 
 import optsched
 from optsched import check, solve
-from optsched.checking import bound_violation, claim_violation, slack
 from optsched.generators.workload import generate_workload
 from optsched.library import shipped_names
 from optsched.online.data.cluster import OnlineCluster
@@ -25,7 +24,6 @@ from optsched.online.simulator.engine import simulate_online as run_policy
 from optsched.online.solution import OnlineSolution
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
-from optsched.result import is_proved
 from optsched.rolling.runs import run_policies
 from optsched.rolling.solution import RollingSolution
 from optsched.speed_profile.instance import SpeedProfileInstance
@@ -341,28 +339,3 @@ def simulated(document: dict[str, Any], policy: str) -> dict[str, Any]:
     options = {"predictor": "perfect"}
     run = OnlineSolution.of(run_policy(jobs, policy), instance.name, options=options)
     return run.to_dict()
-
-
-@pytest.mark.parametrize("scale", [1e-300, 1e-18, 1e-12, 1e-9, 1.0, 1e9, 1e18, 1e300])
-def test_claims_and_bounds(scale: float) -> None:
-    assert claim_violation(scale * (1 + 0.9e-6), scale) is None
-    assert claim_violation(more(scale), scale).rule == "claimed objective"
-    assert claim_violation(less(scale), scale).rule == "claimed objective"
-    assert claim_violation(0.0, scale).amount == pytest.approx(1)
-    assert claim_violation(scale, 0.0).amount == pytest.approx(1)
-    assert claim_violation(float("nan"), scale).amount == 1
-    assert claim_violation(0.0, 0.0) is None
-    assert bound_violation(scale * (1 + 0.9e-9), scale) is None
-    assert bound_violation(scale * (1 + 3e-9), scale).rule == "bound"
-    assert bound_violation(float("inf"), scale).amount == 1
-    assert is_proved(scale, less(scale), 1e-5)
-    assert not is_proved(scale, less(scale), 1e-6)
-    assert not is_proved(scale, 0.0, 1e-6)
-    assert is_proved(0.0, 0.0, 0.0)
-
-
-def test_slack_is_rounding_and_no_more() -> None:
-    assert slack(1e-9, 0.0, 1e-9) == pytest.approx(1e-18)
-    assert slack(1e9) == pytest.approx(1.0)
-    clock = 1.7e9  # the distance between two floats there is 2.4e-7
-    assert 2.4e-7 < slack(1e-3, clock) < 1e-4

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from optsched.result import Result, Termination
-
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "solvers.md"
 
@@ -50,20 +48,3 @@ def test_no_value_on_the_page_is_below_a_bound() -> None:
         best[name] = max(best.get(name, 0.0), 0.0 if bound == "-" else float(bound))
     for name, _, _, _, value, *_ in rows:
         assert value == "-" or float(value) >= best[name] * (1 - 1e-5)  # six digits are shown
-
-
-def test_a_contradiction_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import solvers
-
-    def row(solver: str, value: float, bound: float) -> solvers.Row:  # type: ignore[name-defined]
-        result = Result(
-            "placement", "p", "", "ilp", solver, None, {}, 0, Termination.OPTIMAL, value, bound,
-            "highs", 0.0, 0.0, None, None,
-        )  # fmt: skip
-        return solvers.Row("placement/p", solver, 1.0, result)
-
-    rows = [row("highs", 2.0, 2.0), row("scip", 1.5, 1.0)]
-    assert list(solvers.contradictions(rows)) == ["placement/p: scip has 1.5, a bound says 2.0"]
-    assert rows[0].rests_on == "word of highs"
-    assert list(solvers.contradictions(rows[:1])) == []

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import re
 import subprocess
 import sys
-import types
 from pathlib import Path
 
 import pytest
@@ -20,8 +17,7 @@ from optsched.experiments.papers import running
 from optsched.experiments.papers.a_srpt import table2
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.sts import fig7
-from optsched.experiments.run import processes
-from optsched.progress import compiling_told, tell_compiling
+from optsched.progress import tell_compiling
 
 
 def test_no_deadline_comes_nearer_while_code_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,15 +51,6 @@ def test_warm_up_once_on_a_machine(tmp_path: Path) -> None:
     assert any(line.startswith("compiling ") for line in told[0])
 
 
-def test_benchmarks_have_compiled_before_they_time() -> None:
-    """By `optsched.methods.warm_up`: what a problem's own calls may be run by Python."""
-    scripts = (Path(__file__).parents[1] / "benchmarks").glob("*.py")
-    texts = {script.name: script.read_text(encoding="utf-8") for script in scripts}
-    assert "from optsched.methods import warm_up" in texts["rolling.py"]
-    own = re.compile(r"optsched\.\w+\.warm_up\b|\bwarm_up\(\)")
-    assert [name for name, text in texts.items() if own.search(text)] == []
-
-
 def test_warm_up_of_an_unknown_problem(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["warm-up", "selecton"]) == 2
     assert "selection" in capsys.readouterr().err
@@ -85,23 +72,6 @@ def _tell(_: str) -> float:
     tell_compiling("same (a)")
     tell_compiling(None)
     return 0.5
-
-
-def test_a_unit_is_not_ended_while_its_code_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, theirs = multiprocessing.Pipe()
-    for message in ("improve (makespan)", None, 42):
-        theirs.send(message)
-    waited: list[float | None] = []
-    monkeypatch.setattr(processes, "wait", lambda _, seconds: waited.append(seconds) or [ours])
-    keeper = object.__new__(processes._Keeper)
-    process = types.SimpleNamespace(sentinel=None)
-    monkeypatch.setattr(keeper, "_ready", lambda: (process, ours), raising=False)
-    told: list[str | None] = []
-    with compiling_told(told.append):
-        assert keeper._run(processes._Task((id, ()), 60.0)) == 42
-    assert (waited[0], waited[1]) == (60.0, None)
-    assert 0.0 < waited[2] <= 60.0
-    assert told == ["improve (makespan)", None]
 
 
 @pytest.mark.parametrize("runs", [0, 3])

@@ -10,13 +10,13 @@ import logging
 import math
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, unsolved
-from optsched.deadline import Deadline, OutOfTimeError, clock
+from optsched.deadline import OutOfTimeError, clock
 from optsched.errors import InputError, SolverError, one_line
 from optsched.extras import require_extras
 from optsched.result import Settings, TracePoint
@@ -44,10 +44,6 @@ FAMILIES = {
     "xpress": _Family("miprelstop", ("feastol", "miptol")),
 }
 """By a solver's name in Pyomo, or its first part (gurobi_direct, cplex_direct, xpress_direct)."""
-GRACE = 0.2
-"""Seconds after the deadline at which a process that did not end is killed."""
-PYOMOS_GRACE = 1.0
-"""What Pyomo gives a process beyond the limit that it was told."""
 
 
 def require_pyomo_solver(name: str) -> None:
@@ -86,14 +82,17 @@ def solve_with_pyomo(
     if family.gap is not None:
         options[family.gap] = settings.gap
     arguments: dict[str, Any] = {"load_solutions": False, "options": options}
+    seconds = math.inf
     if left is not None:
-        arguments["timelimit"] = left
+        seconds = left - build_time  # writing the file takes about as long as building the model
+        if seconds <= 0:
+            return unsolved(settings, build_time)
+        if family.whole_seconds:
+            seconds = max(math.floor(seconds), 1)
+        arguments["timelimit"] = seconds
     began = clock()
     with _quiet(), TempfileManager:  # a process killed leaves its files to whoever called it
         solver = _solver(settings.solver)
-        took_all: Callable[[], bool] | None = None
-        if left is not None and hasattr(solver, "create_command_line"):
-            took_all = _limit_once_written(solver, settings.deadline, family)
         if start and solver.warm_start_capable():
             arguments["warmstart"] = True
         try:
@@ -104,33 +103,8 @@ def solve_with_pyomo(
             if not start:
                 raise SolverError(f"{settings.solver}: {one_line(str(error))}") from None
             return _start_alone(model, settings, build_time, clock() - began)
-        is_cut = took_all is not None and took_all()
-        answer = _read(model, results, settings, family, build_time, clock() - began, is_cut)
-    return answer
-
-
-def _limit_once_written(solver: Any, deadline: Deadline, family: _Family) -> Callable[[], bool]:
-    """Let a solver have what is left once its file is written, less what reading takes as well.
-
-    Returns what says afterwards whether it took all of that.
-    """
-    create, began, end = solver.create_command_line, clock(), math.inf
-
-    def command_line(*arguments: Any) -> Any:
-        nonlocal end
-        left = deadline.left or 0.0
-        told = left - (clock() - began)
-        if told <= 0:
-            raise OutOfTimeError
-        # private: the public interface takes a limit before it writes
-        solver._timelimit = max(math.floor(told), 1) if family.whole_seconds else told
-        end = clock() + solver._timelimit
-        made = create(*arguments)
-        solver._timelimit = left + GRACE - PYOMOS_GRACE
-        return made
-
-    solver.create_command_line = command_line
-    return lambda: clock() >= end
+        spent = clock() - began
+        return _read(model, results, settings, family, build_time, spent, spent >= seconds)
 
 
 def _read(

@@ -53,10 +53,10 @@ SECOND_TRIES: tuple[dict[str, Any], ...] = (
 
 
 def holding(bound: float | None, branching: float, coarse: bool = False) -> float | None:
-    """A bound that holds, of one that was found with such a tolerance while branching.
+    """Weaken a bound by the solver's tolerance while branching.
 
-    What is less better than that is not looked for. `coarse`: it is relative above 1, since those
-    of the linear programmes are coarse, too.
+    HiGHS ignores improvements below this tolerance, so the bound is lowered by it. With `coarse`
+    tolerances of the linear programmes it is relative to bounds above 1.
     """
     if bound is None or branching <= FEASIBILITY:
         return bound

@@ -63,25 +63,13 @@ def state_and_solve(
     settings: Settings,
     *,
     began: float,
-    start: bool = False,
-    restarts: bool = True,
-    cautious: bool = False,
-    heard: Heard | None = None,
+    **how: Any,
 ) -> tuple[Answer, pyo.ConcreteModel | None]:
     """Build a model and solve it as `solve_model` does; no model where there is no time to."""
     try:
         require_time(settings.deadline, nonzeros)
         model = build()
-        spent = clock() - began
-        answer = solve_model(
-            model,
-            settings,
-            start=start,
-            build_time=spent,
-            restarts=restarts,
-            cautious=cautious,
-            heard=heard,
-        )
+        answer = solve_model(model, settings, build_time=clock() - began, **how)
     except OutOfTimeError:
         return unsolved(settings, clock() - began), None
     return answer, model

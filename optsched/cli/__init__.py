@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Annotated, Any
+from functools import cache
+from typing import Annotated
 
 import typer
+from typer import Option
 
 from optsched import __version__, interrupts
 from optsched.__main__ import main as main
@@ -19,7 +22,8 @@ from optsched.progress import compiling_told
 
 app = typer.Typer(
     name="optsched",
-    help="How far from optimal is the way a GPU cluster schedules its deep-learning jobs?",
+    help="How far from optimal is the way a GPU cluster schedules its deep-learning jobs? "
+    "`optsched methods` lists problems and methods, `optsched list` the shipped instances.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -35,7 +39,9 @@ def _print_version(asked: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option("--version", is_eager=True, callback=_print_version, help="Print it, leave."),
+        Option(
+            "--version", is_eager=True, callback=_print_version, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     pass
@@ -43,26 +49,21 @@ def _options(
 
 for command in (
     *(run.solve, run.compare, run.check, run.explain, run.methods, plot.plot, make.export),
-    *(
-        roll.roll,
-        shipped.schema,
-        shipped.warm_up,
-        simulate.simulate,
-        library.verify,
-        library.submit,
-    ),
-    *(sweeping.sweep, sweeping.table, sweeping.report, artefacts.reproduce),
+    *(roll.roll, shipped.schema, shipped.warm_up, simulate.simulate, library.verify),
+    *(library.submit, sweeping.sweep, sweeping.table, sweeping.report, artefacts.reproduce),
 ):
     app.command()(command)
 app.add_typer(make.kinds, name="generate", help="Generate instances from a seed.")
 app.add_typer(make.formats, name="import", help="Import a trace or a profile.")
-app.add_typer(shipped.instances, name="instances", help="The instances and plans that ship.")
-app.add_typer(library.library, name="library", help="Frozen instances, and what is known of them.")
+app.add_typer(shipped.instances, name="instances", help="The shipped instances and plans.")
+app.add_typer(
+    library.library, name="library", help="The benchmark library: instances, best values, proofs."
+)
 read_strictly(app)
 
 
 def execute(arguments: list[str]) -> int:
-    """Run a command; its exit code. Errors are one line on stderr."""
+    """Run a command and return its exit code; an error is one line on stderr."""
     code = _code(arguments)
     try:
         sys.stdout.flush()
@@ -74,9 +75,11 @@ def execute(arguments: list[str]) -> int:
 def _code(arguments: list[str]) -> int:
     if arguments[:1] in ([], ["help"]):
         arguments = [*arguments[1:], "--help"]
+    elif arguments[:1] == ["list"]:
+        arguments = ["instances", *arguments]
     interrupts.forget()
     try:
-        with compiling_told(_Compiling().say):
+        with compiling_told(_say_compiling()):
             value = app(args=arguments, prog_name="optsched", standalone_mode=False)
         if value == INTERRUPTED:  # from a command that kept what it had, or from the library
             return _say("interrupted", INTERRUPTED)
@@ -96,7 +99,9 @@ def _code(arguments: list[str]) -> int:
         if _is_interrupt(error):
             return _say("interrupted", INTERRUPTED)
         if hasattr(error, "format_message"):  # the command-line library's own usage errors
-            return _say(_with_hint(error), BAD_INPUT)
+            context = getattr(error, "ctx", None)
+            path = "optsched" if context is None else context.command_path
+            return _say(f"{error.format_message()} (see {path} --help)", BAD_INPUT)
         if os.environ.get("OPTSCHED_DEBUG"):
             raise
         kind = type(error).__name__
@@ -104,9 +109,9 @@ def _code(arguments: list[str]) -> int:
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether it was raised because of an interrupt, as compiled modules do while imported.
+    """Whether an interrupt caused an error: compiled modules raise others while imported.
 
-    Where classes of pydantic's are made, of what went wrong in the midst only the words are left.
+    While pydantic builds a class, only the text of its error mentions the interrupt.
     """
     while error is not None:
         if isinstance(error, KeyboardInterrupt) or KeyboardInterrupt.__name__ in str(error):
@@ -115,35 +120,23 @@ def _is_interrupt(error: BaseException | None) -> bool:
     return interrupts.came()
 
 
-def _with_hint(error: Any) -> str:
-    context = getattr(error, "ctx", None)
-    path = "optsched" if context is None else context.command_path
-    if "No such command 'list'" in error.format_message() and path == "optsched":
-        return (
-            "no command 'list': `optsched methods` lists problems and methods, "
-            "`optsched instances list` the shipped instances and plans"
-        )
-    return f"{error.format_message()} (see {path} --help)"
-
-
 def _say(message: object, code: int) -> int:
     print(f"optsched: {one_line(' '.join(str(message).split()))}", file=sys.stderr)
     return code
 
 
-class _Compiling:
-    """Names what is compiled: once, also where several processes wait for it."""
+def _say_compiling() -> Callable[[str | None], None]:
+    """Return a listener that names each function once, though several processes compile it."""
 
-    def __init__(self) -> None:
-        self._said: set[str] = set()
-
-    def say(self, name: str | None) -> None:
-        if name is not None and name not in self._said:
-            self._said.add(name)
+    @cache
+    def say(name: str | None) -> None:
+        if name is not None:
             print(f"compiling {name}, once on this machine", file=sys.stderr, flush=True)
+
+    return say
 
 
 def _drop_output() -> None:
-    """Nobody reads any more: let what is still buffered go nowhere, without a complaint."""
+    """Discard what is still buffered: the reader of the pipe is gone."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,10 +7,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from optsched.cli.exit_codes import DONE, FAILED
+from optsched.cli.progress import StepProgress
 from optsched.cli.settings import require_folder
+from optsched.cli.show import console, note
+from optsched.errors import InputError, OptschedError
+from optsched.experiments.papers.artefact import Scale
+from optsched.experiments.papers.running import STORE
+from optsched.extras import require_extras
+from optsched.io.outputs import require_file, require_outputs
 
 if TYPE_CHECKING:
     from optsched.experiments.papers.artefact import Scale
@@ -19,41 +26,32 @@ if TYPE_CHECKING:
 def reproduce(
     artifacts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ARTIFACT...", help="Such as a-srpt-table2; all for every one."),
+        Argument(metavar="ARTIFACT...", help="Such as a-srpt-table2; all for every one."),
     ] = None,
-    output: Annotated[
-        str | None, typer.Option("-o", metavar="DIR", help="Folder to write into.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds, for a smoke test.")] = False,
-    full: Annotated[
-        bool, typer.Option("--full", help="The paper's sizes, where it has them.")
-    ] = False,
+    output: Annotated[str | None, Option("-o", metavar="DIR", help="Folder to write into.")] = None,
+    quick: Annotated[bool, Option("--quick", help="Fewer seeds, for a smoke test.")] = False,
+    full: Annotated[bool, Option("--full", help="The paper's sizes, where it has them.")] = False,
     trace: Annotated[
-        str | None, typer.Option("--trace", metavar="FILE", help="Jobs of yours, for a-srpt's.")
+        str | None, Option("--trace", metavar="FILE", help="Jobs of yours, for a-srpt's.")
     ] = None,
     trace_format: Annotated[
-        str, typer.Option(metavar="NAME", help="The trace's, as for `optsched import`.")
+        str, Option(metavar="NAME", help="The trace's, as for `optsched import`.")
     ] = "pai",
     load: Annotated[
         float | None,
-        typer.Option(metavar="X", help="Stretch or squeeze the trace's submissions to this load."),
+        Option(metavar="X", help="Stretch or squeeze the trace's submissions to this load."),
     ] = None,
     time_scale: Annotated[
-        float, typer.Option(metavar="X", help="Multiply its submissions and lengths by this.")
+        float, Option(metavar="X", help="Multiply its submissions and lengths by this.")
     ] = 1.0,
-    list_all: Annotated[bool, typer.Option("--list", help="List the artefacts.")] = False,
+    list_all: Annotated[bool, Option("--list", help="List the artefacts.")] = False,
     page: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the verdicts in DIR as Markdown.")
+        str | None, Option(metavar="FILE", help="Write the verdicts in DIR as Markdown.")
     ] = None,
 ) -> int:
     """Reproduce a table or a figure of a paper, with the paper's values beside ours."""
-    from optsched.cli.show import console
-    from optsched.errors import InputError
-    from optsched.experiments.papers.artefact import Scale
     from optsched.experiments.papers.artefacts import ARTEFACTS, names_of, verdicts
     from optsched.experiments.papers.reproduction_page import OTHERS, write_page
-    from optsched.extras import require_extras
-    from optsched.io.outputs import require_file, require_outputs
 
     out = console()
     if list_all:
@@ -84,11 +82,7 @@ def reproduce(
 
 def _made(name: str, folder: str, scale: Scale, carry_on: bool) -> bool:
     """Make one artefact; of several, one that fails does not stop the others."""
-    from optsched.cli.progress import StepProgress
-    from optsched.cli.show import console, note
-    from optsched.errors import OptschedError
     from optsched.experiments.papers.artefacts import reproduce as run
-    from optsched.experiments.papers.running import STORE
 
     began = time.perf_counter()
     try:

@@ -1,6 +1,6 @@
 """``optsched generate KIND``: the options of each kind are its generator's arguments.
 
-They are read when the kind is asked for: `optsched generate --help` imports no generator.
+They are read when the kind's command is called: `optsched generate --help` imports no generator.
 """
 
 from __future__ import annotations
@@ -13,19 +13,28 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
 from optsched.cli.exit_codes import DONE
 from optsched.cli.settings import integer, real, require_folder
+from optsched.cli.show import note, scaling_line
+from optsched.cli.show_runs import load_line
 from optsched.declared import Between, Seed, choices_of, require
 from optsched.errors import InputError, shown
-
-if typing.TYPE_CHECKING:
-    from optsched.verbs.generating import Parameter
+from optsched.files import write_document
+from optsched.io.outputs import require_outputs
+from optsched.online.data.catalogue import read_catalogue, write_catalogue
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.workload_files import read_workload, write_workload
+from optsched.online.instance import FILES
+from optsched.rolling.epochs import draw_epochs
+from optsched.verbs import generating
+from optsched.verbs.generating import Parameter
 
 Count = Annotated[int, Between(1, 100_000)]
 KINDS = {"online": "workload"}
-"""Commands that are not called like their problem."""
+"""Commands whose name is not their problem's."""
 ALSO = {"reconfiguration_delay": ("--delay",)}
 """Second names of options."""
 SHORT = {
@@ -38,84 +47,57 @@ SHORT = {
 }
 
 
-class MadeWhenAsked(TyperGroup):
-    """Commands by name, each made when it is asked for."""
+def lazy_group(
+    summaries: Callable[[], dict[str, str]], command: Callable[[str], Any]
+) -> type[TyperGroup]:
+    """Return a class of command groups that make each command, by name, when it is called."""
 
-    def told(self) -> dict[str, str]:
-        """What each command does."""
-        raise NotImplementedError
+    class Group(TyperGroup):
+        def list_commands(self, ctx: Any) -> list[str]:
+            return list(summaries())
 
-    def made(self, name: str) -> Any:
-        """The command of a name."""
-        raise NotImplementedError
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            return command(cmd_name) if cmd_name in summaries() else None
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Names, in their order."""
-        return list(self.told())
+        def format_commands(self, ctx: Any, formatter: Any) -> None:
+            with formatter.section("Commands"):
+                formatter.write_dl(list(summaries().items()))
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a name; None if there is none."""
-        return self.made(cmd_name) if cmd_name in self.told() else None
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the commands without making them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.told().items()))
-
-
-class Generators(MadeWhenAsked):
-    """A command for each problem that has a generator."""
-
-    def told(self) -> dict[str, str]:
-        """Kinds, in the order of the problems."""
-        return {kind: _told(problem) for kind, problem in _problems().items()}
-
-    def made(self, name: str) -> Any:
-        """The command of a kind."""
-        return _command(name, _problems()[name])
+    return Group
 
 
 def _problems() -> dict[str, str]:
-    """Problems by the commands that generate their instances."""
-    from optsched.verbs.generating import generators
-
-    return {KINDS.get(name, name): name for name in generators()}
+    """Return problems by the commands that generate their instances."""
+    return {KINDS.get(name, name): name for name in generating.generators()}
 
 
-def _told(problem: str) -> str:
-    return SHORT.get(problem, f"Instances of {problem}.")
+def _summaries() -> dict[str, str]:
+    return {
+        kind: SHORT.get(problem, f"Instances of {problem}.")
+        for kind, problem in _problems().items()
+    }
 
 
-def _command(kind: str, problem: str) -> Any:
-    """The command of a kind: a parameter for each argument of its generator, then the shared."""
-    from optsched.verbs import generating
-
+def _command(kind: str) -> Any:
+    """Return a kind's command: a parameter for each argument of its generator, then the shared."""
+    problem = _problems()[kind]
     make = generating.generator(problem, "generate", "problem")
     options = [*map(option, generating.parameters_of(make)), *_EXTRAS.get(problem, ()), *_COMMON]
-    return command_of(kind, _told(problem), options, partial(_generate, kind, problem))
+    return command_of(kind, _summaries()[kind], options, partial(_generate, kind, problem))
+
+
+Generators = lazy_group(_summaries, _command)
 
 
 def command_of(
-    name: str, told: str, options: list[inspect.Parameter], run: Callable[..., int]
+    name: str, summary: str, options: list[inspect.Parameter], run: Callable[..., int]
 ) -> Any:
-    """A command whose options are said by parameters.
-
-    Parameters
-    ----------
-    name : str
-        Of the command.
-    told : str
-        What it does.
-    options : list of inspect.Parameter
-        Annotated as typer asks for.
-    run : callable
-        Gets them by name; returns the exit code.
-    """
+    """Return a command whose options, annotated for typer, are passed to `run` by name."""
 
     def command(**given: Any) -> int:
         return run(**given)
 
-    command.__doc__ = told
+    command.__doc__ = summary
     command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in options}
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -141,27 +123,21 @@ def _generate(
 def _write(
     source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
 ) -> None:
-    from optsched.cli.show import scaling_line
-    from optsched.verbs import generating
-
     make = generating.generator(problem, source, "")
     arguments = {**generating.arguments_of(make, given, source, ""), "name": name}
     for seed in seeds:
         made = generating.made_by(make, arguments, seed, source, "")
-        _keep(output, made, told=f": {scaling_line(made)}" if problem == "placement" else "")
+        _keep(output, made, message=f": {scaling_line(made)}" if problem == "placement" else "")
 
 
 def _write_rolling(
     source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
 ) -> None:
-    from optsched.cli.show_runs import load_line
     from optsched.generators.rolling import generate_rolling
     from optsched.generators.rolling_trace import generate_from_trace, read_trace
     from optsched.rolling.bounds.clairvoyant import clairvoyant_utilisation
-    from optsched.rolling.epochs import draw_epochs
     from optsched.rolling.offered_load import offered_load
     from optsched.rolling.simulator.world import World
-    from optsched.verbs import generating
 
     trace, form = given.pop("trace", None), given.pop("trace_format", None)
     if trace is None and form is not None:
@@ -187,15 +163,8 @@ def _write_workload(
 ) -> None:
     from dataclasses import replace
 
-    from optsched.cli.show import note
-    from optsched.files import write_document
     from optsched.generators.online import generate_online
     from optsched.generators.workload import WorkloadShape
-    from optsched.io.outputs import require_outputs
-    from optsched.online.data.catalogue import write_catalogue
-    from optsched.online.data.workload_files import write_workload
-    from optsched.online.instance import FILES
-    from optsched.verbs import generating
 
     like = given.pop("like", None)
     folders = {
@@ -218,12 +187,9 @@ def _write_workload(
 
 
 def _shape_like(workload: str, arguments: Mapping[str, Any]) -> Any:
-    """The shape of a workload's jobs on the cluster that the arguments make."""
+    """Return the shape of a workload's jobs on the cluster that the arguments describe."""
     from optsched.generators.workload import shape_of
-    from optsched.online.data.catalogue import read_catalogue
-    from optsched.online.data.cluster import OnlineCluster
     from optsched.online.data.jobs import prepare_jobs
-    from optsched.online.data.workload_files import read_workload
 
     names = ("servers", "gpus_per_server", "inter_bandwidth", "intra_bandwidth")
     cluster = OnlineCluster.of(**{key: arguments[key] for key in names if key in arguments})
@@ -232,54 +198,50 @@ def _shape_like(workload: str, arguments: Mapping[str, Any]) -> Any:
     return shape_of(jobs.workload, jobs.iterations * jobs.estimate, cluster)
 
 
-def _keep(folder: str, instance: Any, read: typing.Iterable[Any] = (), told: str = "") -> None:
-    from optsched.cli.show import note
-    from optsched.files import write_document
-    from optsched.io.outputs import require_outputs
-
+def _keep(folder: str, instance: Any, read: typing.Iterable[Any] = (), message: str = "") -> None:
     path = Path(folder) / f"{instance.name}.json"
     require_outputs([path], read)
     write_document(path, instance.to_dict())
-    note(f"wrote {path}{told}")
+    note(f"wrote {path}{message}")
 
 
 def option(parameter: Parameter) -> inspect.Parameter:
-    """The option of an argument; what is not given is left to the generator."""
+    """Return an argument's option, whose default is left to the generator."""
     flag, known = f"--{parameter.name.replace('_', '-')}", parameter.default
     default = "" if known is None or known == () else f" [{known}]"
     if isinstance(known, tuple) and known:
         default = f" [{','.join(map(str, known))}]"
-    told: dict[str, Any] = {"help": f"{parameter.text}{default}"}
+    shared: dict[str, Any] = {"help": f"{parameter.text}{default}"}
     kind = next(kind for kind in choices_of(parameter.hint) if kind is not type(None))
     if kind is bool:
-        return keyword(parameter.name, bool, f"{flag}/--no-{flag[2:]}", **told)
+        return keyword(parameter.name, bool, f"{flag}/--no-{flag[2:]}", **shared)
     names = (flag, *ALSO.get(parameter.name, ()))
     if typing.get_origin(kind) not in (None, typing.Literal):
         one = _READERS.get(typing.get_args(kind)[0], str)
         several = {"parser": _several(one), "metavar": "A,B"}
-        return keyword(parameter.name, str, *names, **several, **told)
+        return keyword(parameter.name, str, *names, **several, **shared)
     if kind in _READERS:
         metavar = {"metavar": "N" if kind is int else "X"}
-        return keyword(parameter.name, kind, *names, parser=_READERS[kind], **metavar, **told)
-    return keyword(parameter.name, str, *names, **told)
+        return keyword(parameter.name, kind, *names, parser=_READERS[kind], **metavar, **shared)
+    return keyword(parameter.name, str, *names, **shared)
 
 
-def keyword(name: str, kind: Any, *flags: str, default: Any = None, **told: Any) -> Any:
+def keyword(name: str, kind: Any, *flags: str, default: Any = None, **settings: Any) -> Any:
     hint = kind if default is not None else kind | None
-    annotation: Any = Annotated[hint, typer.Option(*flags, **told)]
+    annotation: Any = Annotated[hint, Option(*flags, **settings)]
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
 
 
-def required(name: str, told: Any) -> inspect.Parameter:
-    """An option that must be given, or an argument, as typer tells of it."""
-    where, annotation = inspect.Parameter.KEYWORD_ONLY, Annotated[str, told]
+def required(name: str, info: Any) -> inspect.Parameter:
+    """Return a required option or argument."""
+    where, annotation = inspect.Parameter.KEYWORD_ONLY, Annotated[str, info]
     return inspect.Parameter(name, where, annotation=annotation)
 
 
 def _several(one: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """What reads several of a kind, with commas between; typer 0.19 asks for its name."""
+    """Return a reader of values separated by commas; typer 0.19 needs its name."""
 
     def read(text: Any) -> Any:
         if isinstance(text, str):
@@ -313,12 +275,12 @@ _EXTRAS = {
         ),
     ),
 }
-"""What a command takes beside its generator's arguments: files."""
+"""Files that a command takes beside its generator's arguments."""
 _COMMON = (
     keyword("name", str, "--name", help="The instance's name, with --count 1."),
     keyword(
         "count", int, "--count", default=1, parser=integer, metavar="N", help="How many seeds."
     ),
     keyword("seed", int, "--seed", default=0, parser=integer, metavar="N", help="The first seed."),
-    required("output", typer.Option("-o", metavar="DIR", help="Folder to write into.")),
+    required("output", Option("-o", metavar="DIR", help="Folder to write into.")),
 )

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from optsched.cli.exit_codes import DONE
-from optsched.cli.generate import MadeWhenAsked, command_of, keyword, option, required
+from optsched.cli.generate import command_of, keyword, lazy_group, option, required
 from optsched.cli.settings import (
     ClusterFile,
     Seed,
@@ -18,48 +19,54 @@ from optsched.cli.settings import (
     read_strictly,
     table_extras,
 )
+from optsched.cli.show import note, scaling_line
 from optsched.declared import Between, require
 from optsched.errors import InputError
+from optsched.extras import require_extras
+from optsched.files import write_document
+from optsched.generators.placement import generate_placement, instance_from_profile
 from optsched.io.outputs import require_file, require_outputs
+from optsched.online.data.catalogue import write_catalogue
+from optsched.online.data.cluster import OnlineCluster, read_cluster
+from optsched.online.data.workload_files import write_workload
 from optsched.online.traces import FORMATS
+from optsched.online.traces.pai_tables import tables_in
+from optsched.profiles import read_pipedream
+from optsched.verbs.generating import arguments_of, parameters_of
 
 AllReduce = Literal["ring", "double-tree"]
-AllReduceOption = Annotated[AllReduce, typer.Option(help="ring or double-tree.")]
+AllReduceOption = Annotated[AllReduce, Option(help="ring or double-tree.")]
 
 OF_THE_ZOO = ("model", "gpus", "mini_batch", "tensor_parallel", "experts")
 """Arguments of the placement generator that a measured profile determines."""
 
 
-class Formats(MadeWhenAsked):
-    """One command per format of a profile or a trace."""
+def _summaries() -> dict[str, str]:
+    traces = {name: f"Make a workload from a {name} trace." for name in FORMATS}
+    return {"pipedream": "Make a placement instance from a layer profile.", **traces}
 
-    def told(self) -> dict[str, str]:
-        """Summaries by format, the profile's first."""
-        traces = {name: f"Make a workload from a {name} trace." for name in FORMATS}
-        return {"pipedream": "Make a placement instance from a layer profile.", **traces}
 
-    def made(self, name: str) -> Any:
-        """The command of a format."""
-        summary = self.told()[name]
-        if name == "pipedream":
-            return command_of(name, summary, _profile_options(), _import_pipedream)
-        app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name, help=summary)(_importer(name))
-        read_strictly(app)
-        return typer.main.get_command(app)
+def _command(name: str) -> Any:
+    summary = _summaries()[name]
+    if name == "pipedream":
+        return command_of(name, summary, _profile_options(), _import_pipedream)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, help=summary)(_importer(name))
+    read_strictly(app)
+    return typer.main.get_command(app)
+
+
+Formats = lazy_group(_summaries, _command)
 
 
 def _profile_options() -> list[inspect.Parameter]:
     """Options of `import pipedream`: file, offer, and the generator's arguments."""
-    from optsched.generators.placement import generate_placement
-    from optsched.verbs.generating import parameters_of
-
     parameters = parameters_of(generate_placement)
     return [
-        required("file", typer.Argument(metavar="FILE", help="PipeDream's graph.txt.")),
-        required("gpus", typer.Option(metavar="N", help="GPUs of the job.", parser=integer)),
-        required("servers", typer.Option(metavar="8,5,3", help="Free GPUs by server.")),
-        required("output", typer.Option("-o", metavar="FILE", help="File to write.")),
+        required("file", Argument(metavar="FILE", help="PipeDream's graph.txt.")),
+        required("gpus", Option(metavar="N", help="GPUs of the job.", parser=integer)),
+        required("servers", Option(metavar="8,5,3", help="Free GPUs by server.")),
+        required("output", Option("-o", metavar="FILE", help="File to write.")),
         *(option(parameter) for parameter in parameters if parameter.name not in OF_THE_ZOO),
         keyword("name", str, "--name", help="The instance's name."),
     ]
@@ -68,12 +75,6 @@ def _profile_options() -> list[inspect.Parameter]:
 def _import_pipedream(
     file: str, gpus: int, servers: str, output: str, name: str | None, **given: Any
 ) -> int:
-    from optsched.cli.show import note, scaling_line
-    from optsched.files import write_document
-    from optsched.generators.placement import generate_placement, instance_from_profile
-    from optsched.profiles import read_pipedream
-    from optsched.verbs.generating import arguments_of
-
     source = "import pipedream"
     require_outputs([output], [file])
     offer = read_offer(servers)
@@ -103,23 +104,23 @@ def _importer(file_format: str) -> Any:
     def command(
         files: Annotated[
             list[str],
-            typer.Argument(
+            Argument(
                 metavar="FILE",
                 help="The trace, also .gz. For pai a job CSV, or the raw job, task, group and "
                 "instance tables: several files or their folder.",
             ),
         ],
         output: Annotated[
-            str, typer.Option("-o", metavar="FILE", help="workload.csv or .parquet to write.")
+            str, Option("-o", metavar="FILE", help="workload.csv or .parquet to write.")
         ],
         cluster: ClusterFile = None,
         all_reduce: AllReduceOption = "ring",
         jobs: Annotated[
-            int | None, typer.Option(metavar="N", help="Only the first N in time order.")
+            int | None, Option(metavar="N", help="Only the first N in time order.")
         ] = None,
         throughputs: Annotated[
             str | None,
-            typer.Option(
+            Option(
                 metavar="FILE",
                 help="For gavel: JSON of steps per second by GPU type and job type. Durations are "
                 "steps / throughput of the job alone on V100s.",
@@ -146,14 +147,7 @@ def _import_trace(
 ) -> int:
     import numpy as np
 
-    from optsched.cli.show import note
-    from optsched.extras import require_extras
-    from optsched.files import write_document
-    from optsched.online.data.catalogue import write_catalogue
-    from optsched.online.data.cluster import OnlineCluster, read_cluster
-    from optsched.online.data.workload_files import write_workload
     from optsched.online.traces.importing import import_trace, workload_of_trace
-    from optsched.online.traces.pai_tables import tables_in
 
     require("import", "--jobs", jobs, Annotated[int, Between(1, 2**53)] | None)
     catalogue_file, cluster_file = (

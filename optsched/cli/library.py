@@ -6,16 +6,22 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from optsched.cli.exit_codes import BROKEN, DONE
 from optsched.cli.settings import Json, Seed, print_json, require_folder
+from optsched.cli.show import note
 from optsched.errors import InputError, shown
+from optsched.files import write_document
+from optsched.library.records import unpacked
+from optsched.library.sets import entries, library_set, required_entry, set_names, write_set
+from optsched.library.standing import shown_record, standings, status_counts
 
 Store = Annotated[
-    str | None, typer.Option("--store", metavar="DIR", help="Records beside those that ship.")
+    str | None, Option("--store", metavar="DIR", help="Records beside those that ship.")
 ]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as placement/plans-1/001.")]
-Set = Annotated[str, typer.Argument(metavar="SET", help="Such as placement/plans-1.")]
+Name = Annotated[str, Argument(metavar="NAME", help="Such as placement/plans-1/001.")]
+Set = Annotated[str, Argument(metavar="SET", help="Such as placement/plans-1.")]
 
 
 library = typer.Typer(rich_markup_mode=None)
@@ -23,11 +29,9 @@ library = typer.Typer(rich_markup_mode=None)
 
 @library.command("list")
 def list_names(
-    name: Annotated[str | None, typer.Argument(metavar="SET", help="Only this set's.")] = None,
+    name: Annotated[str | None, Argument(metavar="SET", help="Only this set's.")] = None,
 ) -> int:
     """List the sets, or the instances of one."""
-    from optsched.library.sets import library_set, set_names
-
     if name is not None:
         for entry in library_set(name).entries:
             print(entry.name)
@@ -43,18 +47,13 @@ def show(
     as_json: Json = False,
     store: Store = None,
     solution: Annotated[
-        str | None, typer.Option("--solution", metavar="F", help="Write the best solution here.")
+        str | None, Option("--solution", metavar="F", help="Write the best solution here.")
     ] = None,
     certificate: Annotated[
-        str | None, typer.Option("--certificate", metavar="F", help="Write the best proof here.")
+        str | None, Option("--certificate", metavar="F", help="Write the best proof here.")
     ] = None,
 ) -> int:
     """Show what is known of an instance, with its history."""
-    from optsched.files import write_document
-    from optsched.library.records import unpacked
-    from optsched.library.sets import required_entry
-    from optsched.library.standing import shown_record, standings
-
     (found,) = standings([required_entry(name)], store)
     kept = [(solution, found.value, "solution"), (certificate, found.certified, "certificate")]
     for path, record, what in kept:
@@ -85,9 +84,6 @@ def show(
 @library.command()
 def status(as_json: Json = False, store: Store = None) -> int:
     """Count what is proved, certified and open, set by set."""
-    from optsched.library.sets import entries, library_set, set_names
-    from optsched.library.standing import standings, status_counts
-
     if as_json:
         print_json(status_counts(standings(entries(), store)))
         return DONE
@@ -108,12 +104,9 @@ def status(as_json: Json = False, store: Store = None) -> int:
 @library.command("make")
 def make_set(
     name: Set,
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder for the files.")],
+    folder: Annotated[str, Argument(metavar="DIR", help="A folder for the files.")],
 ) -> int:
     """Make the instances of a set, as files; each is refused unless its hash is the frozen one."""
-    from optsched.cli.show import note
-    from optsched.library.sets import write_set
-
     require_folder(folder)
     note(f"{name}: {write_set(name, folder)} instances made in {folder}")
     return DONE
@@ -122,15 +115,13 @@ def make_set(
 @library.command()
 def measure(
     name: Set,
-    store: Annotated[str, typer.Option("--store", metavar="DIR", help="Where records go.")],
-    time_limit: Annotated[
-        float, typer.Option("--time-limit", metavar="S", help="Seconds a run.")
-    ] = 60.0,
+    store: Annotated[str, Option("--store", metavar="DIR", help="Where records go.")],
+    time_limit: Annotated[float, Option("--time-limit", metavar="S", help="Seconds a run.")] = 60.0,
     methods: Annotated[
-        str | None, typer.Option("--methods", metavar="A,B", help="By default the set's.")
+        str | None, Option("--methods", metavar="A,B", help="By default the set's.")
     ] = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="TEXT", help="Who.")] = None,
-    only_open: Annotated[bool, typer.Option("--open", help="Only instances not proved.")] = False,
+    by: Annotated[str | None, Option("--by", metavar="TEXT", help="Who.")] = None,
+    only_open: Annotated[bool, Option("--open", help="Only instances not proved.")] = False,
 ) -> int:
     """Run methods on a set, and keep values, bounds and certificates; goes on where it stopped."""
     from optsched.library.measuring import measure as run
@@ -146,25 +137,24 @@ def measure(
 
 def verify(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME|FILE", help="Of the library, or a file.")
+        str | None, Argument(metavar="NAME|FILE", help="Of the library, or a file.")
     ] = None,
     solution: Annotated[
-        str | None, typer.Option("--solution", metavar="F", help="A solution file.")
+        str | None, Option("--solution", metavar="F", help="A solution file.")
     ] = None,
     certificate: Annotated[
         str | None,
-        typer.Option("--certificate", metavar="F", help="What proves a bound, by default options."),
+        Option("--certificate", metavar="F", help="What proves a bound, by default options."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="The whole library.")] = False,
+    every: Annotated[bool, Option("--all", help="The whole library.")] = False,
     sample: Annotated[
-        int | None, typer.Option("--sample", metavar="N", help="So many instances, drawn.")
+        int | None, Option("--sample", metavar="N", help="So many instances, drawn.")
     ] = None,
     seed: Seed = 0,
     as_json: Json = False,
     store: Store = None,
 ) -> int:
     """Verify solutions and certificates, stored or in files, without a solver."""
-    from optsched.library.sets import entries, required_entry
     from optsched.library.verifying import sample as drawn
     from optsched.library.verifying import verify_files, verify_many
 
@@ -192,11 +182,11 @@ def verify(
 
 def submit(
     name: Name,
-    solution: Annotated[str, typer.Argument(metavar="SOLUTION", help="A solution file.")],
-    by: Annotated[str, typer.Option("--by", metavar="TEXT", help="Who found it.")],
-    store: Annotated[str, typer.Option("--store", metavar="DIR", help="Where records go.")],
+    solution: Annotated[str, Argument(metavar="SOLUTION", help="A solution file.")],
+    by: Annotated[str, Option("--by", metavar="TEXT", help="Who found it.")],
+    store: Annotated[str, Option("--store", metavar="DIR", help="Where records go.")],
     certificate: Annotated[
-        str | None, typer.Option("--certificate", metavar="F", help="What proves a bound.")
+        str | None, Option("--certificate", metavar="F", help="What proves a bound.")
     ] = None,
     as_json: Json = False,
 ) -> int:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from optsched.cli import importing
 from optsched.cli.exit_codes import DONE
 from optsched.cli.generate import Generators
 from optsched.cli.settings import InstanceFile, Options, OutputFile, read_options
+from optsched.cli.show import note
+from optsched.io.outputs import require_outputs
+from optsched.library import files_behind
+from optsched.verbs.exporting import export as run
 
 kinds = typer.Typer(cls=Generators, rich_markup_mode=None)
 formats = typer.Typer(cls=importing.Formats, rich_markup_mode=None)
@@ -23,23 +28,17 @@ def _made() -> None:
 
 def export(
     file: InstanceFile,
-    method: Annotated[str, typer.Option(metavar="M", help="A method with a Pyomo model.")],
+    method: Annotated[str, Option(metavar="M", help="A method with a Pyomo model.")],
     file_format: Annotated[
-        str, typer.Option("--format", metavar="mps|lp|nl", help="Of the file written.")
+        str, Option("--format", metavar="mps|lp|nl", help="Of the file written.")
     ],
     output: OutputFile,
     option: Options = None,
     pruned: Annotated[
-        bool,
-        typer.Option("--pruned", help="Leave out what no better solution than a known one needs."),
+        bool, Option("--pruned", help="Leave out what no better solution than a known one needs.")
     ] = False,
 ) -> int:
     """Write a method's Pyomo model for another solver."""
-    from optsched.cli.show import note
-    from optsched.io.outputs import require_outputs
-    from optsched.library import files_behind
-    from optsched.verbs.exporting import export as run
-
     require_outputs([output], files_behind(file))
     chosen = read_options(option)
     objective = run(file, method, file_format, output, options=chosen, pruned=pruned)

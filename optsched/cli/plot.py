@@ -6,11 +6,18 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from optsched.cli.exit_codes import DONE
 from optsched.cli.settings import Options, read_options
+from optsched.cli.show import note
 from optsched.errors import InputError, shown
+from optsched.experiments.store.store import files_of_store
+from optsched.extras import require_extras
+from optsched.io.outputs import require_outputs
+from optsched.io.writing import replacing
+from optsched.library import files_behind
+from optsched.verbs.picturing import plot as draw
 
 FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
 """By ending, what is left out of the file so that equal pictures are equal files."""
@@ -20,39 +27,30 @@ DOTS_PER_INCH = 160
 def plot(
     file: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="FILE",
             help="An instance, a solution of a shipped one, a table of compare --csv, or a store.",
         ),
     ],
-    output: Annotated[
-        str, typer.Option("-o", metavar="F.png|svg|pdf", help="The picture to write.")
-    ],
+    output: Annotated[str, Option("-o", metavar="F.png|svg|pdf", help="The picture to write.")],
     solution: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="[SOLUTION|STORE]",
-            help="A solution, or a store of runs; else --method's.",
+            help="A solution, or a store of runs; default: --method makes one.",
         ),
     ] = None,
     picture: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Such as contention; wrong, it lists them.")
+        str | None, Option(metavar="NAME", help="Such as contention; wrong, it lists them.")
     ] = None,
-    method: Annotated[
-        str | None, typer.Option(metavar="M", help="Without a file: solve by it.")
-    ] = None,
+    method: Annotated[str | None, Option(metavar="M", help="Without a file: solve by it.")] = None,
     option: Options = None,
 ) -> int:
     """Draw a solution or run of an instance, or how far methods of a table are from optimal."""
-    from optsched.experiments.store.store import files_of_store
-    from optsched.library import files_behind
-
     stores = files_of_store(solution) if solution is not None else ()
     given = read_options(option) or None
 
     def drawn() -> Any:
-        from optsched.verbs.picturing import plot as draw
-
         return draw(file, solution, picture=picture, method=method, options=given)
 
     save_picture(output, [*files_behind(file), *files_of_store(file), *stores], drawn)
@@ -69,11 +67,6 @@ def save_picture(output: str, inputs: Iterable[str | Path], draw: Callable[[], A
     MissingExtraError
         If matplotlib is not installed.
     """
-    from optsched.cli.show import note
-    from optsched.extras import require_extras
-    from optsched.io.outputs import require_outputs
-    from optsched.io.writing import replacing
-
     ending = output.rpartition(".")[2]
     if ending not in FORMATS:
         expected = "a file that ends in .png, .svg or .pdf"

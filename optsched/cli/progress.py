@@ -1,10 +1,10 @@
-"""How far long work is, and what time remains: a bar on a terminal, else a line now and then."""
+"""Progress and remaining time of long work: a bar on a terminal, else a line every ten seconds."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Self
 
 from rich.console import Console
@@ -13,7 +13,6 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     TextColumn,
-    TimeElapsedColumn,
     TimeRemainingColumn,
 )
 
@@ -24,15 +23,7 @@ EVERY = 10.0
 
 
 class StepProgress:
-    """Call it with how many steps are done, and of how many; use it as a context manager.
-
-    Parameters
-    ----------
-    name : str
-        What the steps belong to.
-    steps : str
-        What a step is called, in the plural.
-    """
+    """Call it with how many steps are done, and of how many; use it as a context manager."""
 
     def __init__(self, name: str = "", steps: str = "steps") -> None:
         console = Console(stderr=True)
@@ -62,7 +53,7 @@ class StepProgress:
             self._bar.stop()
 
     def __call__(self, done: int, total: int, aside: str = "") -> None:
-        """Show how far it is; the first call, and one that falls back, counts as done before."""
+        """Show a count; the first call, and one that falls back, sets what was done before."""
         if self._before < 0 or done < self._last:
             self._before, self._first = done, None
         elif self._first is None and done > self._before:
@@ -108,34 +99,21 @@ class SweepProgress(StepProgress):
 
 
 class RunProgress:
-    """Call it with a policy, how many of its jobs are over, and of how many: a bar a policy."""
+    """Call it with a policy's name, how many of its jobs have ended, and how many there are."""
 
-    def __init__(self, names: Sequence[str], jobs: int) -> None:
-        console = Console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed:.0f} of {task.total:.0f} jobs"),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._tasks = {name: self._bar.add_task(name, total=jobs) for name in names}
-        self._said = time.monotonic()
+    def __init__(self) -> None:
+        self._bars = ExitStack()
+        self._by_name: dict[str, StepProgress] = {}
 
     def __enter__(self) -> Self:
-        if not self._bar.disable:
-            self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self._bar.disable:  # or older versions of rich end with an empty line
-            self._bar.stop()
+        self._bars.close()
 
     def __call__(self, name: str, over: int, jobs: int) -> None:
         """Show how far a policy's run is."""
-        self._bar.update(self._tasks[name], completed=over)
-        if self._bar.disable and time.monotonic() - self._said >= EVERY:
-            self._said = time.monotonic()
-            print(f"{name}: {over} of {jobs} jobs", file=sys.stderr, flush=True)
+        if name not in self._by_name:
+            self._bars.close()  # of the policy before
+            self._by_name[name] = self._bars.enter_context(StepProgress(name, "jobs"))
+        self._by_name[name](over, jobs)

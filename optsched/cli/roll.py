@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from optsched import declared
+from optsched.cli import show, show_runs
 from optsched.cli.exit_codes import BROKEN, DONE, INTERRUPTED, NO_SOLUTION
+from optsched.cli.progress import RunProgress
 from optsched.cli.settings import (
     InstanceFile,
     Iterations,
@@ -21,6 +23,13 @@ from optsched.cli.settings import (
     require_folder,
 )
 from optsched.errors import InputError, shown
+from optsched.files import instance_sha256, write_document
+from optsched.io.outputs import require_outputs
+from optsched.library import files_behind, load
+from optsched.result import Settings
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.options import RollingOptions
+from optsched.rolling.solution import RollingSolution
 
 if TYPE_CHECKING:
     from optsched.result import Settings
@@ -33,18 +42,18 @@ if TYPE_CHECKING:
 def roll(
     file: InstanceFile,
     policy: Annotated[
-        str, typer.Option("--policy", metavar="P[,P...]", help="Such as sts,edf,price.")
+        str, Option("--policy", metavar="P[,P...]", help="Such as sts,edf,price.")
     ] = "sts",
     seed: Seed = 0,
     time_limit: TimeLimit = None,
     iterations: Iterations = None,
     option: Options = None,
     bound: Annotated[
-        int, typer.Option("--bound", metavar="N", help="Iterations of the bound; 0: none.")
+        int, Option("--bound", metavar="N", help="Iterations of the bound; 0: none.")
     ] = 200,
     records: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--records",
             metavar="DIR|FILE.json",
             help="Write each run for `optsched check`: into a folder, or one policy's to a file.",
@@ -53,15 +62,6 @@ def roll(
     as_json: Json = False,
 ) -> int:
     """Run policies over time on one draw of the true epochs, audit them and bound their cost."""
-    from optsched.cli import show, show_runs
-    from optsched.files import instance_sha256, write_document
-    from optsched.io.outputs import require_outputs
-    from optsched.library import files_behind, load
-    from optsched.result import Settings
-    from optsched.rolling.instance import RollingInstance
-    from optsched.rolling.options import RollingOptions
-    from optsched.rolling.solution import RollingSolution
-
     if not _is_file(records):
         require_folder(records)
     instance = load(file)
@@ -113,14 +113,13 @@ def _run(
     bound: int,
 ) -> tuple[list[Run], KeyboardInterrupt | UnfinishedRunError | None]:
     """The complete runs, and what kept others from being so."""
-    from optsched.cli.progress import RunProgress
     from optsched.rolling.bounds.clairvoyant import BoundSettings
     from optsched.rolling.runs import run_policies
     from optsched.rolling.simulator.engine import UnfinishedRunError
 
     done: list[Run] = []
     effort = BoundSettings(iterations=bound) if bound else None
-    with RunProgress(names, len(instance.jobs)) as bars:
+    with RunProgress() as bars:
         try:
             for run in run_policies(
                 instance, names, options, settings, bound=effort, progress=bars

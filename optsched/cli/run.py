@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
+from optsched import interrupts
+from optsched.backends import require_solver
+from optsched.cli import show
 from optsched.cli.exit_codes import BROKEN, DONE, FAILED, INTERRUPTED, NO_SOLUTION
+from optsched.cli.plot import save_picture
 from optsched.cli.settings import (
     Gap,
     InstanceFile,
@@ -23,16 +28,30 @@ from optsched.cli.settings import (
     print_json,
     read_options,
 )
+from optsched.deadline import stood
 from optsched.errors import InputError, MethodWarning, one_line, shown
+from optsched.files import write_document
 from optsched.io.outputs import require_file, require_outputs
 from optsched.io.writing import STANDARD_OUTPUT
+from optsched.library import files_behind, load
+from optsched.library.best_known import require_best_known, update
+from optsched.methods import check as check_solution
+from optsched.methods import problem_for
+from optsched.methods import solve as solve_instance
+from optsched.problems import METHODS, PROBLEMS
+from optsched.result import Termination
+from optsched.verbs.comparing import compare_each
+from optsched.verbs.explaining import conflict_of
+from optsched.verbs.explaining import explain as explain_solution
+from optsched.verbs.sensitivity import TIME_LIMIT
+from optsched.verbs.sensitivity import sensitivity as vary
 
 
 def solve(
     file: InstanceFile,
     method: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="M",
             autocompletion=complete_method,
             help="See `optsched methods`, or module:name; by default exact.",
@@ -46,27 +65,19 @@ def solve(
     seed: Seed = 0,
     option: Options = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Tell incumbents and bounds while it runs.")
+        bool, Option("--verbose", help="Tell incumbents and bounds while it runs.")
     ] = False,
     as_json: Json = False,
     output: Annotated[
-        str | None, typer.Option("-o", metavar="SOLUTION", help="Write the solution here.")
+        str | None, Option("-o", metavar="SOLUTION", help="Write the solution here.")
     ] = None,
 ) -> int:
     """Solve one instance, check the answer and print it."""
-    from optsched import interrupts
-    from optsched.backends import require_solver
-    from optsched.cli import show
-    from optsched.files import write_document
-    from optsched.library import files_behind
-    from optsched.methods import solve as run
-    from optsched.verbs.explaining import conflict_of
-
     if as_json:
         require_file(output, "standard output takes what --json prints")
     require_outputs([output], files_behind(file))
     require_solver(solver)
-    result = run(
+    result = solve_instance(
         file,
         method,
         options=read_options(option),
@@ -86,17 +97,17 @@ def solve(
         print_json({**result.to_dict(), **told})
     elif output != STANDARD_OUTPUT:
         show.result(result)
-        show.told_of_python()
+        show.note_uncompiled()
     return INTERRUPTED if interrupts.came() else _code(result)
 
 
 def compare(
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Files, folders or shipped names.")
+        list[str], Argument(metavar="PATH...", help="Files, folders or shipped names.")
     ],
     methods: Annotated[
         str | None,
-        typer.Option("--methods", metavar="A,B", help="Methods, separated by commas or spaces."),
+        Option("--methods", metavar="A,B", help="Methods, separated by commas or spaces."),
     ] = None,
     time_limit: TimeLimit = 10.0,
     iterations: Iterations = None,
@@ -107,21 +118,13 @@ def compare(
     option: Options = None,
     as_json: Json = False,
     csv: Annotated[
-        str | None, typer.Option("--csv", metavar="FILE", help="Write the table as CSV.")
+        str | None, Option("--csv", metavar="FILE", help="Write the table as CSV.")
     ] = None,
     update_best: Annotated[
-        str | None,
-        typer.Option("--update-best", metavar="FILE", help="Extend a best_known.json."),
+        str | None, Option("--update-best", metavar="FILE", help="Extend a best_known.json.")
     ] = None,
 ) -> int:
     """Print the gap table: how far each method is from the best proven bound."""
-    from optsched.backends import require_solver
-    from optsched.cli import show
-    from optsched.deadline import stood
-    from optsched.library import files_behind
-    from optsched.library.best_known import require_best_known, update
-    from optsched.verbs.comparing import compare_each
-
     if as_json and csv is not None:
         raise InputError("compare", "", "--json and --csv", "one of them")
     names = None
@@ -148,8 +151,8 @@ def compare(
         warnings.simplefilter("always", MethodWarning)
         warnings.showwarning = lambda message, *_: show.note(f"optsched: {one_line(str(message))}")
         done, interrupted = show.table(groups, quiet=as_json or csv == STANDARD_OUTPUT)
-    show.note(f"compiled code loaded in {stood():.1f} s, not in the table")
-    show.told_of_python()
+    show.note(f"(timings exclude {stood():.1f} s of loading compiled code)")
+    show.note_uncompiled()
     rows = [result.to_dict(with_solution=False) for result in done]
     if as_json:
         print_json(rows)
@@ -164,9 +167,7 @@ def compare(
 
 
 def _without_methods(paths: list[str]) -> tuple[list[str], list[str]]:
-    """Instances and methods apart, for ``--methods heavy-edge exact``."""
-    from optsched.problems import METHODS
-
+    """Split paths into instances and methods, for ``--methods heavy-edge exact``."""
     known = {name for methods in METHODS.values() for name in methods}
     further = [path for path in paths if path in known and not Path(path).exists()]
     kept = [path for path in paths if path not in further]
@@ -177,17 +178,12 @@ def _without_methods(paths: list[str]) -> tuple[list[str], list[str]]:
 
 def check(
     file: InstanceFile,
-    solution: Annotated[str, typer.Argument(metavar="SOLUTION", help="A solution file.")],
+    solution: Annotated[str, Argument(metavar="SOLUTION", help="A solution file.")],
     as_json: Json = False,
 ) -> int:
     """Check a solution, or a run's file, with code that shares nothing with the methods."""
-    from optsched.cli import show
-    from optsched.library import load
-    from optsched.methods import check as run
-    from optsched.methods import problem_for
-
     instance = load(file)
-    report = run(instance, solution)
+    report = check_solution(instance, solution)
     if as_json:
         print_json(report.to_dict())
     else:
@@ -198,90 +194,61 @@ def check(
 def explain(
     file: InstanceFile,
     solution: Annotated[
-        str | None, typer.Argument(metavar="SOLUTION", help="A solution file; else --method's.")
+        str | None,
+        Argument(metavar="SOLUTION", help="Default: the method given by --method makes one."),
     ] = None,
-    method: Annotated[
-        str | None, typer.Option(metavar="M", help="Without a file: solve by it.")
-    ] = None,
+    method: Annotated[str | None, Option(metavar="M", help="Without a file: solve by it.")] = None,
     option: Options = None,
     as_json: Json = False,
     sensitivity: Annotated[
         bool,
-        typer.Option(
-            "--sensitivity", help="Optimum and gap against bandwidths and contention instead."
-        ),
+        Option("--sensitivity", help="Optimum and gap against bandwidths and contention instead."),
     ] = False,
     time_limit: TimeLimit = None,
     output: Annotated[
-        str | None,
-        typer.Option("-o", metavar="F.png|svg|pdf", help="Of --sensitivity: write a picture."),
+        str | None, Option("-o", metavar="F.png|svg|pdf", help="Of --sensitivity: write a picture.")
     ] = None,
 ) -> int:
     """Say where the objective comes from, or, where nothing is feasible, what conflicts."""
-    from optsched.cli import show
-
     if sensitivity:
         if solution is not None:
             raise InputError("explain", "SOLUTION", shown(solution), "none with --sensitivity")
-        return _sensitivity(file, method, read_options(option), time_limit, as_json, output)
+        seconds = TIME_LIMIT if time_limit is None else time_limit
+        options = read_options(option) or None
+        curves = partial(vary, file, method=method, options=options, time_limit=seconds)
+        if output is None:
+            _print(curves(), as_json)
+        else:
+            from optsched.plotting.sensitivity import plot_sensitivity
+
+            save_picture(output, files_behind(file), lambda: plot_sensitivity(curves()))
+        return DONE
     for name, given in (("-o", output), ("--time-limit", time_limit)):
         if given is not None:
             raise InputError("explain", name, shown(given), "it with --sensitivity only")
-    from optsched.library import load
-    from optsched.methods import check as check_solution
-    from optsched.methods import problem_for
-    from optsched.verbs.explaining import explain as run
-
     if solution is not None:
         instance = load(file)
         report = check_solution(instance, solution, read_options(option) or None)
         if not report.feasible:
             show.report(report, problem_for(instance))
             return BROKEN
-    breakdown = run(file, solution, method=method, options=read_options(option) or None)
+    breakdown = explain_solution(
+        file, solution, method=method, options=read_options(option) or None
+    )
+    _print(breakdown, as_json)
+    return DONE
+
+
+def _print(explanation: Any, as_json: bool) -> None:
     if as_json:
-        print_json(breakdown.to_dict())
+        print_json(explanation.to_dict())
     else:
-        show.breakdown(breakdown)
-    return DONE
-
-
-def _sensitivity(
-    file: str,
-    method: str | None,
-    options: dict[str, str],
-    time_limit: float | None,
-    as_json: bool,
-    output: str | None,
-) -> int:
-    """Print the curves, or draw them."""
-    from optsched.cli import show
-    from optsched.cli.plot import save_picture
-    from optsched.verbs.sensitivity import TIME_LIMIT
-    from optsched.verbs.sensitivity import sensitivity as run
-
-    def found() -> Any:
-        seconds = TIME_LIMIT if time_limit is None else time_limit
-        return run(file, method=method, options=options or None, time_limit=seconds)
-
-    if output is not None:
-        from optsched.library import files_behind
-        from optsched.plotting.sensitivity import plot_sensitivity
-
-        save_picture(output, files_behind(file), lambda: plot_sensitivity(found()))
-    elif as_json:
-        print_json(found().to_dict())
-    else:
-        show.breakdown(found())
-    return DONE
+        show.breakdown(explanation)
 
 
 def methods(as_json: Json = False) -> int:
     """List problems and their methods."""
-    from optsched.cli import show
-    from optsched.problems import PROBLEMS
-
-    rows: list[dict[str, Any]] = [
+    rows = [
         {
             "problem": problem.name,
             "method": method.name,
@@ -301,15 +268,11 @@ def methods(as_json: Json = False) -> int:
 
 
 def _holds(result: Any) -> bool:
-    """Whether a row is fine: a checked solution, or a bound that never has one."""
-    if result.check is not None:
-        return bool(result.check.feasible)
-    return bool(result.only_bound)
+    """Whether a row has a feasible solution, or only a bound as its method promises."""
+    return bool(result.only_bound if result.check is None else result.check.feasible)
 
 
 def _code(result: Any) -> int:
-    from optsched.result import Termination
-
     if result.termination is Termination.INFEASIBLE:
         return BROKEN
     if result.termination is Termination.ERROR:

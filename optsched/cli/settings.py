@@ -8,53 +8,52 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
+from typer import Argument, Option
 
 from optsched.errors import InputError, shown
+from optsched.files import json_text
 from optsched.io.numerals import real_of, whole_of
+from optsched.io.outputs import require_file, require_outputs
+from optsched.library import shipped_names
+from optsched.problems import PROBLEMS
 
-TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Seconds.")]
+TimeLimit = Annotated[float | None, Option("--time-limit", metavar="S", help="Seconds.")]
 Iterations = Annotated[
-    int | None, typer.Option("--iterations", metavar="N", help="Cut by iterations, not by time.")
+    int | None, Option("--iterations", metavar="N", help="Cut by iterations, not by time.")
 ]
-Gap = Annotated[float, typer.Option("--gap", metavar="G", help="Relative gap that is a proof.")]
-Threads = Annotated[int, typer.Option("--threads", metavar="N", help="Threads of the solver.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")]
+Gap = Annotated[float, Option("--gap", metavar="G", help="Relative gap that is a proof.")]
+Threads = Annotated[int, Option("--threads", metavar="N", help="Threads of the solver.")]
+Seed = Annotated[int, Option("--seed", metavar="N", help="Seed of every random choice.")]
 Solver = Annotated[
     str,
-    typer.Option(
+    Option(
         "--solver", metavar="NAME", help="highs, scip, or what Pyomo drives: cbc, glpk, gurobi, ..."
     ),
 ]
 Options = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="K=V", help="An option of the problem; may be repeated."),
+    Option("--option", metavar="K=V", help="An option of the problem; may be repeated."),
 ]
 
 
 def complete_instance(incomplete: str) -> list[str]:
     """Names of shipped instances that begin so; files the shell completes by itself."""
-    from optsched.library import shipped_names
-
     return [name for name in shipped_names() if name.startswith(incomplete)]
 
 
 def complete_method(incomplete: str) -> list[str]:
     """Names of methods, of any problem, that begin so."""
-    from optsched.problems import PROBLEMS
-
     names = {method.name for problem in PROBLEMS.values() for method in problem.methods}
     return sorted(name for name in names if name.startswith(incomplete))
 
 
 InstanceFile = Annotated[
     str,
-    typer.Argument(
-        metavar="FILE", help="A file or a shipped name.", autocompletion=complete_instance
-    ),
+    Argument(metavar="FILE", help="A file or a shipped name.", autocompletion=complete_instance),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-OutputFile = Annotated[str, typer.Option("-o", metavar="FILE", help="File to write.")]
-ClusterFile = Annotated[str | None, typer.Option("--cluster", metavar="FILE", help="cluster.json.")]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+OutputFile = Annotated[str, Option("-o", metavar="FILE", help="File to write.")]
+ClusterFile = Annotated[str | None, Option("--cluster", metavar="FILE", help="cluster.json.")]
 
 
 def read_options(pairs: list[str] | None) -> dict[str, str]:
@@ -86,15 +85,11 @@ def table_extras(path: str | None) -> list[str]:
 
 def print_json(value: Any) -> None:
     """Print valid JSON on standard output."""
-    from optsched.files import json_text
-
     print(json_text(value))
 
 
 def require_folder(path: str | None, inputs: Iterable[str | Path | None] = ()) -> None:
     """Refuse, before any work, what cannot be a folder to write into; raises InputError."""
-    from optsched.io.outputs import require_file, require_outputs
-
     if path is not None:
         require_file(path, "it is a folder")
         if os.path.exists(path) and not os.path.isdir(path):

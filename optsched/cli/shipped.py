@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from typer import Argument
 
 from optsched.cli.exit_codes import DONE
 from optsched.cli.settings import print_json, require_folder
+from optsched.cli.show import note
 from optsched.errors import InputError, shown, suggestion
+from optsched.io.schemas import SCHEMAS, json_schema
+from optsched.library import copy_shipped, shipped_names, shipped_plans
+from optsched.problems import PROBLEMS
 
 instances = typer.Typer(rich_markup_mode=None)
 
@@ -16,8 +21,6 @@ instances = typer.Typer(rich_markup_mode=None)
 @instances.command("list")
 def list_instances() -> int:
     """List the shipped instances, and the plans for sweeps."""
-    from optsched.library import shipped_names, shipped_plans
-
     for name in (*shipped_names(), *shipped_plans()):
         print(name)
     return DONE
@@ -25,23 +28,18 @@ def list_instances() -> int:
 
 @instances.command("copy")
 def copy_instances(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder without them.")],
+    folder: Annotated[str, Argument(metavar="DIR", help="A folder without them.")],
 ) -> int:
     """Copy the shipped instances and plans into a folder."""
-    from optsched.cli.show import note
-    from optsched.library import copy_shipped
-
     require_folder(folder)
     note(f"copied {copy_shipped(folder)} files into {folder}")
     return DONE
 
 
 def schema(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Such as placement.")],
+    name: Annotated[str, Argument(metavar="NAME", help="Such as placement.")],
 ) -> int:
     """Print the JSON Schema of a file format."""
-    from optsched.io.schemas import SCHEMAS, json_schema
-
     if name not in SCHEMAS:
         raise InputError("schema", "", shown(name), suggestion(name, SCHEMAS))
     print_json(json_schema(name))
@@ -50,13 +48,11 @@ def schema(
 
 def warm_up(
     problems: Annotated[
-        list[str] | None, typer.Argument(metavar="[PROBLEM]...", help="By default all.")
+        list[str] | None, Argument(metavar="[PROBLEM]...", help="By default all.")
     ] = None,
 ) -> int:
     """Compile every loop now, once on a machine; an interrupt keeps what is done."""
-    from optsched.cli.show import note
     from optsched.methods import warm_up
-    from optsched.problems import PROBLEMS
 
     names = problems or list(PROBLEMS)
     for name in names:

@@ -13,6 +13,8 @@ from rich.table import Table
 
 from optsched.checking import CheckReport
 from optsched.display import counted
+from optsched.experiments.report.table import REFERENCE
+from optsched.experiments.report.table_formats import body, headings, title
 from optsched.io.writing import csv_text, write_text
 from optsched.placement.scaling import SLOWER
 from optsched.problem import Problem
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def console() -> Console:
-    """Standard output; wide enough for a table when it is not a terminal."""
+    """Return standard output, wide enough for a table when it is not a terminal."""
     out = Console(highlight=False)
     return out if out.is_terminal else Console(highlight=False, width=max(out.width, 160))
 
@@ -68,13 +70,13 @@ def _with_columns(table: Table, columns: Sequence[int]) -> Table:
     return part
 
 
-def note(said: object) -> None:
-    """A line on standard error, whatever standard output takes."""
-    print(said, file=sys.stderr, flush=True)
+def note(line: object) -> None:
+    """Print a line on standard error."""
+    print(line, file=sys.stderr, flush=True)
 
 
-def told_of_python() -> None:
-    """Say so where seconds are those of loops that Python ran."""
+def note_uncompiled() -> None:
+    """Print a note if Python ran any kernel."""
     from optsched.kernels import python_runs
 
     if python_runs():
@@ -82,7 +84,7 @@ def told_of_python() -> None:
 
 
 def result(result: Result) -> None:
-    """One result, a line a fact."""
+    """Print one result, one fact per line."""
     problem = PROBLEMS[result.problem]
     out = console()
     source = "" if result.bound is None else f" ({result.bound_source})"
@@ -109,7 +111,7 @@ def result(result: Result) -> None:
 
 
 def scaling_line(instance: PlacementInstance) -> str:
-    """What the plan gains over one GPU, and what it takes of each."""
+    """Return the speed-up of a plan over one GPU, and its memory per GPU."""
     scaling, memory = instance.provenance["scaling"], instance.provenance["memory"]
     slower = f" ({SLOWER})" if scaling["speed_up"] < 1 else ""
     return (
@@ -148,7 +150,7 @@ def write_csv(path: str, rows: list[dict[str, Any]]) -> None:
 
 
 def report(report: CheckReport, problem: Problem) -> None:
-    """A checker's verdict."""
+    """Print a checker's verdict."""
     out = console()
     out.print("feasible" if report.feasible else "NOT feasible")
     if report.objective is not None:
@@ -158,7 +160,7 @@ def report(report: CheckReport, problem: Problem) -> None:
 
 
 def breakdown(breakdown: Any) -> None:
-    """Where an objective comes from, by the breakdown's own table."""
+    """Print the table of an explanation."""
     title, headings, rows, closing = breakdown.table()
     out = console()
     print_in_full(out, _titled(title, headings, rows, getattr(breakdown, "right", ())))
@@ -166,10 +168,7 @@ def breakdown(breakdown: Any) -> None:
 
 
 def gap_tables(tables: Sequence[FamilyTable]) -> None:
-    """A table and the paired counts for each family of a store."""
-    from optsched.experiments.report.table import REFERENCE
-    from optsched.experiments.report.table_formats import body, headings, title
-
+    """Print a table and the paired counts for each family of a store."""
     out = console()
     for table in tables:
         print_in_full(out, _titled(title(table), headings(table), body(table), headings(table)[1:]))
@@ -184,26 +183,20 @@ def gap_tables(tables: Sequence[FamilyTable]) -> None:
 
 
 def methods(rows: list[dict[str, Any]]) -> None:
-    """The methods of every problem."""
-    made = Table()
+    """Print the methods of every problem."""
+    table = Table()
     for heading in ("problem", "method", "kind", "Pyomo model", "in compare", "summary"):
-        made.add_column(heading, no_wrap=heading != "summary")
+        table.add_column(heading, no_wrap=heading != "summary")
     for row in rows:
-        made.add_row(
-            row["problem"],
-            row["method"],
-            row["kind"],
-            "yes" if row["model"] else "",
-            "yes" if row["default"] else "",
-            row["summary"],
-        )
-    console().print(made)
+        flags = ("yes" if row[key] else "" for key in ("model", "default"))
+        table.add_row(row["problem"], row["method"], row["kind"], *flags, row["summary"])
+    console().print(table)
 
 
 def _titled(
     title: str, headings: Iterable[str], rows: Iterable[Iterable[str]], right: Collection[str]
 ) -> Table:
-    """A table of texts as they are, some columns to the right."""
+    """Return a table of plain texts; the columns headed `right` are right-aligned."""
     made = Table(title=escape(title), title_justify="left")
     for heading in headings:
         made.add_column(heading, justify="right" if heading in right else "left", no_wrap=True)
@@ -215,69 +208,69 @@ def _titled(
 EXCESS = "excess %"
 OF_WHAT = "over best bound"
 FIRST_TO_GO = (OF_WHAT, "checked", "seconds", "best bound", "speed-up", "waiting", "objective")
-"""What gives way, in this order, where a terminal is too narrow for all columns."""
+"""Columns that a narrow terminal leaves out, in this order."""
+LEFT = ("instance", "method", "status", "checked")
 
 
 def _gap_table(results: list[Result], out: Console) -> Table:
-    """The gap table, with as many columns as can be read in full."""
-    gone: list[str] = []
-    endless = out.options.update(max_width=10_000)
+    """Return the gap table with as many columns as can be read in full."""
+    shown = [*_cells(results[0]), OF_WHAT]
+    for heading, measure in (("speed-up", "speed_up"), ("waiting", "jobs_waiting")):
+        if not any(measure in r.measures for r in results):
+            shown.remove(heading)
     broken = any(r.check is not None and not r.check.feasible for r in results)
-    for column in (None, *(c for c in FIRST_TO_GO if not broken or c != "checked")):
-        gone += [] if column is None else [column]
-        made = _columns(results, gone)
-        if out.measure(made, options=endless).maximum <= out.width:
+    table = _columns(results, shown)
+    endless = out.options.update(max_width=10_000)
+    for heading in FIRST_TO_GO:
+        if out.measure(table, options=endless).maximum <= out.width:
             break
-    return made
+        if heading in shown and not (broken and heading == "checked"):
+            shown.remove(heading)
+            table = _columns(results, shown)
+    return table
 
 
-def _columns(results: list[Result], gone: list[str]) -> Table:
-    problems = {r.problem for r in results}
-    units = {PROBLEMS[name].unit for name in problems}
-    unit = f" ({units.pop()})" if len(units) == 1 else ""
-    sides = {"instance": "left", "method": "left", "objective": "right", "best bound": "right"}
-    sides[EXCESS] = "right"
-    if any("speed_up" in r.measures for r in results):
-        sides["speed-up"] = "right"
-    if any("jobs_waiting" in r.measures for r in results):
-        sides["waiting"] = "right"
-    sides |= {"seconds": "right", "status": "left", "checked": "left"}
-    shown = [heading for heading in sides if heading not in gone]
-    made = Table()
-    for heading in shown:
-        text = heading + unit if heading == "objective" else heading
-        if heading == EXCESS and OF_WHAT not in gone:
-            text = f"{EXCESS}\n{OF_WHAT}"
-        made.add_column(text, justify=sides[heading], no_wrap=True)  # type: ignore[arg-type]
+def _columns(results: list[Result], shown: list[str]) -> Table:
+    units = {PROBLEMS[r.problem].unit for r in results}
+    titles = {"objective": f"objective ({units.pop()})"} if len(units) == 1 else {}
+    if OF_WHAT in shown:
+        titles[EXCESS] = f"{EXCESS}\n{OF_WHAT}"
+    table = Table()
+    headings = [heading for heading in shown if heading != OF_WHAT]
+    for heading in headings:
+        side: Any = "left" if heading in LEFT else "right"
+        table.add_column(titles.get(heading, heading), justify=side, no_wrap=True)
     last = None
     for r in results:
         this = (r.instance, r.instance_sha256)
         if last is not None and this != last:
-            made.add_section()
+            table.add_section()
         cells = _cells(r) | ({"instance": ""} if this == last else {})
-        made.add_row(*(cells[heading] for heading in shown))
+        table.add_row(*(cells[heading] for heading in headings))
         last = this
-    return made
+    return table
 
 
 def _cells(r: Result) -> dict[str, str]:
+    """Return a row's cells by heading, in the order of the columns."""
     problem = PROBLEMS[r.problem]
+    speed_up, waiting = r.measures.get("speed_up"), r.measures.get("jobs_waiting")
     return {
         "instance": escape(r.instance),
         "method": escape(_method(r)),
         "objective": _number(r.objective, problem),
         "best bound": _number(r.bound, problem),
         EXCESS: _excess(r),
+        "speed-up": "-" if speed_up is None else f"{speed_up:.2f}{' < 1' if speed_up < 1 else ''}",
+        "waiting": "-" if waiting is None else f"{waiting:.0f}",
         "seconds": f"{r.build_time + r.solve_time:.4f}",
         "status": _status(r),
         "checked": _verdict(r),
-        "speed-up": _speed_up(r),
-        "waiting": _waiting(r),
     }
 
 
 def _excess(r: Result) -> str:
-    """The excess in percent, or a word; marked where its bound holds for this row alone."""
+    """Return the excess in percent, marked where its bound holds for this row alone."""
     if NOT_COMPARABLE in r.details:
         return NOT_COMPARABLE
     if r.excess is None:
@@ -334,23 +327,11 @@ WAITING = "most of the excess is what (20) charges for jobs left waiting, not ta
 
 
 def _mostly_waiting(r: Result) -> bool:
-    """Whether more than half of what lies above the bound is the charge for waiting jobs."""
+    """Whether waiting jobs cost more than half of what the objective exceeds the bound by."""
     charge = r.measures.get("waiting_cost") or 0.0
     return (
         r.objective is not None and r.bound is not None and 2 * charge > r.objective - r.bound > 0
     )
-
-
-def _waiting(r: Result) -> str:
-    """How many jobs are left waiting, where a problem knows such a thing."""
-    value = r.measures.get("jobs_waiting")
-    return "-" if value is None else f"{value:.0f}"
-
-
-def _speed_up(r: Result) -> str:
-    """Over one GPU, where a problem knows such a thing; below 1 it is marked."""
-    value = r.measures.get("speed_up")
-    return "-" if value is None else f"{value:.2f}{' < 1' if value < 1 else ''}"
 
 
 def _method(r: Result) -> str:

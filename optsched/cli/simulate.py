@@ -6,13 +6,26 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
+from optsched import declared
+from optsched.cli import show_runs
 from optsched.cli.exit_codes import BROKEN, DONE, INTERRUPTED
+from optsched.cli.progress import RunProgress
 from optsched.cli.settings import Json, Seed, print_json, table_extras
+from optsched.cli.show import note
 from optsched.errors import InputError
+from optsched.extras import require_extras
 from optsched.io.outputs import require_file, require_outputs
 from optsched.io.writing import STANDARD_OUTPUT
+from optsched.library import WORKLOAD, find, workload_folder
+from optsched.online.data.catalogue import read_catalogue
+from optsched.online.data.cluster import read_cluster
+from optsched.online.data.workload_files import read_workload
+from optsched.online.instance import OnlineInstance
+from optsched.online.options import OnlineOptions
+from optsched.online.policies.by_name import PAPER, POLICIES, find_policy
+from optsched.online.record_files import is_run_file, require_one_run, write_records, write_run
 
 if TYPE_CHECKING:
     from optsched.online.policies.by_name import PolicyOptions
@@ -22,87 +35,80 @@ if TYPE_CHECKING:
 
 def simulate(
     workload: Annotated[
-        str,
-        typer.Argument(metavar="WORKLOAD", help="workload.csv or .parquet, a folder, or a name."),
+        str, Argument(metavar="WORKLOAD", help="workload.csv or .parquet, a folder, or a name.")
     ],
     policy: Annotated[
-        str, typer.Option("--policy", metavar="P[,P...]", help="Names of policies, or: all, paper.")
+        str, Option("--policy", metavar="P[,P...]", help="Names of policies, or: all, paper.")
     ],
     cluster: Annotated[
         str | None,
-        typer.Option(
-            "--cluster", metavar="FILE", help="By default cluster.json beside the workload."
-        ),
+        Option("--cluster", metavar="FILE", help="By default cluster.json beside the workload."),
     ] = None,
     catalogue: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="By default catalogue.json beside the workload."),
+        str | None, Option(metavar="FILE", help="By default catalogue.json beside the workload.")
     ] = None,
     predictor: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="forest, group-mean, group-median, log-forest, constant, perfect, or online-*. "
             "Fitted ones learn from the training share and the rest is simulated.",
         ),
     ] = "online-group-mean",
     training_share: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="Default 0.8; 0 for perfect and online-*."),
+        float | None, Option(metavar="X", help="Default 0.8; 0 for perfect and online-*.")
     ] = None,
     refit_interval: Annotated[
-        float | None, typer.Option(metavar="S", help="Seconds between refits of online-*.")
+        float | None, Option(metavar="S", help="Seconds between refits of online-*.")
     ] = None,
     unseen: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="mean|median|zero",
             help="For a job of a new group: that of all known jobs, or 0 as in a-srpt.",
         ),
     ] = "mean",
     offer: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="RULE",
             help="most, least, first-fit, adaptive or best-fit-last, for every policy; by default "
             "each its own (a-srpt adaptive, baselines most, those that stop jobs best-fit-last).",
         ),
     ] = None,
-    tau: Annotated[float, typer.Option(help="The delay's window is tau L.")] = 100.0,
-    comm_heavy: Annotated[float, typer.Option(help="Heavy from alpha^max/alpha~ on.")] = 1.5,
+    tau: Annotated[float, Option(help="The delay's window is tau L.")] = 100.0,
+    comm_heavy: Annotated[
+        float,
+        Option(
+            help="Ratio of worst to best iteration time above which a job is communication-heavy."
+        ),
+    ] = 1.5,
     hold: Annotated[
-        str | None, typer.Option(metavar="none|window|inf", help="By default the policy's own.")
+        str | None, Option(metavar="none|window|inf", help="By default the policy's own.")
     ] = None,
-    slot: Annotated[float, typer.Option(metavar="S", help="Events act at its multiples.")] = 0.0,
+    slot: Annotated[float, Option(metavar="S", help="Events act at its multiples.")] = 0.0,
     checkpoint: Annotated[
         float | None,
-        typer.Option(metavar="S", help="Seconds that restoring a preempted job takes; default 30."),
+        Option(metavar="S", help="Seconds that restoring a preempted job takes; default 30."),
     ] = None,
     round_length: Annotated[
-        float | None,
-        typer.Option("--round", metavar="S", help="Of las and max-min; default 360."),
+        float | None, Option("--round", metavar="S", help="Of las and max-min; default 360.")
     ] = None,
     records: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Write the records: .csv, .parquet, or one policy's as .json for "
             "`optsched check`.",
         ),
     ] = None,
-    bound: Annotated[bool, typer.Option("--bound", help="Bound the total flow.")] = False,
-    audit: Annotated[bool, typer.Option("--audit", help="Audit every run.")] = False,
+    bound: Annotated[bool, Option("--bound", help="Bound the total flow.")] = False,
+    audit: Annotated[bool, Option("--audit", help="Audit every run.")] = False,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> int:
     """Simulate policies on a workload, and say how far from optimal they can be at most."""
-    from optsched import declared
-    from optsched.cli import show_runs
-    from optsched.cli.show import note
-    from optsched.extras import require_extras
-    from optsched.online.options import OnlineOptions
     from optsched.online.prediction.predictors import report
-    from optsched.online.record_files import is_run_file, require_one_run, write_records, write_run
     from optsched.online.runs import predicted, with_comparable_excess
 
     declared.require("simulate", "--seed", seed, declared.Seed)
@@ -157,12 +163,10 @@ def _run(
     prediction: Prediction, names: list[str], options: PolicyOptions, bound: bool, audit: bool
 ) -> tuple[list[Run], bool]:
     """The runs, the last perhaps in part, and whether they were interrupted."""
-    from optsched.cli.progress import RunProgress
-    from optsched.cli.show import note
     from optsched.online.runs import run_policies
 
     done: list[Run] = []
-    with RunProgress(names, len(prediction.jobs)) as bars:
+    with RunProgress() as bars:
         try:
             for run in run_policies(
                 prediction, names, options, with_bounds=bound, with_audit=audit, progress=bars
@@ -179,8 +183,6 @@ def _run(
 
 def _files(workload: str, cluster: str | None, catalogue: str | None) -> tuple[Path, Path, Path]:
     """The workload's table, catalogue and cluster."""
-    from optsched.library import WORKLOAD, workload_folder
-
     named = workload_folder(workload)
     table = Path(workload) if named is None else named / WORKLOAD
     is_instance = table.suffix == ".json"
@@ -200,8 +202,6 @@ def _files(workload: str, cluster: str | None, catalogue: str | None) -> tuple[P
 
 def _instead(reference: str) -> str:
     """Describe what the reference names in place of a workload."""
-    from optsched.library import find
-
     try:
         found = find(reference)
     except InputError:
@@ -211,18 +211,11 @@ def _instead(reference: str) -> str:
 
 def _load(table: Path, catalogue: Path, cluster: Path) -> Any:
     """The workload, under its file's name, with its catalogue and cluster."""
-    from optsched.online.data.catalogue import read_catalogue
-    from optsched.online.data.cluster import read_cluster
-    from optsched.online.data.workload_files import read_workload
-    from optsched.online.instance import OnlineInstance
-
     machine, models = read_cluster(cluster), read_catalogue(catalogue)
     return OnlineInstance(read_workload(table), models, machine)
 
 
 def _policies(text: str) -> list[str]:
-    from optsched.online.policies.by_name import PAPER, POLICIES, find_policy
-
     groups: dict[str, list[str]] = {"all": list(POLICIES), "paper": list(PAPER)}
     given = _names(text)
     names = [each for name in given for each in groups.get(name, [name])]
@@ -237,9 +230,6 @@ def _names(text: str) -> list[str]:
 
 def _fitting(names: list[str], text: str, options: PolicyOptions) -> list[str]:
     """The policies that the options fit; of a group, others are left out in a line each."""
-    from optsched.cli.show import note
-    from optsched.online.policies.by_name import find_policy
-
     fitting = []
     for name in names:
         try:

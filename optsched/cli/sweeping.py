@@ -7,41 +7,43 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
+from optsched.cli import show
 from optsched.cli.exit_codes import DONE
+from optsched.cli.progress import SweepProgress
+from optsched.cli.show import note
 from optsched.declared import require
 from optsched.errors import InputError
+from optsched.experiments.report import table_formats
+from optsched.experiments.report.table import gap_table
+from optsched.experiments.run.runner import Standing
+from optsched.experiments.run.runner import sweep as run
+from optsched.experiments.store.store import files_of_store
 from optsched.io.outputs import require_file, require_outputs
 from optsched.io.writing import STANDARD_OUTPUT, write_text
 
-StoreFile = Annotated[str, typer.Argument(metavar="RESULTS.sqlite", help="A result store.")]
-ToFile = Annotated[str | None, typer.Option(metavar="FILE", help="Write it there instead.")]
+StoreFile = Annotated[str, Argument(metavar="RESULTS.sqlite", help="A result store.")]
+ToFile = Annotated[str | None, Option(metavar="FILE", help="Write it there instead.")]
 
 
 def sweep(
-    plan: Annotated[str, typer.Argument(metavar="PLAN.toml", help="A plan, or plans/placement.")],
-    store: Annotated[str, typer.Option(metavar="RESULTS.sqlite", help="Where rows are kept.")],
+    plan: Annotated[str, Argument(metavar="PLAN.toml", help="A plan, or plans/placement.")],
+    store: Annotated[str, Option(metavar="RESULTS.sqlite", help="Where rows are kept.")],
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; by default one a core.")
+        int | None, Option(metavar="N", help="Processes; by default one a core.")
     ] = None,
     dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster instead.")
+        str | None, Option(metavar="ADDRESS", help="Run on a Dask cluster instead.")
     ] = None,
     retry: Annotated[
-        str | None, typer.Option(metavar="errors", help="Also run again what failed.")
+        str | None, Option(metavar="errors", help="Also run again what failed.")
     ] = None,
     allow: Annotated[
-        list[str] | None,
-        typer.Option(metavar="MODULE", help="The plan may run methods of this module."),
+        list[str] | None, Option(metavar="MODULE", help="The plan may run methods of this module.")
     ] = None,
 ) -> int:
     """Run what a plan asks for and the store does not have; start again to resume."""
-    from optsched.cli.progress import SweepProgress
-    from optsched.cli.show import note
-    from optsched.experiments.run.runner import Standing
-    from optsched.experiments.run.runner import sweep as run
-
     require("sweep", "--retry", retry, Literal["errors"] | None)
     if workers is not None and dask is not None:
         raise InputError("sweep", "", "--workers and --dask", "one of them")
@@ -81,15 +83,10 @@ def table(
     latex: ToFile = None,
     markdown: ToFile = None,
     pairs: Annotated[
-        str | None, typer.Option(metavar="FILE", help="CSV of wins, ties and losses by pair.")
+        str | None, Option(metavar="FILE", help="CSV of wins, ties and losses by pair.")
     ] = None,
 ) -> int:
     """Print the gap table of each family, or write it as CSV, LaTeX or Markdown."""
-    from optsched.cli import show
-    from optsched.experiments.report import table_formats
-    from optsched.experiments.report.table import gap_table
-    from optsched.experiments.store.store import files_of_store
-
     require_outputs([csv, latex, markdown, pairs], files_of_store(store))
     tables = gap_table(store)
     formats: list[tuple[str | None, Any]] = [
@@ -110,10 +107,9 @@ def table(
 
 def report(
     store: StoreFile,
-    output: Annotated[str, typer.Option("-o", metavar="FILE.html", help="The page to write.")],
+    output: Annotated[str, Option("-o", metavar="FILE.html", help="The page to write.")],
 ) -> int:
     """Write one self-contained page: tables, plots, every instance, versions, command lines."""
-    from optsched.cli.show import note
     from optsched.experiments.report.page import write_report
 
     write_report(store, output)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from optsched.about import FIELDS
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
+from optsched.schema import FIELDS
 
 SCHEMAS: dict[str, str] = {
     name: reference

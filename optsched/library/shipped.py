@@ -102,9 +102,9 @@ def find(reference: str | Path) -> list[Path]:
         return named
     near = difflib.get_close_matches(str(reference), shipped_names(), n=1)
     expected = "a file, a folder or a name of `optsched instances list`"
-    if near:
-        expected = f"{near[0]!r}, a file or a folder"
-    raise InputError(str(reference), "", "no such file", expected)
+    hint = f"did you mean {near[0]!r}?" if near else "`optsched instances list` shows the names"
+    message = f"no such file or instance; {hint}"
+    raise InputError(str(reference), "", "no such file or instance", expected, message)
 
 
 def workload_folder(reference: str | Path) -> Path | None:

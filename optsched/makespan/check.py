@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from optsched.checking import CLAIM_TOLERANCE, CheckReport, Violation, claim_violation, slack
+from optsched.checking import (
+    CLAIM_TOLERANCE,
+    CheckReport,
+    Violation,
+    claim_violation,
+    instance_violations,
+    slack,
+)
 from optsched.makespan.instance import MakespanInstance, RingJob
 from optsched.makespan.options import MakespanOptions
 from optsched.makespan.solution import MakespanSolution, ScheduledJob
@@ -34,7 +41,7 @@ def check(
     "horizon", "claimed end" (9) and "claimed objective". Gang (3) and (4) hold by the format.
     """
     MakespanOptions.from_dict(dict(solution.options if options is None else options))
-    found = _named(instance, solution) + _jobs(instance, solution)
+    found = instance_violations(solution.instance, instance.name) + _jobs(instance, solution)
     if found:
         return CheckReport(None, tuple(found))
     jobs = {job.name: job for job in instance.jobs}
@@ -50,12 +57,6 @@ def check(
     claim = None if solution.objective is None else claim_violation(solution.objective, makespan)
     found = _capacity(instance, runs, ends) + _horizon(instance, ends) + _claims(runs, ends)
     return CheckReport(makespan, tuple(found) + (() if claim is None else (claim,)))
-
-
-def _named(instance: MakespanInstance, solution: MakespanSolution) -> list[Violation]:
-    if solution.instance == instance.name:
-        return []
-    return [Violation("instance", "file", f"instance {solution.instance!r}", 1)]
 
 
 def _jobs(instance: MakespanInstance, solution: MakespanSolution) -> list[Violation]:

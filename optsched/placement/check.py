@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from optsched.checking import CheckReport, Violation, claim_violation
+from optsched.checking import CheckReport, Violation, claim_violation, instance_violations
 from optsched.placement.instance import Cluster, Job, PlacementInstance, Stage
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -28,7 +28,9 @@ def check(
     takes as many GPUs of one server as it has slices, and "claimed objective" (7).
     """
     chosen = PlacementOptions.from_dict(solution.options if options is None else options)
-    found = _named(instance, solution) + _shape(instance, solution.counts)
+    found = instance_violations(solution.instance, instance.name) + _shape(
+        instance, solution.counts
+    )
     if found:
         return CheckReport(None, tuple(found))
     found = _non_negative(solution.counts)
@@ -40,12 +42,6 @@ def check(
     alpha = iteration_time(instance.job, instance.cluster, solution.counts, chosen)
     claim = None if solution.objective is None else claim_violation(solution.objective, alpha)
     return CheckReport(alpha, () if claim is None else (claim,))
-
-
-def _named(instance: PlacementInstance, solution: PlacementSolution) -> list[Violation]:
-    if solution.instance == instance.name:
-        return []
-    return [Violation("instance", "solution.instance", f"name {solution.instance!r}", 1)]
 
 
 def _shape(instance: PlacementInstance, counts: Counts) -> list[Violation]:

@@ -97,7 +97,7 @@ def read_pipedream(path: str | Path) -> LayerProfile:
     try:
         return LayerProfile(_model_name(path.name), layers, edges, provenance)
     except InputError as error:  # only sums that overflow are left to refuse: name the file
-        raise InputError(source, error.where, error.found, error.expected) from None
+        raise error.at(source, error.where) from None
 
 
 def _read_lines(source: str, text: str) -> tuple[dict[int, Layer], dict[tuple[int, int], int]]:

@@ -17,6 +17,7 @@ from optsched.checking import (
     CheckReport,
     Violation,
     claim_violation,
+    instance_violations,
     share_of,
 )
 from optsched.library.verify import RefusedError, verify
@@ -43,7 +44,7 @@ def check(
     prices: the bound that they prove, recomputed without a solver.
     """
     chosen = SelectionOptions.from_dict(solution.options if options is None else options)
-    found = [*_named(instance, solution), *_listed(instance, solution)]
+    found = [*instance_violations(solution.instance, instance.name), *_listed(instance, solution)]
     found += _nodes_exist(instance, solution)
     if found:
         return CheckReport(None, tuple(found))
@@ -60,11 +61,6 @@ def check(
     if solution.certificate is not None:
         found += _certificate(instance, solution.certificate, chosen, cost, rounding)
     return CheckReport(cost, tuple(found), rounding)
-
-
-def _named(instance: SelectionInstance, solution: SelectionSolution) -> Iterator[Violation]:
-    if solution.instance != instance.name:
-        yield Violation("instance", "file", f"instance {solution.instance!r}", 1)
 
 
 def _listed(instance: SelectionInstance, solution: SelectionSolution) -> Iterator[Violation]:

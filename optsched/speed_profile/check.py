@@ -15,6 +15,7 @@ from optsched.checking import (
     CheckReport,
     Violation,
     claim_violation,
+    instance_violations,
     slack,
 )
 from optsched.speed_profile.instance import Epochs, SpeedProfileInstance
@@ -35,9 +36,9 @@ def check(
     Rules: "instance", "status", "pieces", "speed", "deadline" (P2.2), "claimed objective" (P2.1).
     """
     SpeedProfileOptions.from_dict(solution.options if options is None else options)
-    if solution.instance != instance.name:
-        wrong = f"instance {solution.instance!r}"
-        return CheckReport(None, (Violation("instance", "file", wrong, 1),))
+    other = instance_violations(solution.instance, instance.name)
+    if other:
+        return CheckReport(None, tuple(other))
     fastest = (instance.most_work - instance.completed) / instance.speeds[-1]
     tolerance = TIME_TOLERANCE * max(fastest, instance.deadline)
     if solution.status == "infeasible":

@@ -40,10 +40,7 @@ if TYPE_CHECKING:
     from optsched.typing import AMethod, Instances
 
 DEFAULT_TIME_LIMIT = 10.0
-COLUMNS = (
-    *("instance", "method", "objective", "bound", "excess"),
-    *("status", "seconds", "checked"),
-)
+COLUMNS = ["instance", "method", "objective", "bound", "excess", "status", "seconds", "checked"]
 
 
 def compare(
@@ -114,7 +111,7 @@ def compare(
     done = [result for group in groups for result in group]
     if full:
         return pd.DataFrame([result.to_dict(with_solution=False) for result in done])
-    frame = pd.DataFrame([_row(result) for result in done], columns=list(COLUMNS))
+    frame = pd.DataFrame([_row(result) for result in done], columns=COLUMNS)
     frame.attrs["problem"] = ", ".join(dict.fromkeys(result.problem for result in done))
     named = (r.method for r in done if NOT_COMPARABLE in r.details)
     frame.attrs["not comparable"] = ", ".join(dict.fromkeys(named))
@@ -122,7 +119,6 @@ def compare(
 
 
 def _row(result: Result) -> tuple[Any, ...]:
-    """The columns of a compact table."""
     return (
         result.instance,
         result.method,
@@ -140,15 +136,18 @@ def compare_each(
     methods: Sequence[AMethod] | None = None,
     **settings: Any,
 ) -> Iterator[list[Result]]:
-    """Yield one instance's results at a time, so that what is done can be shown and kept.
+    """Yield one instance's results at a time.
 
-    A default method that refuses an instance by name is left out, one asked for gets a row that
-    says so. An interrupt first yields what the instance in progress has, then goes on.
+    A default method that refuses an instance is left out; one named in `methods` gets a row with
+    the refusal. At an interrupt the results of the instance in progress are yielded first.
     """
     if isinstance(methods, str) or callable(methods):
         methods = [methods]
-    loaded = [load(i) if isinstance(i, str | Path) else i for i in _listed(instances)]
-    names = [_methods(instance, methods) for instance in loaded]
+    loaded = _loaded(instances)
+    names = []
+    for instance in loaded:
+        problem = problem_for(instance)
+        names.append([method_of(problem, method) for method in methods or problem.defaults])
     require_extras(module for chosen in names for method in chosen for module in method.modules)
     for instance, chosen in zip(loaded, names, strict=True):
         done: list[Result] = []
@@ -164,21 +163,16 @@ def compare_each(
         yield _with_best_bound(done)
 
 
-def _listed(instances: Any) -> list[Any]:
+def _loaded(instances: Any) -> list[Any]:
     if isinstance(instances, str | Path):
-        return list(find(instances))
+        return [load(file) for file in find(instances)]
     if isinstance(instances, Sequence):
-        return [each for entry in instances for each in _listed(entry)]
+        return [instance for entry in instances for instance in _loaded(entry)]
     return [instances]
 
 
-def _methods(instance: Any, methods: Sequence[AMethod] | None) -> list[Method]:
-    problem = problem_for(instance)
-    return [method_of(problem, each) for each in methods or problem.defaults]
-
-
 def _solve_or_say(instance: Any, method: Method, settings: Mapping[str, Any]) -> Result:
-    """The result of a method, or a row with the status "error" that holds its exception."""
+    """Return a method's result, or a row with the status "error" and its message."""
     try:
         return solve(instance, method, **settings)
     except NotApplicableError as error:
@@ -211,75 +205,64 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
     """Give every row the best bound that a checked row of its instance proves, or the library's.
 
     A bound above the checked objective of another row is refuted: its row becomes an error. A row
-    that is free of a rule of the problem keeps the bound it brings and refutes none.
+    that relaxes a rule of the problem keeps its own bound and refutes none.
     """
-    results = _without_incomparable_excess(_without_refuted_bounds(results))
+    results = _without_refuted_bounds(results)
+    classes = {r.details.get(RELAXES) for r in results if r.objective is not None}
+    if len(classes) > 1:
+        results = [_not_comparable(r) if r.relaxed else r for r in results]
     results = [_with_known_bound(result) for result in results]
     proven = [r for r in results if r.bound is not None and r.termination is not Termination.ERROR]
-    if not proven:
+    best = max(proven, key=lambda r: r.bound or 0.0, default=None)
+    if best is None:
         return results
-    best = max(proven, key=lambda r: r.bound or 0.0)
     return [
-        replace(
+        r
+        if r.relaxed
+        else replace(
             r,
             bound=unrounded(best.bound, r.objective),
             bound_source=best.bound_source,
             certificate=best.certificate,
         )
-        if not r.relaxed
-        else r
         for r in results
     ]
 
 
-def _without_incomparable_excess(results: list[Result]) -> list[Result]:
-    """Mark rows that are free of a rule which other rows of the instance follow."""
-    classes = {r.details.get(RELAXES) for r in results if r.objective is not None}
-    if len(classes) < 2:
-        return results
-    return [
-        replace(r, details={**r.details, NOT_COMPARABLE: f"free of a rule: {r.details[RELAXES]}"})
-        if r.relaxed
-        else r
-        for r in results
-    ]
+def _not_comparable(result: Result) -> Result:
+    """Mark a row that relaxes a rule which other rows of its instance follow."""
+    why = f"free of a rule: {result.details[RELAXES]}"
+    return replace(result, details={**result.details, NOT_COMPARABLE: why})
 
 
 def _with_known_bound(result: Result) -> Result:
-    """The row with the library's bound on its instance, where that is the better one."""
-    said = (result.problem, result.instance, result.instance_sha256, result.options, result.seed)
-    known = known_bound(*said)
+    """Return the row with the library's bound on its instance, where that is the better one."""
+    key = (result.problem, result.instance, result.instance_sha256, result.options, result.seed)
+    known = known_bound(*key)
     if known is None or result.relaxed or result.termination is Termination.ERROR:
         return result
     if result.bound is not None and known[0] <= result.bound:
         return result
-    return replace(
-        result,
-        bound=unrounded(known[0], result.objective),
-        bound_source=known[1],
-        certificate=None,
-    )
+    bound = unrounded(known[0], result.objective)
+    return replace(result, bound=bound, bound_source=known[1], certificate=None)
 
 
 def _without_refuted_bounds(results: list[Result]) -> list[Result]:
-    attained = [
-        r
-        for r in results
-        if r.objective is not None and r.check is not None and r.check.feasible and not r.relaxed
-    ]
+    feasible = [r for r in results if r.check is not None and r.check.feasible and not r.relaxed]
+    attained = [r for r in feasible if r.objective is not None]
     if not attained:
         return results
-    least = min(attained, key=lambda r: r.objective or 0.0)
-    return [_refuted(r, least) for r in results]
+    best = min(attained, key=lambda r: r.objective or 0.0)
+    return [_refuted(r, best) for r in results]
 
 
-def _refuted(result: Result, least: Result) -> Result:
-    if result.bound is None or least.objective is None or least.check is None:
+def _refuted(result: Result, best: Result) -> Result:
+    """Return an error in place of a row whose bound exceeds a feasible objective."""
+    if result.bound is None or best.objective is None or best.check is None:
         return result
-    broken = bound_violation(result.bound, least.objective, least.check.rounding)
-    if broken is None:
+    if bound_violation(result.bound, best.objective, best.check.rounding) is None:
         return result
-    message = f"its bound {result.bound:g} is above the {least.objective:g} of {least.method}"
+    message = f"its bound {result.bound:g} is above the {best.objective:g} of {best.method}"
     return replace(
         result,
         termination=Termination.ERROR,

@@ -1,4 +1,4 @@
-"""Generating instances: the problems' generators, with their arguments by flat names."""
+"""Generating instances by the problems' generators."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 from optsched.declared import Seed, choices_of, require
 from optsched.errors import InputError, shown, suggestion
@@ -16,15 +16,7 @@ from optsched.problem import resolve
 from optsched.problems import PROBLEMS
 
 if TYPE_CHECKING:
-    from optsched.typing import (
-        Instance,
-        MakespanInstance,
-        OnlineInstance,
-        PlacementInstance,
-        RollingInstance,
-        SelectionInstance,
-        SpeedProfileInstance,
-    )
+    from optsched.typing import Instance
 
 RESERVED = ("seed", "name")
 """Arguments of a generator that a plan's family sets itself."""
@@ -44,30 +36,6 @@ class Parameter(typing.NamedTuple):
     text: str
 
 
-@overload
-def generate(
-    problem: Literal["placement"], seed: int = 0, **arguments: object
-) -> PlacementInstance: ...
-@overload
-def generate(
-    problem: Literal["makespan"], seed: int = 0, **arguments: object
-) -> MakespanInstance: ...
-@overload
-def generate(
-    problem: Literal["selection"], seed: int = 0, **arguments: object
-) -> SelectionInstance: ...
-@overload
-def generate(
-    problem: Literal["speed-profile"], seed: int = 0, **arguments: object
-) -> SpeedProfileInstance: ...
-@overload
-def generate(
-    problem: Literal["rolling"], seed: int = 0, **arguments: object
-) -> RollingInstance: ...
-@overload
-def generate(problem: Literal["online"], seed: int = 0, **arguments: object) -> OnlineInstance: ...
-@overload
-def generate(problem: str, seed: int = 0, **arguments: object) -> Instance: ...
 def generate(problem: str, seed: int = 0, **arguments: object) -> Instance:
     """Generate an instance.
 
@@ -111,7 +79,7 @@ def generate(problem: str, seed: int = 0, **arguments: object) -> Instance:
 def made_by(
     make: Callable[..., Any], arguments: Mapping[str, Any], seed: int, source: str, place: str
 ) -> Any:
-    """What a generator makes of a seed; its complaints are one line that names the place."""
+    """Return a generator's instance for a seed; an error names the place of the fault."""
     try:
         return make(**arguments, seed=seed)
     except InputError as error:
@@ -122,12 +90,12 @@ def made_by(
 
 
 def generators() -> list[str]:
-    """Problems whose instances can be generated."""
+    """Return the problems whose instances can be generated."""
     return [problem.name for problem in PROBLEMS.values() if problem.generate is not None]
 
 
 def generator(kind: str, source: str, place: str) -> Callable[..., Any]:
-    """The generator of a problem's instances; raises InputError."""
+    """Return the generator of a problem's instances; raises InputError."""
     if kind not in generators():
         raise InputError(source, place, shown(kind), suggestion(str(kind), generators()))
     made: Callable[..., Any] = resolve(PROBLEMS[kind].generate or "")
@@ -135,7 +103,7 @@ def generator(kind: str, source: str, place: str) -> Callable[..., Any]:
 
 
 def parameters_of(make: Callable[..., Any]) -> Iterator[Parameter]:
-    """A generator's arguments, read off its signature, its data classes and their texts."""
+    """Yield a generator's arguments: its own and the fields of those that are data classes."""
     told, hints = _described(make), typing.get_type_hints(make)
     for name, parameter in inspect.signature(make).parameters.items():
         inner = data_class(hints.get(name))
@@ -146,7 +114,7 @@ def parameters_of(make: Callable[..., Any]) -> Iterator[Parameter]:
 
 
 def _attributes(made_of: Any, values: Any) -> Iterator[Parameter]:
-    """The fields of a settings class, and those of the classes in it."""
+    """Yield the fields of a settings class, and those of the classes in it."""
     told, hints = _described(made_of), typing.get_type_hints(made_of)
     for field in fields(made_of):
         inner, value = data_class(hints[field.name]), getattr(values, field.name)
@@ -157,7 +125,7 @@ def _attributes(made_of: Any, values: Any) -> Iterator[Parameter]:
 
 
 def _described(thing: Any) -> dict[str, str]:
-    """The texts of a numpydoc list of parameters or attributes."""
+    """Return the texts of a numpydoc list of parameters or attributes, by name."""
     found: dict[str, str] = {}
     names: list[str] = []
     for line in inspect.cleandoc(thing.__doc__ or "").splitlines():
@@ -174,24 +142,24 @@ def _described(thing: Any) -> dict[str, str]:
 
 
 def data_class(hint: Any) -> Any | None:
-    """The data class behind a type hint such as ``Hardware | None``."""
+    """Return the data class in a type hint such as ``Hardware | None``; None without one."""
     classes = (c for c in choices_of(hint) if isinstance(c, type) and is_dataclass(c))
     return next(classes, None)
 
 
 def maker(made_of: Any) -> Callable[..., Any]:
-    """What makes a settings class of flat names: itself, or the function of `MAKERS`."""
+    """Return what makes a settings class of flat names: the class, or its function in `MAKERS`."""
     return resolve(MAKERS[made_of.__name__]) if made_of.__name__ in MAKERS else made_of
 
 
 def arguments_of(
     make: Callable[..., Any], given: Mapping[str, Any], source: str, place: str
 ) -> dict[str, Any]:
-    """Arguments by name; fields of an argument that is a data class are named directly."""
+    """Return a generator's arguments from flat names; raises InputError."""
     hints = typing.get_type_hints(make)
     names = [name for name in inspect.signature(make).parameters if name not in RESERVED]
     classes = {name: c for name in names if (c := data_class(hints.get(name))) is not None}
-    owners = {key: owner for owner, c in classes.items() for key in _keys(c)}
+    owners = {key: owner for owner, c in classes.items() for key in _field_types([c])}
     plain = [name for name in names if name not in classes]
     arguments: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {name: {} for name in classes if name in _required(make)}
@@ -219,9 +187,9 @@ def arguments_of(
 
 
 def _placed(error: InputError, source: str, place: str) -> InputError:
-    """A generator's complaint about an argument or a command's option, at its key in the plan."""
+    """Return the error at the key of a plan, whose name an option has with dashes."""
     key = error.where.lstrip("-").replace("-", "_")
-    return InputError(source, _within(place, key), error.found, error.expected)
+    return error.at(source, _within(place, key))
 
 
 def _within(place: str, key: str) -> str:
@@ -229,7 +197,7 @@ def _within(place: str, key: str) -> str:
 
 
 def _is_a(value: Any, kind: Any) -> bool:
-    """Whether a value has the type that is asked for, as far as TOML has types."""
+    """Whether a value has a type, as far as TOML has types."""
     plain = {bool: (bool,), int: (int,), float: (int, float), str: (str,), type(None): ()}
     if typing.get_origin(kind) in (tuple, list, Sequence):
         return isinstance(value, tuple)
@@ -242,17 +210,10 @@ def _required(make: Callable[..., Any]) -> list[str]:
 
 
 def _field_types(classes: list[Any]) -> dict[str, Any]:
-    """Types of the classes' fields by name, those of inner data classes included."""
+    """Return the types of the classes' fields by name, inner data classes included."""
     types: dict[str, Any] = {}
     for made_of in classes:
         for name, hint in typing.get_type_hints(made_of).items():
             inner = data_class(hint)
             types |= {name: hint} if inner is None else _field_types([inner])
     return types
-
-
-def _keys(made_of: Any) -> list[str]:
-    """Names of a data class's fields; a field that is a data class itself gives its own."""
-    hints = typing.get_type_hints(made_of)
-    inner = {f.name: data_class(hints[f.name]) for f in fields(made_of)}
-    return [key for name, c in inner.items() for key in ([name] if c is None else _keys(c))]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from optsched.backends import solver_version
 from optsched.checking import CheckReport, Violation, bound_violation, claim_violation
 from optsched.files import instance_sha256
 from optsched.library.verify import RefusedError, verify
@@ -30,8 +31,6 @@ def result_of(
     outcome: Outcome,
 ) -> Result:
     """The checked result of an outcome: the one place where a `Result` is made."""
-    from optsched.backends import solver_version
-
     report, solution = None, outcome.solution
     termination, sha256 = outcome.termination, instance_sha256(instance.to_dict())
     if solution is not None:

@@ -1,4 +1,4 @@
-"""Drawing what there is: an instance's solution, a result, a run, a table or a store of runs."""
+"""Drawing an instance's solution, a result, a run, a table or a store of runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from optsched import interrupts
 from optsched.errors import InputError, shown
+from optsched.experiments.frame import read_store
 from optsched.extras import require_extras
 from optsched.files import instance_sha256, read_document
 from optsched.io.reading import csv_rows
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 TRACE = "trace"
 _TRACE = "optsched.plotting.trace:plot_trace"
 STORE = b"SQLite format 3\0"
-"""How the file of a result store begins."""
+"""First bytes of a result store."""
 
 
 def plot(
@@ -89,8 +90,10 @@ def _drawn(
     options: Mapping[str, object] | None,
     ax: Axes | None,
 ) -> Axes:
-    if _is_store(thing) or _is_table(thing):
-        thing = _runs(thing) if _is_store(thing) else _read_table(thing)
+    if _is_store(thing):
+        thing = _runs(thing)
+    elif isinstance(thing, str | Path) and Path(thing).suffix == ".csv" and Path(thing).is_file():
+        thing = _read_table(thing)
     if hasattr(thing, "columns"):
         if solution is not None or method is not None:
             given = "a solution" if method is None else f"method {shown(method)}"
@@ -119,7 +122,7 @@ def _drawn(
 
 
 def _read(file: str | Path) -> Any:
-    """An instance by file or name, or the solution that a file holds."""
+    """Return the instance of a file or name, or the solution in a file."""
     if Path(file).is_file() and Path(file).suffix == ".json":
         schema = read_document(file).get("schema")
         for problem in PROBLEMS.values():
@@ -128,12 +131,8 @@ def _read(file: str | Path) -> Any:
     return load(file)
 
 
-def _is_table(path: Any) -> bool:
-    return isinstance(path, str | Path) and Path(path).suffix == ".csv" and Path(path).is_file()
-
-
 def _read_table(file: str | Path) -> pd.DataFrame:
-    """The table that ``compare --csv`` wrote."""
+    """Return the table that ``compare --csv`` wrote."""
     import pandas as pd
 
     lines = csv_rows(file)
@@ -159,9 +158,7 @@ def _cell(text: str, file: str, where: str) -> float | None:
 
 
 def _runs(store: str | Path, instance: Any = None) -> Any:
-    """The runs of a store, of one instance if it is given."""
-    from optsched.experiments.frame import read_store
-
+    """Return the runs of a store, of one instance if it is given."""
     frame = read_store(store)
     if instance is None:
         return frame
@@ -195,7 +192,7 @@ def _table(frame: Any, picture: str | None, ax: Axes | None) -> Axes:
 
 
 def _shipped_instance_of(solution: Any) -> Any:
-    """A solution knows its instance by name only."""
+    """Return the shipped instance of a solution, which states its name only."""
     schema = str(getattr(solution, "schema_", ""))
     problem = schema.removeprefix("optsched/").removesuffix("-solution")
     name = f"{problem}/{solution.instance}"
@@ -207,8 +204,8 @@ def _shipped_instance_of(solution: Any) -> Any:
 
 def _picture_of(problem: Problem, name: str | None) -> Any:
     if not problem.pictures:
-        told = ", ".join(each.name for each in PROBLEMS.values() if each.pictures)
-        raise InputError("plot", "problem", problem.name, f"one with pictures: {told}")
+        drawn = ", ".join(each.name for each in PROBLEMS.values() if each.pictures)
+        raise InputError("plot", "problem", problem.name, f"one with pictures: {drawn}")
     pictures = {**problem.pictures, TRACE: _TRACE}
     name = name or next(iter(pictures))
     if name not in pictures:
@@ -217,7 +214,7 @@ def _picture_of(problem: Problem, name: str | None) -> Any:
 
 
 def _feasible(problem: Problem, instance: Any, given: Any) -> Any:
-    """A solution that breaks no rule; a run's own records are drawn as they are."""
+    """Return a feasible solution, or the records of a run as they are; raises InputError."""
     solution = solution_of(problem, getattr(given, "records", given))
     if isinstance(solution, resolve(problem.solution)):
         report = given.check if isinstance(given, Result) else check(instance, solution)

@@ -1,8 +1,8 @@
-"""How a heuristic's distance from the optimum goes with a parameter of the instance.
+"""A heuristic's distance from the optimum against a parameter of the instance.
 
-A gap at one setting says little: where communication is cheap any placement will do, and where it
-is dear other placements win. Each parameter that the problem names is varied alone, all else as the
-instance has it; at each value the heuristic and the optimum are found anew.
+A gap at one setting says little: where communication is cheap any placement is good, and where it
+is expensive other placements are best. Each parameter that the problem names is varied alone, and
+at each value the instance is solved again by the heuristic and exactly.
 """
 
 from __future__ import annotations
@@ -24,25 +24,19 @@ if TYPE_CHECKING:
     from optsched.typing import AnInstance, Instance
 
 FACTORS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
-"""Of the instance's own value."""
+"""Multiples of the instance's own value."""
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Of a parameter between 0 and 1, besides the instance's own."""
+"""Values of a parameter between 0 and 1, besides the instance's own."""
 TIME_LIMIT = 5.0
 """Seconds of each search for an optimum, unless told."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One value of a parameter: the heuristic's objective, the optimum's, and the best bound.
+    """One value of a parameter: the heuristic's objective, the best known one and the best bound.
 
-    Attributes
-    ----------
-    own : bool
-        Whether it is the instance's own value.
-    heuristic, optimum, bound : float or None
-        None where nothing was found; `optimum` is the best found, `proved` says whether it is one.
-    note : str
-        Why there is nothing, such as a job that can no longer run.
+    `own` marks the instance's own value. `optimum` is the best objective found, which is optimal if
+    `proved`. Objectives are None where the `note` says why there is none.
     """
 
     value: float
@@ -58,6 +52,10 @@ class Point:
         """The heuristic over the best bound, less 1."""
         excess = relative_excess(self.heuristic, self.bound)
         return None if excess is None else max(excess, 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The point as a JSON object."""
+        return {**asdict(self), "excess": self.excess}
 
 
 @dataclass(frozen=True)
@@ -90,11 +88,7 @@ class Sensitivity(Explanation):
             "heuristic": self.heuristic,
             "objective": self.objective,
             "curves": [
-                {
-                    "parameter": curve.parameter,
-                    "unit": curve.unit,
-                    "points": [{**asdict(p), "excess": p.excess} for p in curve.points],
-                }
+                {**vars(curve), "points": [point.to_dict() for point in curve.points]}
                 for curve in self.curves
             ],
         }
@@ -178,12 +172,13 @@ def sensitivity(
     if not problem.varied:
         raise InputError("explain", "--sensitivity", problem.name, "placement or makespan")
     heuristic = problem.method(method or problem.defaults[0]).name
-    asked = _Asked(given, problem, heuristic, options, time_limit)
+    known = (given, problem, heuristic, options, time_limit)
     curves = []
     for varied in problem.varied:
         own = _value(given.to_dict(), varied)
-        points = tuple(asked.point(varied, value, value == own) for value in _values(own, varied))
-        curves.append(Curve(varied.name, varied.unit, points))
+        chosen = SHARES if varied.share else tuple(factor * own for factor in FACTORS)
+        points = (_point(varied, value, value == own, *known) for value in sorted({*chosen, own}))
+        curves.append(Curve(varied.name, varied.unit, tuple(points)))
     return Sensitivity(
         given.name,
         problem.name,
@@ -195,43 +190,36 @@ def sensitivity(
     )
 
 
-def _values(own: float, varied: Varied) -> list[float]:
-    chosen = SHARES if varied.share else tuple(factor * own for factor in FACTORS)
-    return sorted({*chosen, own})
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What is solved at every value."""
-
-    given: Instance
-    problem: Problem
-    heuristic: str
-    options: Mapping[str, object] | None
-    time_limit: float
-
-    def point(self, varied: Varied, value: float, own: bool) -> Point:
-        """The heuristic and the optimum at one value."""
-        interrupts.heed()
-        shown_value = value * varied.shown_per_unit
-        document = _changed(self.given.to_dict(), varied.path, value)
-        try:
-            instance = resolve(self.problem.instance).from_dict(document)
-        except InputError as error:  # such as a job that makes no progress at so little bandwidth
-            return Point(shown_value, own, note=f"cannot be: {error.found}")
-        limit = self.time_limit
-        quick = solve(instance, self.heuristic, options=self.options, time_limit=limit)
-        best = solve(instance, "exact", options=self.options, time_limit=limit)
-        found = [o for o in (quick.objective, best.objective) if o is not None]
-        return Point(
-            shown_value,
-            own,
-            quick.objective,
-            min(found, default=None),
-            max((b for b in (quick.bound, best.bound) if b is not None), default=None),
-            best.proved,
-            "" if found else str(best.details.get("message", best.termination.value)),
-        )
+def _point(
+    varied: Varied,
+    value: float,
+    own: bool,
+    given: Instance,
+    problem: Problem,
+    heuristic: str,
+    options: Mapping[str, object] | None,
+    limit: float,
+) -> Point:
+    """Solve by the heuristic and exactly at one value of a parameter."""
+    interrupts.heed()
+    shown_value = value * varied.shown_per_unit
+    document = _changed(given.to_dict(), varied.path, value)
+    try:
+        instance = resolve(problem.instance).from_dict(document)
+    except InputError as error:  # such as a job that makes no progress at so little bandwidth
+        return Point(shown_value, own, note=f"cannot be: {error.found}")
+    quick = solve(instance, heuristic, options=options, time_limit=limit)
+    best = solve(instance, "exact", options=options, time_limit=limit)
+    objectives = [o for o in (quick.objective, best.objective) if o is not None]
+    return Point(
+        shown_value,
+        own,
+        quick.objective,
+        min(objectives, default=None),
+        max((b for b in (quick.bound, best.bound) if b is not None), default=None),
+        best.proved,
+        "" if objectives else str(best.details.get("message", best.termination.value)),
+    )
 
 
 def _value(document: dict[str, Any], varied: Varied) -> float:

@@ -106,7 +106,7 @@ def test_infeasible_with_rule_and_place(tmp_path: Path, capsys: pytest.CaptureFi
     solution["counts"][0][0] += 1
     assert _code(submit(tmp_path / "s", written(tmp_path, solution))) == 1
     said = capsys.readouterr().out
-    assert "infeasible: replicas, (2), broken at stage 0" in said
+    assert "infeasible: replicas, (2), violated at stage 0" in said
     assert not (tmp_path / "s" / FILE).exists()
 
 

@@ -168,7 +168,7 @@ def test_decisions_that_mean_nothing(runs: Runs, found: list[Violation]) -> None
 
 def test_another_instances_schedule() -> None:
     assert violations(instance(SMALL), INSIDE, instance="other") == [
-        Violation("instance", "file", "instance 'other'", 1)
+        Violation("instance", "file", "the solution is for 'other', not for 'by hand'", 1)
     ]
 
 

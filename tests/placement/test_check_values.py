@@ -47,7 +47,7 @@ def test_a_stage_alone_sends_nothing() -> None:
 
 VIOLATIONS: list[tuple[PlacementSolution, list[Violation]]] = [
     (solution(by_hand.SPREAD, "other"),
-     [Violation("instance", "solution.instance", "name 'other'", 1)]),
+     [Violation("instance", "file", "the solution is for 'other', not for 'by hand'", 1)]),
     (solution([[2, 0, 0]]), [Violation("shape", "x[s,m]", "counts", 2)]),
     (solution([*by_hand.SPREAD, (0, 0, 0), (0, 0, 0)]),
      [Violation("shape", "x[s,m]", "counts", 2)]),

@@ -302,7 +302,9 @@ def test_jobs_listed_once() -> None:
     assert broken(*LATER, LATER[0], LATER[0]) == [("job", "(4)", "job j0", 2)]
     strange = at("x", None)
     assert broken(*LATER, strange, strange) == [("job", "(4)", "unknown job x", 2)]
-    assert broken(*LATER, instance="other") == [("instance", "file", "instance 'other'", 1)]
+    assert broken(*LATER, instance="other") == [
+        ("instance", "file", "the solution is for 'other', not for 'uneven'", 1)
+    ]
 
 
 def test_a_gpu_given_more_than_once() -> None:

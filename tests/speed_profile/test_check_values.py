@@ -117,7 +117,9 @@ def test_a_claim_on_a_tail_that_few_runs_reach() -> None:
 def test_another_instances_profile() -> None:
     report = check(instance(), solution(GOOD, instance="other"))
     assert report.objective is None
-    assert report.violations == (Violation("instance", "file", "instance 'other'", 1),)
+    assert report.violations == (
+        Violation("instance", "file", "the solution is for 'other', not for 'by hand'", 1),
+    )
 
 
 BROKEN: list[tuple[Pieces, list[Violation]]] = [

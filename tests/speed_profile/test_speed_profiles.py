@@ -105,7 +105,7 @@ def test_the_first_piece_that_sts_uses_is_that_of_the_profile() -> None:
     [
         ({"points": [0, 1], "survival": [0.9, 0]}, "work.points: found 0.9 at 0"),
         ({"points": [0, 1], "survival": [1, -0.1]}, "work.survival[1]: found -0.1"),
-        ({"survival": [1, 0]}, "work.points: found nothing"),
+        ({"survival": [1, 0]}, "work.points: missing required field"),
         ({"points": [0, 1], "survival": [1, 0], "values": [1]}, "work.values: found [1]"),
         ({"values": [1.0], "probabilities": [0.9]}, "work.probabilities: found a sum of 0.9"),
         ({"values": [1.0, "q"], "probabilities": [0.5, 0.5]}, "work.values[1]: found 'q'"),

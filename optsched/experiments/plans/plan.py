@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from optsched.about import About, described
-from optsched.declared import Between, Gap, Iterations, NonNegative, Seed, Threads, declared
+from optsched.declared import About, Between, Gap, Iterations, NonNegative, Seed, Threads, declared
 from optsched.errors import InputError, shown
 from optsched.experiments.plans.fields import (
     Reader,
@@ -28,6 +27,7 @@ from optsched.experiments.plans.fields import (
 )
 from optsched.io.reading import read_text
 from optsched.library import shipped_folder
+from optsched.schema import described
 
 LARGEST_PLAN = 2**20
 MOST_UNITS = 1_000_000

@@ -6,8 +6,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from optsched.about import About
-from optsched.declared import Seed
+from optsched.declared import About, Seed
 from optsched.experiments.plans.plan import Count, Limits
 
 _NAME = {"type": "string", "maxLength": 500}

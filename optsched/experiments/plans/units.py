@@ -139,4 +139,4 @@ def _options(plan: Plan, problem: Problem, family: Family) -> dict[str, Any]:
     except InputError as error:
         where = f"families.{family.name}.options"
         place = f"{where}.{error.where}" if error.where else where
-        raise InputError(plan.source, place, error.found, error.expected) from None
+        raise error.at(plan.source, place) from None

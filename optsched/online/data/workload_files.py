@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.about import About
+from optsched.declared import About
 from optsched.errors import InputError, shown
 from optsched.extras import require_extras
 from optsched.io.numerals import real_of

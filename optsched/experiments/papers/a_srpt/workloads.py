@@ -208,7 +208,7 @@ def require_shares(name: str, jobs: int, scale: Scale, shares: Sequence[float]) 
             for share in shares:
                 with_share(chosen, share, rng)
         except InputError as error:
-            raise InputError(scale.trace, name, error.found, error.expected) from None
+            raise error.at(scale.trace, name) from None
 
 
 def _source(scale: Scale) -> Source:
