@@ -63,7 +63,11 @@ def test_a_name_is_kept() -> None:
         ("selection", {"nodes": 0}, "generate: nodes: found 0, expected an integer in [1, 20000]"),
         ("makespan", {"sizes": [0]}, "generate: sizes: found (0,), expected each an integer in [1"),
         ("makespan", {"sizes": []}, "generate: sizes: found no size, expected sizes to draw from"),
-        ("makespan", {"contention": "no"}, "generate: contention: found 'no', expected mild or"),
+        (
+            "makespan",
+            {"contention": "no"},
+            "generate: contention: found 'no', expected mild, strong",
+        ),
         ("makespan", {"horizon": "1"}, "generate: horizon: found '1', expected int"),
         ("placement", {"seed": -1}, "generate: seed: found -1"),
         ("placement", {"name": 3}, "generate: name: found 3, expected a text"),
