@@ -1,10 +1,9 @@
-"""One notion of a time limit: a clock that starts when solving starts and is handed on.
+"""Time limits: a clock that starts with the run and is shared by all of its parts.
 
-Whoever works under a limit asks the same clock, whatever has been spent on heuristics, on bounds
-or on stating a model: `Settings.deadline`. Work that cannot be interrupted (a Pyomo model being
-stated) is refused beforehand with `has`, or stopped between two steps with `check`. An interrupt
-lets every deadline pass, also one without a limit (`interrupts`). The clock stands still while code
-is compiled.
+`Settings.deadline` covers heuristics, bounds, models and solvers together. Work that cannot be
+interrupted, such as building a Pyomo model, is refused beforehand with `has` or stopped between two
+steps with `check`. An interrupt makes every deadline pass (see `interrupts`). The clock stops while
+code is compiled.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ from dataclasses import dataclass, field
 
 
 def clock() -> float:
-    """Seconds of `time.perf_counter`, less those in which the clock stood still."""
+    """Return the seconds of `time.perf_counter`, less those in which the clock was stopped."""
     return time.perf_counter() - _stood
 
 
 def stood() -> float:
-    """Seconds in which the clock has stood still so far."""
+    """Return the seconds in which the clock has been stopped so far."""
     return _stood
 
 
 @contextmanager
 def standing_still() -> Iterator[None]:
-    """Let the clock stand still: what is done meanwhile is not a method's work."""
+    """Stop the clock during work that does not count as a method's, such as compiling."""
     global _stood
     began = clock()
     try:
@@ -38,12 +37,12 @@ def standing_still() -> Iterator[None]:
 
 
 class OutOfTimeError(Exception):
-    """The deadline passed between two steps; whoever set out catches it: never a user's error."""
+    """The deadline passed between two steps; the method catches it, users never see it."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """When work began, and after how many seconds it must end.
+    """A time limit and the clock's reading when it began.
 
     Attributes
     ----------
@@ -70,7 +69,7 @@ class Deadline:
 
     @property
     def until(self) -> float:
-        """When it passes, on `clock`; infinite without a limit."""
+        """The clock's reading when it passes; infinite without a limit."""
         if _all_passed:
             return -math.inf
         return math.inf if self.limit is None else self.began + self.limit
@@ -90,13 +89,13 @@ class Deadline:
             raise OutOfTimeError
 
     def share(self, part: float) -> Deadline:
-        """A deadline of its own, from now, over a part of the time left."""
+        """Return a deadline, from now, over a part of the time left."""
         left = self.left
         return Deadline(None if left is None else part * left)
 
 
 def pass_all(passed: bool) -> None:
-    """Let every deadline have passed, whatever its limit; or let each have its limit again."""
+    """Make every deadline pass at once, or restore their own limits."""
     global _all_passed
     _all_passed = passed
 

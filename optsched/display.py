@@ -1,4 +1,4 @@
-"""How objects show themselves: a line at a prompt, a few in print, a table in a notebook."""
+"""Text and HTML of results: a line at a prompt, a few lines in print, a table in a notebook."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ LONGEST_LINE = 400
 
 
 class Displayed:
-    """Mixin of objects that can say in a few facts what they are; without facts nothing changes."""
+    """Mixin that shows an object by its `facts`; without facts Python's own text stays."""
 
     def facts(self) -> dict[str, str]:
-        """Labels and short texts, in order; the first is the name."""
+        """Return labels and short texts, in order; the first is the name."""
         return {}
 
     def __repr__(self) -> str:
@@ -24,8 +24,8 @@ class Displayed:
         if not facts:
             return super().__repr__()
         named, *others = facts.items()
-        told = ", ".join(f"{label} {text}" for label, text in others)
-        line = f"<{type(self).__name__} {named[1]}: {told}>"
+        rest = ", ".join(f"{label} {text}" for label, text in others)
+        line = f"<{type(self).__name__} {named[1]}: {rest}>"
         return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 4]}...>"
 
     def __str__(self) -> str:
@@ -49,13 +49,13 @@ class Displayed:
 
 
 class Explanation:
-    """Mixin of what explains an objective by a table and a closing line."""
+    """Mixin of explanations: a table and closing lines."""
 
     right: ClassVar[tuple[str, ...]] = ()
-    """Headings of the columns whose cells stand to the right."""
+    """Headings of right-aligned columns."""
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
-        """Title, headings, rows and closing lines."""
+        """Return the title, headings, rows and closing lines."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -96,18 +96,18 @@ class Explanation:
 
 
 def counted(number: int, one: str, more: str | None = None) -> str:
-    """A count with its noun: "1 instance", "2 instances"."""
+    """Return a count with its noun: "1 instance", "2 instances"."""
     return f"{number} {one if number == 1 else more or one + 's'}"
 
 
 def listed(values: Iterable[Any], most: int = 8) -> str:
-    """The first values of many, separated by commas."""
+    """Return the first values of many, separated by commas."""
     texts = [str(value) for value in itertools.islice(values, most + 1)]
     return ", ".join([*texts[:most], *(["..."] if len(texts) > most else [])])
 
 
 def number(value: Any, unit: str = "") -> str:
-    """A number in six digits, or a dash for what is not known."""
+    """Return a number in six digits, or a dash for None."""
     if value is None:
         return "-"
     return f"{value:.6g}{' ' if unit else ''}{unit}"

@@ -1,9 +1,9 @@
-"""What an interrupt (Ctrl-C) means while a method runs: the time is over, keep what there is.
+"""Interrupts (Ctrl-C) while a method runs: it ends as at its time limit, with its incumbent.
 
-Within `deferred` the first interrupt lets every `Deadline` pass, so that each method ends as it
-does at its time limit, with its incumbent. Work that does not look at the clock is stopped a little
-later by an exception; a second interrupt is a KeyboardInterrupt like any other. Where the caller
-ignores interrupts or handles them, or in another thread than the main one, nothing is changed.
+Within `deferred` the first interrupt makes every `Deadline` pass. Work that does not check the
+deadline is stopped a second later by an exception; a second interrupt is a KeyboardInterrupt. If
+the caller ignores or handles interrupts, or runs in another thread than the main one, nothing
+changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PATIENCE = 1.0
 
 
 class Interrupt:
-    """Whether an interrupt came while a method ran."""
+    """The interrupts during a run; `came` is True after the first."""
 
     def __init__(self) -> None:
         self.came = False
@@ -32,11 +32,11 @@ class Interrupt:
         self._timer: threading.Timer | None = None
 
     def begin(self) -> None:
-        """Take interrupts over."""
+        """Install the handler."""
         signal.signal(signal.SIGINT, self._handle)
 
     def end(self) -> None:
-        """Leave them to Python again."""
+        """Restore Python's handler."""
         self._is_over = True
         if self._timer is not None:
             self._timer.cancel()
@@ -57,7 +57,7 @@ class Interrupt:
             self._timer.start()
         elif self._is_late:
             self._is_late = False
-            logging.disable()  # or Pyomo would say on standard output which rule was cut short
+            logging.disable()  # Pyomo logs on standard output which rule was cut short
             raise OutOfTimeError
         else:
             raise KeyboardInterrupt
@@ -73,7 +73,7 @@ class Interrupt:
 
 @contextmanager
 def deferred() -> Iterator[Interrupt]:
-    """Let the first interrupt end a method's time instead of the program."""
+    """Make the first interrupt end a method's time instead of the program."""
     global _last
     _last = interrupt = Interrupt()
     is_main = threading.current_thread() is threading.main_thread()
@@ -88,18 +88,18 @@ def deferred() -> Iterator[Interrupt]:
 
 
 def came() -> bool:
-    """Whether one came during the last `deferred`, and so is still to be acted upon by a loop."""
+    """Return whether one came during the last `deferred`, on which a loop has to act."""
     return _last.came
 
 
 def heed() -> None:
-    """Raise the KeyboardInterrupt that the last `deferred` held back, if there was one."""
+    """Raise the KeyboardInterrupt that the last `deferred` suppressed, if any."""
     if _last.came:
         raise KeyboardInterrupt
 
 
 def forget() -> None:
-    """Begin anew: what comes next was asked for after any interrupt so far."""
+    """Forget earlier interrupts, at the start of a new command."""
     global _last
     _last = Interrupt()
 

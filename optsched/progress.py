@@ -1,8 +1,8 @@
-"""What a caller hears while a method runs: incumbents and bounds, and what is compiled.
+"""Progress of a run: incumbents, bounds, and the kernels that are compiled.
 
-A method reports to `Settings.progress` what holds for the instance itself, in the objective's own
-unit; not the value of a relaxation, of a restricted model or of another objective. It reports from
-the thread in which `solve` was called: an exception of the listener's ends the run.
+A method reports incumbents and bounds of the instance itself to `Settings.progress`, in the
+objective's unit; not those of a relaxation, a restricted model or another objective. It reports in
+the thread in which `solve` was called, so an exception of the listener ends the run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from optsched.display import number
 
 @dataclass(frozen=True)
 class Event:
-    """Where a run stands.
+    """State of a run.
 
     Attributes
     ----------
@@ -42,12 +42,12 @@ class Event:
 
 Listener = Callable[[Event], object]
 Heard = Callable[[float | None, float | None], None]
-"""Takes an incumbent's value and a bound, or None in place of what is not known."""
+"""Function of an incumbent's value and a bound, each None where unknown."""
 
 
 @dataclass
 class Progress:
-    """The best incumbent and bound reported so far; without a listener nothing is kept."""
+    """The best incumbent and bound reported so far; stored only if there is a listener."""
 
     listener: Listener | None = None
     began: float = field(default_factory=clock)
@@ -55,23 +55,23 @@ class Progress:
     bound: float = -math.inf
 
     def report(self, incumbent: float | None = None, bound: float | None = None) -> None:
-        """Tell the listener, if either is better than what it knows."""
+        """Call the listener if either value is better than before."""
         if self.listener is None:
             return
-        found = min(self.incumbent, math.inf if incumbent is None else float(incumbent))
+        best = min(self.incumbent, math.inf if incumbent is None else float(incumbent))
         proved = max(self.bound, -math.inf if bound is None else float(bound))
-        proved = min(proved, found)  # solvers round; and above it a search for better has ended
-        if found < self.incumbent or proved > self.bound:
-            self.incumbent, self.bound = found, max(proved, self.bound)
-            self.tell(*(value if math.isfinite(value) else None for value in (found, proved)))
+        proved = min(proved, best)  # rounding, or the bound of a search for better solutions
+        if best < self.incumbent or proved > self.bound:
+            self.incumbent, self.bound = best, max(proved, self.bound)
+            self.tell(*(value if math.isfinite(value) else None for value in (best, proved)))
 
     def tell(self, incumbent: float | None, bound: float | None) -> None:
-        """Tell the listener, whatever it knows."""
+        """Call the listener."""
         if self.listener is not None:
             self.listener(Event(clock() - self.began, incumbent, bound))
 
     def of_model(self, unit: float = 1.0) -> Heard | None:
-        """What a solver reports to, whose model counts the objective in so many of its units."""
+        """Return what a solver reports to, whose model has the objective in this unit."""
         if self.listener is None:
             return None
 
@@ -85,7 +85,7 @@ class Progress:
 
 
 def listener_of(callback: Listener | None, verbose: bool) -> Listener | None:
-    """Who hears of a run: the caller's function, standard output, both or nobody."""
+    """Return the caller's function, one that prints to standard output, both, or None."""
     if not verbose:
         return callback
 
@@ -99,7 +99,7 @@ def listener_of(callback: Listener | None, verbose: bool) -> Listener | None:
 
 @contextmanager
 def compiling(name: str) -> Iterator[None]:
-    """Tell listeners that a function is being compiled, and then that it is done: None."""
+    """Announce a function to the listeners while it is compiled."""
     tell_compiling(name)
     try:
         yield
@@ -108,14 +108,14 @@ def compiling(name: str) -> Iterator[None]:
 
 
 def tell_compiling(name: str | None) -> None:
-    """Tell them what is compiled, here or in another process."""
+    """Call the listeners with a function compiled here or in another process; None at the end."""
     for listener in _listeners:
         listener(name)
 
 
 @contextmanager
 def compiling_told(listener: Callable[[str | None], object]) -> Iterator[None]:
-    """Let a listener hear meanwhile what is compiled, by name, and None when that is done."""
+    """Call a listener with each function that is compiled meanwhile, and None when it is done."""
     _listeners.append(listener)
     try:
         yield

@@ -59,11 +59,6 @@ def test_no_module_has_above_600_lines() -> None:
     assert [path.name for path, lines in lengths.items() if lines > 600] == []
 
 
-def test_no_walk_names_a_file_twice() -> None:
-    for title, files in walks().items():
-        assert len(set(files)) == len(files), title
-
-
 def entered(run: Callable[[], Any]) -> list[str]:
     """The package's files, in the order in which a call enters them; imports do not count."""
     order: dict[str, None] = {}

@@ -555,16 +555,6 @@ def test_code_4_internal_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
         run("solve", "small.json", "--method", "columns")
 
 
-def test_code_130_interrupted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: Any) -> Outcome:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(COLUMNS, interrupt)
-    code, out, error = run("solve", "small.json", "--method", "columns")
-    assert (code, out) == (130, "")
-    assert "Traceback" not in error
-
-
 INTERRUPTED = """
 import sys, time
 from optsched import methods

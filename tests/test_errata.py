@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -39,13 +38,3 @@ def test_each_slip_changes_an_answer() -> None:
     assert len(rows) >= 20
     for row in rows:
         assert row[4] != row[5], row[0]
-
-
-def test_the_shipped_instances_named_are_there() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    named = set(re.findall(r"`((?:makespan|speed-profile)/[\w-]+)`", text))
-    assert len(named) == 4
-    for name in named:
-        assert (ROOT / "instances" / f"{name}.json").is_file()
-    for path in set(re.findall(r"`(models/[\w/]+\.json)`", text)):
-        assert (ROOT / path).is_file()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import importlib.util
 import io
 import json
 import re
@@ -454,22 +453,6 @@ def test_any_bytes_anywhere(which: str, data: st.DataObject) -> None:
         write(FILE, raw)
         argv = ("solve", FILE) if which == "instance" else ("check", whole, FILE)
         assert_survives(*argv)
-
-
-def test_the_fuzz_script_finds_nothing(tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("fuzz", ROOT / "benchmarks" / "fuzz_files.py")
-    assert spec is not None
-    assert spec.loader is not None
-    fuzz = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = fuzz
-    try:
-        spec.loader.exec_module(fuzz)
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            faults = fuzz.fuzz(tmp_path / "fuzzed", seconds=60, count=80, seed=7)
-    finally:
-        del sys.modules[spec.name]
-    assert faults == []
-    assert "slowest" in printed.getvalue()
 
 
 # --- memory

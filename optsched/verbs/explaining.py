@@ -1,4 +1,4 @@
-"""Explaining a solution's objective, or why there is no solution, whatever the problem."""
+"""Explaining a solution's objective, or why there is no solution, for every problem."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from optsched.typing import AMethod, AnInstance, Explained, Solution
 
 SECONDS_FOR_ROWS = 30.0
-"""Of the search for the rows of a model that conflict."""
+"""Time limit of the search for conflicting rows of a model."""
 
 
 def explain(
@@ -46,9 +46,9 @@ def explain(
     Returns
     -------
     Breakdown or Conflict
-        The problem's own: for placement, `optsched.placement.explain.Breakdown`. Of an instance
-        that is proved infeasible, an `optsched.conflict.Conflict`; with the name of a method that
-        states a linear model also the model's rows that conflict.
+        The problem's own: for placement, `optsched.placement.explain.Breakdown`. If the instance is
+        proved infeasible, an `optsched.conflict.Conflict`; if the method has a linear model, with
+        the rows of the model that conflict.
 
     Raises
     ------
@@ -59,8 +59,8 @@ def explain(
     --------
     >>> import optsched
     >>> result = optsched.solve("placement/fig2", "heavy-edge")
-    >>> told = optsched.explain("placement/fig2", result)
-    >>> told.iteration_time == result.objective
+    >>> breakdown = optsched.explain("placement/fig2", result)
+    >>> breakdown.iteration_time == result.objective
     True
     """
     if isinstance(instance, str | Path):
@@ -93,7 +93,7 @@ def explain(
 
 
 def conflict_of(result: Result, *, thorough: bool = False) -> Conflict | None:
-    """Why the instance of an infeasible result has no solution; None of any other result."""
+    """Return why an infeasible result has no solution; None for any other result."""
     problem = PROBLEMS.get(result.problem)
     if result.termination is not Termination.INFEASIBLE or problem is None or result.given is None:
         return None
@@ -103,15 +103,15 @@ def conflict_of(result: Result, *, thorough: bool = False) -> Conflict | None:
         found = resolve(problem.conflict)(result.given, options, thorough)
     heuristic = any(m.name == result.method and m.kind == "heuristic" for m in problem.methods)
     if found is None and heuristic:
-        return None  # it found none, which proves nothing
+        return None  # a heuristic without a solution proves nothing
     if found is None:
-        message = str(result.details.get("message", f"{result.method} says that there is none"))
+        message = str(result.details.get("message", f"{result.method} proves that there is none"))
         found = Conflict(result.instance, message, None, problem.unit, "", (), "sufficient")
     return _with_rows(found, problem, result) if thorough else found
 
 
 def why_none(result: Result) -> str | None:
-    """One line on a result without a solution: the conflict, or what was tried to what bound."""
+    """Return a line on a result without a solution: the conflict, or method, time and bound."""
     conflict = conflict_of(result)
     if conflict is not None:
         return conflict.line
@@ -121,7 +121,7 @@ def why_none(result: Result) -> str | None:
 
 
 def _nothing(result: Result) -> str:
-    """That a method found nothing, how long it tried, and how far the bound is."""
+    """Return the method, its time, its message and its bound, for a run without a solution."""
     seconds = number(round(result.build_time + result.solve_time, 3), "s")
     ended = f"no solution by {result.method}, which ended {result.status} after {seconds}"
     message = result.details.get("message")
@@ -131,7 +131,7 @@ def _nothing(result: Result) -> str:
 
 
 def _with_rows(conflict: Conflict, problem: Problem, result: Result) -> Conflict:
-    """The conflict with the rows of the method's model that cannot hold together."""
+    """Add the rows of the method's model that cannot hold together."""
     from optsched.backends.irreducible import irreducible_rows
 
     named: Any = problem.naming

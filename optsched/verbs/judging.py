@@ -1,4 +1,4 @@
-"""What an outcome becomes: a result that the problem's checker has judged."""
+"""Results: outcomes of methods, judged by the problem's checker."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def result_of(
     settings: Settings,
     outcome: Outcome,
 ) -> Result:
-    """The checked result of an outcome: the one place where a `Result` is made."""
+    """Return the checked result of an outcome; no other code makes a `Result`."""
     report, solution = None, outcome.solution
     termination, sha256 = outcome.termination, instance_sha256(instance.to_dict())
     if solution is not None:
         report = _report(problem, instance, options, outcome)
-        told = {"objective": report.objective, "options": options.to_dict()}
+        fields = {"objective": report.objective, "options": options.to_dict()}
         if "instance_sha256" in type(solution).model_fields:
-            told["instance_sha256"] = sha256
-        solution = solution.model_copy(update=told)
+            fields["instance_sha256"] = sha256
+        solution = solution.model_copy(update=fields)
         if not report.feasible:
             termination = Termination.ERROR
         elif callable(method.run):
@@ -71,7 +71,7 @@ def result_of(
 
 
 def _is_only_bound(method: Method, outcome: Outcome) -> bool:
-    """Whether it gave a bound and was to give no more."""
+    """Whether a method that gives no solution, or needs none, ended with a bound."""
     if outcome.solution is not None or outcome.bound is None:
         return False
     in_order = outcome.termination in (Termination.FEASIBLE, Termination.OPTIMAL)
@@ -81,7 +81,7 @@ def _is_only_bound(method: Method, outcome: Outcome) -> bool:
 def _proved_or_feasible(
     termination: Termination, report: CheckReport, outcome: Outcome, settings: Settings
 ) -> Termination:
-    """What a method from outside may say: optimal only where its own bound proves it."""
+    """Accept "optimal" of a method from outside only if its own bound proves it."""
     if termination is not Termination.OPTIMAL or report.objective is None:
         return termination
     proved = outcome.bound is not None and is_proved(report.objective, outcome.bound, settings.gap)
@@ -89,7 +89,7 @@ def _proved_or_feasible(
 
 
 def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> CheckReport:
-    """The checker's report, and its objective against the method's claim and bound."""
+    """Return the checker's report, with violations of the method's claim, bound and certificate."""
     report: CheckReport = resolve(problem.check)(instance, outcome.solution, options.to_dict())
     found: list[Violation | None] = list(report.violations)
     if report.objective is not None and outcome.claimed is not None:
@@ -104,7 +104,7 @@ def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> 
 def certificate_violations(
     instance: Any, certificate: Certificate, options: Mapping[str, Any] | None = None
 ) -> list[Violation]:
-    """The violation of the rule "certificate" where a certificate does not prove its bound."""
+    """Return the violation of a certificate that does not prove its bound."""
     try:
         verify(instance.to_dict(), certificate.to_dict(), options)
     except RefusedError as error:
