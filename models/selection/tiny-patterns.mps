@@ -168,32 +168,32 @@ BOUNDS
  UI BOUND filled(0__2___1) 10E20
  LI BOUND filled(0__2__2) 0
  UI BOUND filled(0__2__2) 10E20
- LO BOUND postponed(0) 0
- LO BOUND postponed(1) 0
- LO BOUND postponed(2) 0
- LO BOUND follower(0_0_0) 0
- LO BOUND follower(0_0_1) 0
- LO BOUND follower(0_0_2) 0
- LO BOUND follower(0_1_0) 0
- LO BOUND follower(1_0_0) 0
- LO BOUND follower(1_0_1) 0
- LO BOUND follower(1_0_2) 0
- LO BOUND follower(1_1_0) 0
- LO BOUND follower(2_0_0) 0
- LO BOUND follower(2_0_1) 0
- LO BOUND leader(0_0_0_1) 0
- LO BOUND leader(0_0_0_2) 0
- LO BOUND leader(0_0_1_2) 0
- LO BOUND leader(0_0_2_1) 0
- LO BOUND leader(0_0_2_2) 0
- LO BOUND leader(0_1_0_1) 0
- LO BOUND leader(1_0_0_1) 0
- LO BOUND leader(1_0_0_2) 0
- LO BOUND leader(1_0_1_2) 0
- LO BOUND leader(1_0_2_1) 0
- LO BOUND leader(1_0_2_2) 0
- LO BOUND leader(1_1_0_1) 0
- LO BOUND leader(2_0_0_1) 0
- LO BOUND leader(2_0_0_2) 0
- LO BOUND leader(2_0_1_2) 0
+ BV BOUND postponed(0)
+ BV BOUND postponed(1)
+ BV BOUND postponed(2)
+ BV BOUND follower(0_0_0)
+ BV BOUND follower(0_0_1)
+ BV BOUND follower(0_0_2)
+ BV BOUND follower(0_1_0)
+ BV BOUND follower(1_0_0)
+ BV BOUND follower(1_0_1)
+ BV BOUND follower(1_0_2)
+ BV BOUND follower(1_1_0)
+ BV BOUND follower(2_0_0)
+ BV BOUND follower(2_0_1)
+ BV BOUND leader(0_0_0_1)
+ BV BOUND leader(0_0_0_2)
+ BV BOUND leader(0_0_1_2)
+ BV BOUND leader(0_0_2_1)
+ BV BOUND leader(0_0_2_2)
+ BV BOUND leader(0_1_0_1)
+ BV BOUND leader(1_0_0_1)
+ BV BOUND leader(1_0_0_2)
+ BV BOUND leader(1_0_1_2)
+ BV BOUND leader(1_0_2_1)
+ BV BOUND leader(1_0_2_2)
+ BV BOUND leader(1_1_0_1)
+ BV BOUND leader(2_0_0_1)
+ BV BOUND leader(2_0_0_2)
+ BV BOUND leader(2_0_1_2)
 ENDATA

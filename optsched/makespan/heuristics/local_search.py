@@ -39,7 +39,7 @@ from optsched.makespan.heuristics.random_numbers import RandomState, draw, rando
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance, duration
 from optsched.makespan.options import MakespanOptions
-from optsched.result import Outcome, Settings
+from optsched.result import ARITHMETIC, Outcome, Settings
 
 EFFORT = 3_200_000
 """Moves times jobs when neither time nor iterations are limited."""
@@ -191,7 +191,11 @@ def local_search(
 def search(
     instance: MakespanInstance, settings: Settings, target: float, stop: Deadline | None = None
 ) -> SearchResult:
-    """Search until the moves or the time are spent, or the target (a bound) is met."""
+    """Search until the moves or the time are spent, or the target (a bound) is met.
+
+    A bound is lowered by rounding, so it is met to the tolerance with which results are compared.
+    """
+    target *= 1 + ARITHMETIC
     deadline, stop = settings.deadline.share(1.0), stop or Deadline()
     n = len(instance.jobs)
     if settings.iterations is not None:

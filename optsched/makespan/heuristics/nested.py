@@ -381,7 +381,7 @@ def nested(instance: MakespanInstance, options: MakespanOptions, settings: Setti
         incumbent.take(by_longest(instance), "local search")
         incumbent.bounded(settings.deadline.share(SEARCH_SHARE))
         incumbent.take(_first_search(instance, settings, incumbent.bound.value), "local search")
-        met = incumbent.value <= incumbent.bound.value or incumbent.impossible
+        met = incumbent.met or incumbent.impossible
         incumbent.cut = not met and settings.deadline.is_over
         if not met and not incumbent.cut:
             annealing = Annealing(

@@ -10,6 +10,7 @@ from optsched.errors import NotApplicableError
 from optsched.selection.cost import tables_of
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.arcs import Floats, Ints, Skeleton, skeleton_of
+from optsched.selection.models.patterns import require_whole_roles
 from optsched.selection.options import SelectionOptions
 
 MOST_LEADERS = 2_000_000
@@ -29,6 +30,8 @@ def model(
     doc = f"(P1.1), in {skeleton.unit!r} dollars"
     model.cost = pyo.Objective(expr=_linear(arrays.cost, columns), doc=doc)
     _name_rows(model, skeleton, arrays, columns)
+    if not pruned:
+        require_whole_roles(model)
     return model
 
 

@@ -123,7 +123,16 @@ def model(
 ) -> pyo.ConcreteModel:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
     data = pattern_data(tables_of(instance, options))
-    return build(replace(data, every_follower=not pruned))
+    built = build(replace(data, every_follower=not pruned))
+    if not pruned:
+        require_whole_roles(built)
+    return built
+
+
+def require_whole_roles(model: pyo.ConcreteModel) -> None:
+    """Make jobs' roles binary: they end integral by themselves only without further constraints."""
+    for roles in (model.postponed, model.follower, model.leader):
+        roles.domain = pyo.Binary
 
 
 def pattern_count(tables: Tables) -> int:

@@ -1,0 +1,252 @@
+"""Complete models under a constraint of the user, against the enumeration of all solutions.
+
+A linear constraint on what solutions have (counts, starts, who waits) is drawn. The best solution
+that satisfies it is the model's optimum with the constraint, and what the solved model decided.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from oracles import makespan, placement, selection
+from oracles.random_selection import tiny
+from pyomo.contrib.solver.common.factory import SolverFactory
+
+import optsched
+from optsched.makespan.instance import MakespanInstance
+from optsched.placement.instance import PlacementInstance
+
+Has = dict[tuple, int]
+"""What a solution has: ("count", stage, server), ("start", job), ("waits", job), ..."""
+Drawn = tuple[Any, dict[str, str], list[tuple[Has, float, float]]]
+"""An instance, its options, and all solutions: what they have, their value and their bytes cut."""
+Row = tuple[Has, int, int]
+"""Coefficients, sense (-1: at most, 0: equal, 1: at least) and right-hand side."""
+
+
+def draw_placement(rng: random.Random) -> Drawn:
+    options = {"all_reduce_bandwidth": rng.choice(["own", "bottleneck"])}
+    known: Any = []
+    while not 1 < len(known) <= 150:
+        draw = rng.choice([placement.random_instance, placement.random_parallel_instance])
+        document = draw(rng)
+        known = placement.tables(document) if sum(placement.replicas(document)) <= 7 else []
+    solutions = []
+    for x, time in zip(known, placement.alphas(document, known, options), strict=True):
+        counts = {at: int(v) for at, v in np.ndenumerate(x)}
+        has = {("count", *at): v for at, v in counts.items()}
+        has |= {("holds", *at): int(v > 0) for at, v in counts.items()}
+        solutions.append((has, float(time), placement.cut_bytes(document, x.tolist())))
+    return PlacementInstance.from_dict(document), options, solutions
+
+
+def placement_terms(model: Any, instance: Any) -> dict[tuple, Any]:
+    terms = {("count", *at): count for at, count in model.count.items()}
+    if hasattr(model, "present"):
+        return terms | {("holds", *at): present for at, present in model.present.items()}
+    for s, m in model.count:
+        terms["holds", s, m] = sum(v for at, v in model.holds.items() if at[:2] == (s, m))
+    return terms
+
+
+def draw_makespan(rng: random.Random) -> Drawn:
+    while True:
+        document = makespan.tiny_instance(rng.randrange(10**6))
+        document["jobs"], document["horizon"] = document["jobs"][:3], rng.randint(3, 5)
+        for job in document["jobs"]:
+            job["iterations"] = min(job["iterations"], 10)
+        solutions = [(has, end, 0.0) for has, end in schedules(document)]
+        if solutions:
+            return MakespanInstance.from_dict(document), {}, solutions
+
+
+def schedules(document: dict[str, Any]) -> Iterator[tuple[Has, float]]:
+    """Yield every start and placement of all jobs, with the makespan."""
+    runs, last = [], document["horizon"]
+    for job in document["jobs"]:
+        placed = list(makespan.placements(document, job["gpus"]))
+        every = product(range(last), placed)
+        runs.append([(a, y) for a, y in every if a + makespan.alone(document, job, y) <= last])
+    for decisions in product(*runs):
+        ends = makespan.slotted_ends(document, decisions, last)
+        if max(ends) < makespan.NEVER and makespan.fits(document, decisions, ends):
+            has = {}
+            for j, (start, y) in enumerate(decisions):
+                has["start", j] = start
+                for s in range(len(document["servers"])):
+                    has["gpus", j, s], has["holds", j, s] = y.get(s, 0), int(s in y)
+            yield has, max(ends)
+
+
+def makespan_terms(model: Any, instance: Any) -> dict[tuple, Any]:
+    terms: dict[tuple, Any] = defaultdict(int)
+    if hasattr(model, "takes"):
+        server_of = np.repeat(np.arange(len(instance.servers)), instance.servers)
+        for (j, g), takes in model.takes.items():
+            terms["gpus", j, int(server_of[g])] += takes
+    elif hasattr(model, "run"):
+        for (j, _, a), run in model.run.items():
+            terms["start", j] += a * run
+    else:
+        for (j, s, a), run in model.inside_run.items():
+            terms["gpus", j, s] += instance.jobs[j].gpus * run
+            terms["holds", j, s] += run
+            terms["start", j] += a * run
+        for (j, _, a, _), run in model.spanning_run.items():
+            terms["start", j] += a * run
+        for at, gpus in model.gpus.items():
+            terms["gpus", *at] += gpus
+            terms["holds", *at] += model.uses[at]
+    return dict(terms)
+
+
+def draw_selection(rng: random.Random) -> Drawn:
+    opening, sharing = rng.choice(["free", "printed"]), rng.choice(["on", "off"])
+    drawn, solutions = [], []
+    while not solutions:
+        instance = tiny(rng.randrange(10**6), jobs=rng.choice([2, 3]), nodes=2, most=2)
+        document = instance.to_dict()
+        keep = lambda choices: drawn.append(choices) or True  # noqa: E731
+        for _, cost in selection.selections(document, opening, sharing == "on", keep):
+            has = {("waits", j): int(role is None) for j, role in enumerate(drawn[-1])}
+            roles = [role or (None, 0) for role in drawn[-1]]
+            has["opened",] = len({n for n, *_ in roles} - {None})
+            for n in range(len(document["nodes"])):
+                has["open", n] = int(any(n == role[0] for role in roles))
+                has |= {("on", j, n): int(n == role[0]) for j, role in enumerate(roles)}
+                has |= {("gpus", j, n): has["on", j, n] * role[1] for j, role in enumerate(roles)}
+            solutions.append((has, cost, 0.0))
+    return instance, {"node_opening": opening, "sharing": sharing}, solutions
+
+
+def selection_terms(model: Any, instance: Any) -> dict[tuple, Any]:
+    if hasattr(model, "postponed"):
+        nodes = model.nodes if hasattr(model, "nodes") else model.taken
+        opened = {("opened",): pyo.quicksum(nodes.values())}
+        return opened | {("waits", j): model.postponed[j] for j in model.JOBS}
+    terms = {("on", *at): on for at, on in model.on_node.items()}
+    for (j, n, _), assigned in model.assigned.items():
+        terms["gpus", j, n] = terms.get(("gpus", j, n), 0) + assigned
+    terms |= {("open", n): opened for n, opened in model.opened.items()}
+    for j in model.JOBS:
+        terms["waits", j] = 1 - sum(model.on_node[j, n] for n in model.NODES)
+    return terms | {("opened",): pyo.quicksum(model.opened.values())}
+
+
+PROBLEMS = {
+    "placement": (draw_placement, placement_terms, ("ilp", "ilp-vertex", "min-cut")),
+    "makespan": (draw_makespan, makespan_terms, ("ilp", "ilp-relaxed", "theta")),
+    "selection": (draw_selection, selection_terms, ("milp", "patterns", "columns", "minlp")),
+}
+TOLERANCE = 1e-5  # relative; solvers may break a row by 1e-6 in the model's units
+
+
+def draw_rows(rng: random.Random, terms: dict[tuple, Any], solutions: list) -> list[Row]:
+    """Draw a constraint on one kind of term that some solution satisfies, or that two are apart."""
+    kind = rng.choice(sorted({at[0] for at in terms}))
+    keys = [at for at in terms if at[0] == kind]
+    if kind in ("holds", "on") and rng.random() < 0.4:
+        pair = rng.sample(sorted({at[1] for at in keys}) * 2, 2)
+        both = [[(kind, i, m) for i in pair] for m in {at[2] for at in keys}]
+        return [(dict.fromkeys(at, 1), -1, 1) for at in both if set(at) <= set(keys)]
+    some = rng.sample(keys, min(len(keys), rng.randint(1, 4)))
+    row = {at: rng.choice([1, 1, 1, 2, -1]) for at in some}
+    has = rng.choice(solutions)[0]
+    return [(row, rng.choice([-1, -1, 1, 0]), sum(c * has[at] for at, c in row.items()))]
+
+
+def satisfies(has: Has, rows: list[Row]) -> bool:
+    left = [(sum(c * has[at] for at, c in row.items()) - rhs, sense) for row, sense, rhs in rows]
+    return all(over == 0 or (sense and (over > 0) == (sense > 0)) for over, sense in left)
+
+
+def solved(model: Any, rows: list[Row], terms: dict[tuple, Any]) -> float | None:
+    """Solve the model with the constraint; its value, or None where none is proved to exist."""
+    model.del_component("of_the_user")
+    model.of_the_user = pyo.ConstraintList()
+    for row, sense, rhs in rows:
+        left = sum(c * terms[at] for at, c in row.items())
+        model.of_the_user.add([left == rhs, left >= rhs, left <= rhs][sense])
+    solver = SolverFactory("scip_direct" if "minlp" in model.name else "highs")
+    result = solver.solve(
+        model, load_solutions=False, raise_exception_on_nonoptimal_result=False, rel_gap=0
+    )
+    if result.incumbent_objective is None:
+        assert "nfeasible" in result.termination_condition.name
+        return None
+    assert result.termination_condition.name == "convergenceCriteriaSatisfied"
+    result.solution_loader.load_vars()
+    return float(result.incumbent_objective)
+
+
+SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(10, 50))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_optimum_under_a_constraint_of_the_user(problem: str, seed: int) -> None:
+    draw, terms_of, methods = PROBLEMS[problem]
+    rng = random.Random(seed)
+    instance, options, solutions = draw(rng)
+    for method in methods:
+        try:
+            model = optsched.build_model(instance, method, options)
+        except optsched.NotApplicableError:
+            continue
+        value_of = 2 if method == "min-cut" else 1
+        terms = terms_of(model, instance)
+        free, least = solved(model, [], terms), min(each[value_of] for each in solutions)
+        for _ in range(1 if method == "minlp" else 3):
+            rows = draw_rows(rng, terms, solutions)
+            value = solved(model, rows, terms)
+            allowed = [each for each in solutions if satisfies(each[0], rows)]
+            right = min((each[value_of] for each in allowed), default=None)
+            case = f"{method} {seed}: {rows}: {value} beside {free}, right {right} beside {least}"
+            if method in ("ilp-relaxed", "theta"):
+                assert right is None or free - 1e-6 <= value <= right + 1e-6, case
+            elif value is None or right is None:
+                assert value is right, case
+            else:
+                assert value * least == pytest.approx(right * free, rel=TOLERANCE, abs=1e-12), case
+                decided = {at: round(pyo.value(term)) for at, term in terms.items()}.items()
+                assert satisfies(dict(decided), rows), case
+                same = min(each[value_of] for each in solutions if decided <= each[0].items())
+                assert same == pytest.approx(right, rel=TOLERANCE), case
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_best_of_the_schedules_left(seed: int) -> None:
+    """`ilp-schedules` gives the best of its schedules that a constraint leaves."""
+    rng = random.Random(seed)
+    model = optsched.build_model(draw_makespan(rng)[0], "ilp-schedules")
+    terms = {(k,): model.follows[0, k] for k in model.SCHEDULES}
+    alone = {k: solved(model, [({(k,): 1}, 0, 1)], terms) for k in model.SCHEDULES}
+    left = rng.sample(sorted(alone), max(1, len(alone) // 2))
+    value = solved(model, [({(k,): 1 for k in left}, 0, 1)], terms)
+    assert value == pytest.approx(min(alone[k] for k in left))
+
+
+@pytest.mark.parametrize("method", ["milp", "minlp"])
+def test_any_of_equal_gpus_may_be_named(method: str) -> None:
+    instance = tiny(7, jobs=2, nodes=2, most=2)
+    model = optsched.build_model(instance, method)
+    values = defaultdict(list)
+    for (j, n, g), assigned in model.assigned.items():
+        values[j, n].append(solved(model, [({("gpu", g): 1}, 0, 1)], {("gpu", g): assigned}))
+    for alike in values.values():
+        assert alike == pytest.approx(alike[:1] * len(alike)), values
+
+
+def test_the_pruned_model_is_smaller() -> None:
+    complete, pruned = (
+        optsched.build_model("placement/vgg19-32", "ilp", pruned=small) for small in (False, True)
+    )
+    assert len(pruned.COLUMNS) < len(complete.COLUMNS)
+    assert pruned.alpha.ub < complete.alpha.ub

@@ -1,0 +1,60 @@
+"""`--gap 0`: where an exact method says "optimal", its bound meets its value."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from oracles import makespan, placement
+from oracles.random_profiles import random_profile
+from oracles.random_selection import tiny
+
+import optsched
+from optsched.makespan.instance import MakespanInstance
+from optsched.placement.instance import PlacementInstance
+from optsched.problems import METHODS
+from optsched.result import SOLVED
+
+
+def placed(seed: int) -> PlacementInstance:
+    rng = random.Random(seed)
+    while True:
+        document = placement.random_instance(rng)
+        if len(document["free_gpus"]) > 1 and placement.saves_inside(document):
+            return PlacementInstance.from_dict(document)
+
+
+def scheduled(seed: int) -> MakespanInstance:
+    document = makespan.tiny_instance(seed)
+    document["jobs"] = document["jobs"][:3]
+    return MakespanInstance.from_dict(document)
+
+
+DRAWS: dict[str, Callable[[int], Any]] = {
+    "placement": placed,
+    "makespan": scheduled,
+    "selection": lambda seed: tiny(seed, jobs=2 + seed % 2, nodes=2, most=2),
+    "speed-profile": random_profile,
+}
+MORE = [pytest.param(seed, marks=pytest.mark.full) for seed in range(6, 60)]
+
+
+@pytest.mark.parametrize("seed", [*range(6), *MORE])
+@pytest.mark.parametrize("problem", DRAWS)
+def test_optimal_at_gap_zero_leaves_no_gap(problem: str, seed: int) -> None:
+    instance, optima = DRAWS[problem](seed), {}
+    for method in METHODS[problem].values():
+        if method.kind == "exact":
+            result = optsched.solve(instance, method.name, gap=0)
+            if result.termination == "infeasible":
+                optima[method.name] = None
+                continue
+            assert result.termination == "optimal", method.name
+            assert result.check is not None
+            assert result.check.feasible
+            assert result.bound == pytest.approx(result.objective, rel=SOLVED, abs=0), method.name
+            optima[method.name] = result.objective
+    first = next(iter(optima.values()))
+    assert optima == pytest.approx(dict.fromkeys(optima, first), rel=SOLVED, abs=0)
