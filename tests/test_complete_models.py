@@ -16,6 +16,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from oracles import makespan, placement, selection
+from oracles.makespan_cases import tiny_instance
 from oracles.random_selection import tiny
 from pyomo.contrib.solver.common.factory import SolverFactory
 
@@ -58,7 +59,7 @@ def placement_terms(model: Any, instance: Any) -> dict[tuple, Any]:
 
 def draw_makespan(rng: random.Random) -> Drawn:
     while True:
-        document = makespan.tiny_instance(rng.randrange(10**6))
+        document = tiny_instance(rng.randrange(10**6))
         document["jobs"], document["horizon"] = document["jobs"][:3], rng.randint(3, 5)
         for job in document["jobs"]:
             job["iterations"] = min(job["iterations"], 10)
@@ -69,20 +70,36 @@ def draw_makespan(rng: random.Random) -> Drawn:
 
 def schedules(document: dict[str, Any]) -> Iterator[tuple[Has, float]]:
     """Yield every start and placement of all jobs, with the makespan."""
-    runs, last = [], document["horizon"]
-    for job in document["jobs"]:
-        placed = list(makespan.placements(document, job["gpus"]))
-        every = product(range(last), placed)
-        runs.append([(a, y) for a, y in every if a + makespan.alone(document, job, y) <= last])
+    jobs, servers, last = document["jobs"], document["servers"], document["horizon"]
+    runs = []
+    for job in jobs:
+        speeds = [
+            (
+                makespan.iterations_a_slot(
+                    document, job, sum(v > 0 for v in y), int(max(y) < sum(y))
+                ),
+                y,
+            )
+            for y in makespan.placements(job["gpus"], tuple(servers))
+        ]
+        runs.append(
+            [(a, y) for v, y in speeds for a in range(last) if v * (last - a) >= job["iterations"]]
+        )
     for decisions in product(*runs):
-        ends = makespan.slotted_ends(document, decisions, last)
-        if max(ends) < makespan.NEVER and makespan.fits(document, decisions, ends):
-            has = {}
-            for j, (start, y) in enumerate(decisions):
-                has["start", j] = start
-                for s in range(len(document["servers"])):
-                    has["gpus", j, s], has["holds", j, s] = y.get(s, 0), int(s in y)
-            yield has, max(ends)
+        starts, where = zip(*decisions, strict=True)
+        ends = makespan.ends_of(document, list(starts), list(where))
+        if None in ends or max(ends) > last:
+            continue
+        at_once = [
+            [y for (a, y), end in zip(decisions, ends, strict=True) if a <= t < end] for t in starts
+        ]
+        if all(sum(y[s] for y in ys) <= size for ys in at_once for s, size in enumerate(servers)):
+            has = {("start", j): start for j, start in enumerate(starts)}
+            has |= {("gpus", j, s): v for j, y in enumerate(where) for s, v in enumerate(y)}
+            has |= {
+                ("holds", j, s): int(v > 0) for j, y in enumerate(where) for s, v in enumerate(y)
+            }
+            yield has, float(max(ends))
 
 
 def makespan_terms(model: Any, instance: Any) -> dict[tuple, Any]:

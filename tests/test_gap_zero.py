@@ -6,9 +6,11 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
-from oracles import makespan, placement
-from oracles.random_profiles import random_profile
+from independent.speed_profile_ties import adversarial
+from oracles import placement
+from oracles.makespan_cases import tiny_instance
 from oracles.random_selection import tiny
 
 import optsched
@@ -27,7 +29,7 @@ def placed(seed: int) -> PlacementInstance:
 
 
 def scheduled(seed: int) -> MakespanInstance:
-    document = makespan.tiny_instance(seed)
+    document = tiny_instance(seed)
     document["jobs"] = document["jobs"][:3]
     return MakespanInstance.from_dict(document)
 
@@ -36,7 +38,7 @@ DRAWS: dict[str, Callable[[int], Any]] = {
     "placement": placed,
     "makespan": scheduled,
     "selection": lambda seed: tiny(seed, jobs=2 + seed % 2, nodes=2, most=2),
-    "speed-profile": random_profile,
+    "speed-profile": lambda seed: adversarial(np.random.default_rng(seed)),
 }
 MORE = [pytest.param(seed, marks=pytest.mark.full) for seed in range(6, 60)]
 
