@@ -36,7 +36,7 @@ CHECKS = "tests/test_checking.py"
 TARGETS: dict[str, tuple[str, ...]] = {
     "optsched/checking.py": (CHECKS,),
     "optsched/placement/check.py": (
-        "tests/placement/test_check_values.py",
+        "tests/placement/test_check.py",
         "tests/placement/test_parallelism.py",
     ),
     "optsched/placement/cost.py": (

@@ -9,7 +9,8 @@ from itertools import product
 from typing import Any
 
 import pytest
-from independent import placement_extended_cases as cases
+from independent import placement_cases as cases
+from independent import placement_edits as edits
 from independent.black_box import close, told
 from independent.day import batches, seed_of_the_day
 from independent.placement_worked import TOO_ODD, WORKED, Worked, job, stage
@@ -41,7 +42,7 @@ def test_five_gpus_hold_two_pairs() -> None:
 def test_the_oracle_against_a_simulation(numbers: range) -> None:
     counts: Counter[str] = Counter()
     for number in numbers:
-        case = cases.draw(seed_of_the_day(), number)
+        case = cases.draw("extended", seed_of_the_day(), number)
         with told(seed_of_the_day(), number, {**case.instance, "options": case.options}):
             _compare(case, counts)
     assert counts["seated"] >= 0.5 * len(numbers)
@@ -157,7 +158,7 @@ def _reduce(
 
 @pytest.mark.parametrize("number", range(len(cases.COMBINATIONS)))
 def test_every_combination_is_drawn(number: int) -> None:
-    job = cases.draw(seed_of_the_day(), number).instance["job"]
+    job = cases.draw("extended", seed_of_the_day(), number).instance["job"]
     drawn = (
         job.get("micro_batches"),
         any(one.get("tensor_parallel", 1) > 1 for one in job["stages"]),
@@ -169,16 +170,16 @@ def test_every_combination_is_drawn(number: int) -> None:
 
 @pytest.mark.parametrize("number", range(0, 480, 10))
 def test_fields_at_their_defaults_change_no_digit(number: int) -> None:
-    instance = cases.asynchronous_only(cases.draw(seed_of_the_day(), number).instance)
-    assert oracle.optimum(instance, {}) == oracle.optimum(cases.written_out(instance), {})
+    instance = edits.asynchronous_only(cases.draw("extended", seed_of_the_day(), number).instance)
+    assert oracle.optimum(instance, {}) == oracle.optimum(edits.written_out(instance), {})
 
 
 @pytest.mark.parametrize("number", range(11, 11 + 17 * 24, 17))
 def test_one_stage_and_one_micro_batch_is_asynchronous(number: int) -> None:
     """Not where the inside is slower: see "slow inside" of the values worked by hand."""
-    case = cases.draw(seed_of_the_day(), number)
+    case = cases.draw("extended", seed_of_the_day(), number)
     assert case.family == "one stage"
-    one, none = (oracle.optimum(cases.with_parts(case.instance, parts), {}) for parts in (1, None))
+    one, none = (oracle.optimum(edits.with_parts(case.instance, parts), {}) for parts in (1, None))
     if one is None or none is None:
         assert one is none
     else:
@@ -189,12 +190,12 @@ def test_one_stage_and_one_micro_batch_is_asynchronous(number: int) -> None:
 @pytest.mark.parametrize("number", range(len(cases.COMBINATIONS)))
 def test_many_micro_batches_tend_to_the_bottleneck(number: int) -> None:
     """To the longest work of a stage, and the longest all-reduce after it."""
-    case = cases.draw(seed_of_the_day(), number)
-    idle = dict.fromkeys(cases.WORK, 0.0)
+    case = cases.draw("extended", seed_of_the_day(), number)
+    idle = dict.fromkeys(edits.WORK, 0.0)
     many, work, reduce = (
         {**case.instance, "job": {**case.instance["job"], "micro_batches": 10**12}},
-        cases.altered(cases.with_parts(case.instance, None), {"parameter_bytes": 0.0}),
-        cases.altered(cases.with_parts(case.instance, None), idle),
+        edits.altered(edits.with_parts(case.instance, None), {"parameter_bytes": 0.0}),
+        edits.altered(edits.with_parts(case.instance, None), idle),
     )
     for table in oracle.tables(case.instance)[:50].tolist():
         limit = oracle.alpha(work, table, {}) + oracle.alpha(reduce, table, {})

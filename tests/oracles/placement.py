@@ -21,14 +21,16 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
+from scipy.optimize import linprog
 
 Instance = dict[str, Any]
 Counts = list[list[int]]
@@ -361,6 +363,122 @@ def cut_bytes(instance: Instance, counts: Sequence[Sequence[int]]) -> float:
             for servers in itertools.product(*orders)
         )
     )
+
+
+# --- patterns: server by server, for jobs whose tables are too many to list -----------------------
+
+
+class Size(NamedTuple):
+    """Servers of one size: how many, the patterns (x stages) that fit one, and their seconds."""
+
+    servers: int
+    patterns: np.ndarray
+    seconds: np.ndarray
+
+
+def sizes(instance: Instance, options: Mapping[str, Any] = NONE) -> list[Size]:
+    """The servers by size; patterns leave GPUs free only where the offer has some to spare."""
+    counts, gpus = tuple(replicas(instance)), tuple(gpus_each(instance))
+    full = int(np.dot(counts, gpus)) == sum(instance["free_gpus"])
+    found = []
+    for size, servers in sorted(Counter(instance["free_gpus"]).items()):
+        patterns = _patterns(counts, gpus, size, full)
+        found.append(Size(servers, patterns, pattern_seconds(instance, patterns, options)))
+    return found
+
+
+def pattern_seconds(
+    instance: Instance, patterns: np.ndarray, options: Mapping[str, Any]
+) -> np.ndarray:
+    """Seconds of the slowest replica of each pattern, all other replicas on one other server.
+
+    Under "bottleneck" that is the least it can take; under "own" the others do not matter.
+    """
+    x = np.stack([patterns, np.array(replicas(instance)) - patterns], axis=2)
+    stages = range(patterns.shape[1])
+    times = [stage_times(instance, s, x, {**DEFAULTS, **options}) for s in stages]
+    return np.max([(work + reduce)[:, 0] for work, reduce in times], axis=0)
+
+
+def optimum_by_server(instance: Instance, options: Mapping[str, Any] = NONE) -> float | None:
+    """The least alpha of an asynchronous job under "own"; None if the servers cannot hold it.
+
+    After each server only the replicas left and the slowest pattern so far matter.
+    """
+    counts = replicas(instance)
+    least = np.full([k + 1 for k in counts], np.inf)  # by replicas not yet placed
+    least[tuple(counts)] = 0.0
+    for size in sizes(instance, options):
+        for _ in range(size.servers):
+            after = np.full_like(least, np.inf)
+            for x, time in zip(size.patterns.tolist(), size.seconds, strict=True):
+                before = least[tuple(slice(count, None) for count in x)]
+                left = after[
+                    tuple(slice(n - count) for n, count in zip(least.shape, x, strict=True))
+                ]
+                np.minimum(left, np.maximum(before, time), out=left)
+            least = after
+    best = float(least.flat[0])
+    return best if best < np.inf else None
+
+
+def steps(instance: Instance) -> int:
+    """How many steps `optimum_by_server` takes."""
+    handed = sum(size.servers * len(size.patterns) for size in sizes(instance))
+    return handed * int(np.prod([k + 1 for k in replicas(instance)]))
+
+
+def is_fractionally_covered(instance: Instance, theta: float, options: Mapping[str, Any]) -> bool:
+    """Whether fractions of patterns within theta cover the job: then no LP refutes theta."""
+    every = sizes(instance, options)
+    chosen = np.eye(len(every))
+    rows = np.hstack(
+        [
+            np.vstack([np.repeat(chosen[:, [at]], len(within), axis=1), within.T])
+            for at, size in enumerate(every)
+            for within in [size.patterns[size.seconds <= theta]]
+        ]
+    )
+    wanted = [*(size.servers for size in every), *replicas(instance)]
+    if not rows.shape[1]:
+        return False
+    return bool(linprog(np.zeros(rows.shape[1]), A_eq=rows, b_eq=wanted).status == 0)
+
+
+def margin(
+    instance: Instance, theta: float, prices: Sequence[int], options: Mapping[str, Any]
+) -> float:
+    """Worth of the replicas less what the servers hold within theta; above 0 it refutes theta."""
+    held = 0
+    for size in sizes(instance, options):
+        within = size.patterns[size.seconds <= theta].tolist()
+        if not within:
+            return np.inf
+        held += size.servers * max(
+            sum(p * x for p, x in zip(prices, row, strict=True)) for row in within
+        )
+    return sum(p * k for p, k in zip(prices, replicas(instance), strict=True)) - held
+
+
+def pattern_times(instance: Instance, options: Mapping[str, Any]) -> np.ndarray:
+    """Every time that a pattern takes, in ascending order, or 1 s where there is no pattern."""
+    every = np.unique(np.concatenate([size.seconds for size in sizes(instance, options)]))
+    return every if len(every) else np.ones(1)
+
+
+def just_below(instance: Instance, theta: float, options: Mapping[str, Any]) -> float:
+    """Between theta and the next shorter time that some pattern takes."""
+    every = pattern_times(instance, options)
+    shorter = every[every < theta * (1 - 1e-9)]
+    return float((shorter[-1] + theta) / 2) if len(shorter) else theta / 2
+
+
+@lru_cache(maxsize=4096)
+def _patterns(counts: tuple[int, ...], gpus: tuple[int, ...], size: int, full: bool) -> np.ndarray:
+    ranges = (range(min(k, size // q) + 1) for k, q in zip(counts, gpus, strict=True))
+    every = np.array(list(product(*ranges)), dtype=np.int64)
+    used = every @ np.array(gpus)
+    return every[used == size] if full else every[used <= size]
 
 
 # --- random instances -----------------------------------------------------------------------------

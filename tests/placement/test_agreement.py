@@ -5,11 +5,17 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from oracles import placement as oracle
 
 import optsched
+from optsched.placement.cost import iteration_time
+from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.instance import PlacementInstance
+from optsched.placement.options import PlacementOptions
+from optsched.placement.solution import PlacementSolution
+from optsched.result import Termination
 
 REDUCED = range(60)
 FULL = range(1000, 1320)
@@ -21,7 +27,10 @@ def instance(seed: int) -> tuple[dict[str, Any], PlacementInstance]:
     return document, PlacementInstance.from_dict(document)
 
 
-def assert_order(seed: int) -> None:
+@pytest.mark.parametrize(
+    "seed", [*REDUCED, *(pytest.param(seed, marks=pytest.mark.full) for seed in FULL)]
+)
+def test_bound_optimum_heuristics_in_order(seed: int) -> None:
     """Bound <= optimum <= repartition <= Heavy-Edge, and Heavy-Edge's literal twin."""
     document, made = instance(seed)
     optimum = oracle.optimum(document)
@@ -31,17 +40,6 @@ def assert_order(seed: int) -> None:
     assert greedy.bound <= optimum * (1 + EXACT)
     assert optimum <= searched.objective * (1 + EXACT)
     assert searched.objective <= greedy.objective * (1 + EXACT)
-
-
-@pytest.mark.parametrize("seed", REDUCED)
-def test_bound_optimum_heuristics_in_order(seed: int) -> None:
-    assert_order(seed)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("seed", FULL)
-def test_bound_optimum_heuristics_in_order_in_full(seed: int) -> None:
-    assert_order(seed)
 
 
 def test_the_random_instances_cover_what_they_should() -> None:
@@ -97,29 +95,79 @@ def _offer(gpus: int, most: int) -> list[int]:
     return offer + ([gpus - sum(offer)] if sum(offer) < gpus else [])
 
 
-@pytest.mark.parametrize("seed", range(60))
+DRAWS = {
+    "asynchronous": oracle.random_instance,
+    "parallel": oracle.random_parallel_instance,  # slices, experts, micro-batches
+}
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_heavy_edge_is_its_literal_twin(seed: int) -> None:
+    """Replica by replica, edge by edge: what it places, and whether it leaves any over."""
+    given = oracle.random_parallel_instance(random.Random(seed))
+    made = PlacementInstance.from_dict(given)
+    counts = heavy_edge_counts(graph_arrays(made.job), made.free_gpus)
+    assert counts.tolist() == oracle.heavy_edge(given)
+    ended = optsched.solve(made, "heavy-edge", bound=False).termination
+    assert (ended is Termination.FEASIBLE) == (oracle.broken_rule(given, counts.tolist()) is None)
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+@pytest.mark.parametrize("seed", range(100))
 @pytest.mark.parametrize("reading", ["own", "bottleneck"])
-def test_cost_equals_the_oracle_with_overlap(seed: int, reading: str) -> None:
-    """Any placement, any coefficients: the vectorised cost, the checker and the oracle agree."""
-    document, made = instance(seed)
+def test_cost_checker_and_explanation_against_the_oracle(
+    seed: int, reading: str, draw: str
+) -> None:
+    """Any placement, any coefficients."""
     rng = random.Random(seed)
-    placements = oracle.tables(document).tolist()
+    given = DRAWS[draw](random.Random(seed))
+    placements = oracle.tables(given).tolist()
+    if not placements:
+        return
     counts = rng.choice(placements)
     options = {
         "all_reduce_bandwidth": reading,
-        "backward_overlap": rng.choice([0.0, 0.5, 1.0]),
+        "backward_overlap": rng.choice([0.0, 0.5, 1.0, 3.0]),
         "all_reduce_overlap": rng.choice([0.0, 0.25, 1.0]),
     }
-    from optsched.placement.cost import iteration_time
-    from optsched.placement.options import PlacementOptions
-    from optsched.placement.solution import PlacementSolution
-
-    expected = oracle.alpha(document, counts, options)
+    made, chosen = PlacementInstance.from_dict(given), PlacementOptions.from_dict(options)
     solution = PlacementSolution.of(made.name, counts)
-    import numpy as np
+    explained = optsched.explain(made, solution, options=options)
+    expected = pytest.approx(oracle.alpha(given, counts, options), rel=1e-12)
+    assert iteration_time(made, np.array(counts), chosen) == expected
+    assert optsched.check(made, solution, options).objective == expected
+    assert explained.iteration_time == expected
+    assert sum(explained.causes.values()) == expected
 
-    parsed = PlacementOptions.from_dict(options)
-    assert iteration_time(made, np.array(counts), parsed) == pytest.approx(expected, rel=1e-12)
-    assert optsched.check(made, solution, options).objective == pytest.approx(expected, rel=1e-12)
-    breakdown = optsched.explain(made, solution, options=options)
-    assert breakdown.iteration_time == pytest.approx(expected, rel=1e-12)
+
+@pytest.mark.parametrize("seed", range(40))
+def test_micro_batches_never_take_less_than_the_asynchronous_job(seed: int) -> None:
+    """So that every bound of the one is a bound of the other."""
+    given = oracle.random_parallel_instance(random.Random(seed))
+    given["job"].pop("micro_batches", None)
+    for counts in oracle.tables(given)[:3]:
+        never = iteration_time(PlacementInstance.from_dict(given), counts)
+        for batches in (1, 2, 7, 64):
+            cut = {**given, "job": {**given["job"], "micro_batches": batches}}
+            assert iteration_time(PlacementInstance.from_dict(cut), counts) >= never * (1 - 1e-12)
+
+
+def test_the_parallel_instances_cover_what_they_should() -> None:
+    """Each alone and together, offers that are exact, too large and impossible."""
+    drawn = [oracle.random_parallel_instance(random.Random(seed)) for seed in range(30)]
+    keys = [
+        {
+            "slices": max(oracle.gpus_each(d)) > 1,
+            "tensor": any(s.get("tensor_bytes") for s in d["job"]["stages"]),
+            "experts": any(s.get("expert_bytes") for s in d["job"]["stages"]),
+            "micro-batches": "micro_batches" in d["job"],
+            "infeasible": not len(oracle.tables(d)),
+            "slack": sum(d["free_gpus"])
+            > sum(k * q for k, q in zip(oracle.replicas(d), oracle.gpus_each(d), strict=True)),
+        }
+        for d in drawn
+    ]
+    for name in keys[0]:
+        assert 3 <= sum(each[name] for each in keys) <= len(keys) - 3, name
+    assert any(k["slices"] and k["experts"] and k["micro-batches"] for k in keys)
+    assert any(k["slices"] and k["slack"] and not k["infeasible"] for k in keys)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from oracles.conflicts import assert_irreducible
+from placement.jobs import document
 
 import optsched
 from optsched.conflict import Conflict
@@ -23,60 +24,31 @@ Stages = list[tuple[int, int]]
 """Replicas and GPUs of a replica."""
 
 
-def made(free: list[int], stages: Stages, gpus_per_server: int = 8) -> dict[str, Any]:
-    last = len(stages) - 1
-    total = 840.0
-    return {
-        "schema": "optsched/placement",
-        "version": 1,
-        "name": "case",
-        "provenance": {},
-        "cluster": {
-            "gpus_per_server": gpus_per_server,
-            "inter_bandwidth": 1e9,
-            "intra_bandwidth": 1e11,
-        },
-        "free_gpus": free,
-        "job": {
-            "model": "m",
-            "all_reduce": "ring",
-            "stages": [
-                {
-                    "name": f"s{s}",
-                    "replicas": k,
-                    "forward_time": 1e-3,
-                    "backward_time": 2e-3,
-                    "input_bytes": total / k if s else 0,
-                    "output_bytes": total / k if s < last else 0,
-                    "parameter_bytes": 1e6,
-                    "tensor_parallel": q,
-                }
-                for s, (k, q) in enumerate(stages)
-            ],
-        },
-    }
+def case_of(free: list[int], stages: Stages, gpus_per_server: int = 8) -> dict[str, Any]:
+    several = [{"replicas": k, "tensor_parallel": q} for k, q in stages]
+    return document(free, several, gpus=gpus_per_server)
 
 
 CASES = {
     "an odd offer": (
-        made([5, 3], [(2, 4)]),
+        case_of([5, 3], [(2, 4)]),
         "2 replicas of 4 GPUs or more (stages 0 (s0)) do not fit on 1 server of 5 free GPUs and "
         "1 server of 3 free GPUs: they hold at most 1; room for 1 replica more of 4 GPUs is needed",
     ),
-    "GPUs enough, two to a server": (made([3, 3, 3], [(4, 2)]), "3 servers of 3 free GPUs: they"),
+    "GPUs enough, two to a server": (case_of([3, 3, 3], [(4, 2)]), "3 servers of 3 free GPUs"),
     "only the large replicas": (
-        made([6, 6, 3, 3], [(3, 4), (4, 1)]),
+        case_of([6, 6, 3, 3], [(3, 4), (4, 1)]),
         "3 replicas of 4 GPUs or more (stages 0 (s0)) do not fit on 2 servers of 6 free GPUs",
     ),
     "larger than a server": (
-        made([4, 4, 4], [(1, 8)], 4), "a server would need 8 GPUs, and has 4"
+        case_of([4, 4, 4], [(1, 8)], 4), "a server would need 8 GPUs, and has 4"
     ),
     "two stages of one size": (
-        made([5, 5, 6], [(2, 4), (2, 4)]),
+        case_of([5, 5, 6], [(2, 4), (2, 4)]),
         "4 replicas of 4 GPUs or more (stages 0 (s0), 1 (s1))",
     ),
-    "sizes that do not divide": (made([4, 4], [(2, 3), (1, 2)]), "but not together"),
-    "two sizes": (made([5, 5], [(1, 4), (3, 2)]), "replicas of 4 and 2 GPUs fit on"),
+    "sizes that do not divide": (case_of([4, 4], [(2, 3), (1, 2)]), "but not together"),
+    "two sizes": (case_of([5, 5], [(1, 4), (3, 2)]), "replicas of 4 and 2 GPUs fit on"),
 }  # fmt: skip
 
 
@@ -123,7 +95,7 @@ def test_a_conflict_just_where_nothing_fits(seed: int) -> None:
         total = sum(k * q for k, q in stages)
         if total <= sum(free) and max(q for _, q in stages) > 1:
             break
-    case = made(free, stages)
+    case = case_of(free, stages)
     assert (found(case) is None) == fits(case)
 
 
@@ -162,7 +134,7 @@ def test_a_heuristic_that_finds_none_proves_nothing() -> None:
     for free in itertools.product(range(1, 7), repeat=3):
         if not 10 <= sum(free) <= 11 or not packs((4, 2, 2, 1, 1), free):
             continue
-        instance = PlacementInstance.from_dict(made(list(free), stages))
+        instance = PlacementInstance.from_dict(case_of(list(free), stages))
         result = optsched.solve(instance, "heavy-edge")
         if result.solution is None:
             break
@@ -177,9 +149,9 @@ def test_a_heuristic_that_finds_none_proves_nothing() -> None:
 
 def test_too_few_gpus_are_bad_input() -> None:
     with pytest.raises(InputError, match="a sum of 7, expected at least the 8 GPUs of the job"):
-        PlacementInstance.from_dict(made([4, 3], [(2, 4)]))
+        PlacementInstance.from_dict(case_of([4, 3], [(2, 4)]))
     with pytest.raises(InputError, match="a sum of 7, expected the 8 replicas of the job"):
-        PlacementInstance.from_dict(made([4, 3], [(8, 1)]))
+        PlacementInstance.from_dict(case_of([4, 3], [(8, 1)]))
 
 
 def test_a_plan_that_no_memory_holds_names_its_stage() -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from placement.jobs import made
 
 import optsched
 from optsched.errors import NotApplicableError
@@ -73,26 +74,9 @@ def test_a_model_proves_at_gap_zero_what_its_solver_can_tell_apart() -> None:
     """HiGHS, at 1e-9 a row, leaves a bound 1.03e-9 below the optimum here: that is optimal."""
     fields = ("replicas", "forward_time", "backward_time")
     fields += ("input_bytes", "output_bytes", "parameter_bytes")
-    stages = [
-        {"name": f"stage {i}", **dict(zip(fields, values, strict=True))}
-        for i, values in enumerate(SHORT_OF_ITS_TOLERANCE)
-    ]
-    cluster = {
-        "gpus_per_server": 9,
-        "inter_bandwidth": 2671438333.9145827,
-        "intra_bandwidth": 46343296895.73976,
-    }
-    job = {"model": "drawn", "all_reduce": "double-tree", "stages": stages}
-    instance = PlacementInstance.from_dict(
-        {
-            "schema": "optsched/placement",
-            "version": 1,
-            "name": "short",
-            "cluster": cluster,
-            "free_gpus": [3, 9, 6],
-            "job": job,
-        }
-    )
+    stages = [dict(zip(fields, values, strict=True)) for values in SHORT_OF_ITS_TOLERANCE]
+    bandwidths = {"inter": 2671438333.9145827, "intra": 46343296895.73976}
+    instance = made([3, 9, 6], stages, gpus=9, kind="double-tree", **bandwidths)
     options = {"all_reduce_bandwidth": "bottleneck"}
     result = optsched.solve(instance, "ilp", options=options, gap=0.0)
     assert result.termination is Termination.OPTIMAL
@@ -171,37 +155,20 @@ def test_build_model_and_what_has_none() -> None:
 
 def wide(gpus_per_server: int, replicas: int, stages: int) -> PlacementInstance:
     """Servers of very many GPUs: legal files that no table of counts may be built for."""
-    total = replicas * stages
-    full, rest = divmod(total, gpus_per_server)
-    return PlacementInstance.from_dict(
+    full, rest = divmod(replicas * stages, gpus_per_server)
+    free = [gpus_per_server] * full + ([rest] if rest else [])
+    several = [
         {
-            "schema": "optsched/placement",
-            "version": 1,
-            "name": "wide",
-            "cluster": {
-                "gpus_per_server": gpus_per_server,
-                "inter_bandwidth": 1e9,
-                "intra_bandwidth": 1e11,
-            },
-            "free_gpus": [gpus_per_server] * full + ([rest] if rest else []),
-            "job": {
-                "model": "wide",
-                "all_reduce": "ring",
-                "stages": [
-                    {
-                        "name": str(s),
-                        "replicas": replicas,
-                        "forward_time": 0.1 + 0.01 * s,
-                        "backward_time": 0.2,
-                        "input_bytes": 0 if s == 0 else 1e6 * s,
-                        "output_bytes": 0 if s == stages - 1 else 1e6 * (s + 1),
-                        "parameter_bytes": 1e8 / (s + 1),
-                    }
-                    for s in range(stages)
-                ],
-            },
+            "replicas": replicas,
+            "forward_time": 0.1 + 0.01 * s,
+            "backward_time": 0.2,
+            "input_bytes": 1e6 * s,
+            "output_bytes": 0 if s == stages - 1 else 1e6 * (s + 1),
+            "parameter_bytes": 1e8 / (s + 1),
         }
-    )
+        for s in range(stages)
+    ]
+    return made(free, several, gpus=gpus_per_server)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="address-space limit: Linux only")

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from placement.jobs import made
 
 import optsched
 from optsched.errors import InputError
-from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
 
-INSTANCE = PlacementInstance.from_dict(
-    {
-        "schema": "optsched/placement",
-        "version": 1,
-        "name": "hand",
-        "cluster": {"gpus_per_server": 4, "inter_bandwidth": 8, "intra_bandwidth": 100},
-        "free_gpus": [3, 3],
-        "job": {
-            "model": "hand",
-            "all_reduce": "ring",
-            "stages": [
-                {"name": "a", "replicas": 2, "forward_time": 1, "backward_time": 2,
-                 "input_bytes": 0, "output_bytes": 6, "parameter_bytes": 10},
-                {"name": "b", "replicas": 4, "forward_time": 2, "backward_time": 3,
-                 "input_bytes": 3, "output_bytes": 0, "parameter_bytes": 8},
-            ],
-        },
-    }
-)  # fmt: skip
+STAGES = [
+    {"name": "a", "replicas": 2, "forward_time": 1, "backward_time": 2,
+     "output_bytes": 6, "parameter_bytes": 10},
+    {"name": "b", "replicas": 4, "forward_time": 2, "backward_time": 3,
+     "input_bytes": 3, "parameter_bytes": 8},
+]  # fmt: skip
+INSTANCE = made([3, 3], STAGES, gpus=4, inter=8, intra=100, name="hand")
 SOLUTION = PlacementSolution.of("hand", [[2, 0], [1, 3]])
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
-from oracles import placement as oracle
+from placement.jobs import made
 
 import optsched
 from optsched.cli import execute
@@ -54,29 +53,14 @@ def test_replicas_left_over_prove_nothing(
     assert optsched.solve(path, "repartition").objective >= best.objective
 
 
-@pytest.mark.parametrize("seed", range(3000, 3150))
-def test_equals_the_literal_algorithm(seed: int) -> None:
-    document = oracle.random_instance(random.Random(seed))
-    result = optsched.solve(PlacementInstance.from_dict(document), "heavy-edge")
-    assert [list(row) for row in result.solution.counts] == oracle.heavy_edge(document)
-
-
 def _two_stages(free: list[int]) -> PlacementInstance:
     # Pair edges 2 * 3 / 3 = 2 * 2 / 2 = 2; rings: a has h = 1, so 2 * 1/2 * 1 = 1; b weighs 0.
     stage = {"forward_time": 1, "backward_time": 1}
-    return PlacementInstance.from_dict(
-        {
-            "schema": "optsched/placement", "version": 1, "name": "two",
-            "cluster": {"gpus_per_server": 4, "inter_bandwidth": 8, "intra_bandwidth": 100},
-            "free_gpus": free,
-            "job": {"model": "two", "all_reduce": "ring", "stages": [
-                {"name": "a", "replicas": 2, "input_bytes": 0, "output_bytes": 3,
-                 "parameter_bytes": 1, **stage},
-                {"name": "b", "replicas": 3, "input_bytes": 2, "output_bytes": 0,
-                 "parameter_bytes": 0, **stage},
-            ]},
-        }
-    )  # fmt: skip
+    stages = [
+        {"replicas": 2, "output_bytes": 3, "parameter_bytes": 1, **stage},
+        {"replicas": 3, "input_bytes": 2, **stage},
+    ]
+    return made(free, stages, gpus=4, inter=8, intra=100)
 
 
 def test_growth_by_hand() -> None:
@@ -121,14 +105,7 @@ def test_the_estimate_is_not_a_minimum() -> None:
     The all-reduce moves 2 * 11/12 * h at a share of x/8 of the NIC: with 4 it takes 8/4, with 6
     only 8/6 of the time a whole NIC would need.
     """
-    job = {"model": "wide", "all_reduce": "ring", "stages": [
-        {"name": "all", "replicas": 12, "forward_time": 0, "backward_time": 0,
-         "input_bytes": 0, "output_bytes": 0, "parameter_bytes": 6e8 / 11}]}  # fmt: skip
-    cluster = {"gpus_per_server": 8, "inter_bandwidth": 1e9, "intra_bandwidth": 3e11}
-    balanced = PlacementInstance.from_dict(
-        {"schema": "optsched/placement", "version": 1, "name": "6+6", "cluster": cluster,
-         "free_gpus": [6, 6], "job": job}
-    )  # fmt: skip
+    balanced = made([6, 6], [{"replicas": 12, "parameter_bytes": 6e8 / 11}], intra=3e11)
     assert estimated_minimum(balanced.job, balanced.cluster) == pytest.approx(0.1 * 8 / 4)
     assert optsched.solve(balanced).objective == pytest.approx(0.1 * 8 / 6)
 

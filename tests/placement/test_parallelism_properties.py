@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles import placement as oracle
+from placement.jobs import made
 
 import optsched
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds.combinatorial import combinatorial_bound, quick_bound
-from optsched.placement.cost import iteration_time, tables_of, work_matrix
+from optsched.placement.cost import iteration_time, tables_of
 from optsched.placement.exact.packing import packing
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
@@ -20,101 +21,16 @@ from optsched.result import Settings, Termination
 from optsched.verbs.judging import certificate_violations
 
 METHODS = ("heavy-edge", "repartition", "columns", "ilp", "ilp-vertex", "exact")
-SEEDS = range(40)
-
-
-def placed(seed: int) -> tuple[dict[str, Any], np.ndarray] | None:
-    """A random document with slices and experts, and one of its placements."""
-    given = oracle.random_parallel_instance(random.Random(seed))
-    given["job"].pop("micro_batches", None)
-    every = oracle.tables(given)
-    return (given, random.Random(seed).choice(list(every))) if len(every) else None
-
-
-def alpha(given: dict[str, Any], counts: np.ndarray, micro_batches: int | None) -> float:
-    job = dict(given["job"])
-    if micro_batches is not None:
-        job["micro_batches"] = micro_batches
-    return iteration_time(PlacementInstance.from_dict({**given, "job": job}), counts)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_one_micro_batch_of_one_stage_is_the_asynchronous_job(seed: int) -> None:
-    """Its least count has both the longest work and the longest all-reduce."""
-    given = oracle.random_parallel_instance(random.Random(seed))
-    stage = {**given["job"]["stages"][0], "output_bytes": 0.0}
-    given["job"] = {**given["job"], "stages": [stage]}
-    given["job"].pop("micro_batches", None)
-    q, k = stage.get("tensor_parallel", 1), stage["replicas"]
-    given["free_gpus"] = [q] * k if seed % 2 else [8] * k
-    given["cluster"]["gpus_per_server"] = 8
-    if q == 1:
-        given["free_gpus"] = [1] * k if k < 3 else [2] + [1] * (k - 2)
-    for counts in oracle.tables(given):
-        values = [alpha(given, counts, batches) for batches in (None, 1)]
-        assert values[0] == pytest.approx(values[1], rel=1e-12)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_many_micro_batches_tend_to_the_bottleneck_stage(seed: int) -> None:
-    """No bubble is left: the slowest work, and the slowest all-reduce after it."""
-    found = placed(seed)
-    if found is None:
-        return
-    given, counts = found
-    tables = tables_of(PlacementInstance.from_dict(given))
-    stage = np.arange(len(counts))[:, None]
-    reduce = float(tables.all_reduce[stage, counts].max())
-    limit = float(work_matrix(tables, counts).max()) + reduce
-    many = alpha(given, counts, 2**20)
-    assert many == pytest.approx(limit, rel=1e-4, abs=1e-12)
-    few = [abs(alpha(given, counts, batches) - limit) for batches in (1, 2**10, 2**20)]
-    assert few == sorted(few, reverse=True)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_micro_batches_never_take_less_than_the_asynchronous_job(seed: int) -> None:
-    """So that every bound of the one is a bound of the other."""
-    found = placed(seed)
-    if found is not None:
-        for batches in (1, 2, 7, 64):
-            assert alpha(*found, batches) >= alpha(*found, None) * (1 - 1e-12)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_one_gpu_a_replica_and_no_bytes_change_no_digit(seed: int) -> None:
-    document = oracle.random_instance(random.Random(seed))
-    stages = [
-        {**stage, "tensor_parallel": 1, "tensor_bytes": 0, "expert_bytes": 0}
-        for stage in document["job"]["stages"]
-    ]
-    spelled = {**document, "job": {**document["job"], "stages": stages}}
-    plain, said = map(PlacementInstance.from_dict, (document, spelled))
-    assert (plain.to_dict(), said.to_dict()) == (document, spelled)
-    for method in METHODS:
-        a, b = (optsched.solve(made, method, time_limit=60) for made in (plain, said))
-        assert a.solution.counts == b.solution.counts
-        assert (a.objective, a.bound, a.termination) == (b.objective, b.bound, b.termination)
-    assert optsched.explain(plain).to_dict() == optsched.explain(said).to_dict()
 
 
 def sliced(sizes: list[tuple[int, int]], free: list[int], **of_job: Any) -> PlacementInstance:
     """Stages of so many replicas of so many GPUs, on servers of 8."""
+    same = {"backward_time": 2, "parameter_bytes": 1e9}
     stages = [
-        {"name": f"s{s}", "replicas": k, "forward_time": 1 + s, "backward_time": 2,
-         "input_bytes": 0, "output_bytes": 0, "parameter_bytes": 1e9, "tensor_parallel": q}
+        {"replicas": k, "tensor_parallel": q, "forward_time": 1 + s, **same}
         for s, (k, q) in enumerate(sizes)
-    ]  # fmt: skip
-    return PlacementInstance.from_dict(
-        {
-            "schema": "optsched/placement",
-            "version": 1,
-            "name": "sliced",
-            "cluster": {"gpus_per_server": 8, "inter_bandwidth": 1e9, "intra_bandwidth": 1e11},
-            "free_gpus": free,
-            "job": {"model": "sliced", "all_reduce": "ring", "stages": stages, **of_job},
-        }
-    )
+    ]
+    return made(free, stages, **of_job)
 
 
 IMPOSSIBLE = [

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from placement.jobs import made
 
 import optsched
 from optsched.cli import execute
@@ -55,30 +56,12 @@ def choose(
 
 def two_stages(replicas: tuple[int, int]) -> PlacementInstance:
     first, second = replicas
-    stage = {"forward_time": 1.0, "backward_time": 2.0, "parameter_bytes": 0.0}
-    return PlacementInstance.from_dict(
-        {
-            "schema": "optsched/placement",
-            "version": 1,
-            "name": "two",
-            "cluster": {"gpus_per_server": 8, "inter_bandwidth": 8.0, "intra_bandwidth": 1e9},
-            "free_gpus": [first, second],
-            "job": {
-                "model": "two",
-                "all_reduce": "ring",
-                "stages": [
-                    {**stage, "name": "a", "replicas": first, "input_bytes": 0, "output_bytes": 6},
-                    {
-                        **stage,
-                        "name": "b",
-                        "replicas": second,
-                        "input_bytes": 6 * first / second,
-                        "output_bytes": 0,
-                    },
-                ],
-            },
-        }
-    )
+    stage = {"forward_time": 1.0, "backward_time": 2.0}
+    stages = [
+        {**stage, "replicas": first, "output_bytes": 6},
+        {**stage, "replicas": second, "input_bytes": 6 * first / second},
+    ]
+    return made([first, second], stages, inter=8.0, intra=1e9, name="two")
 
 
 def test_speed_up_by_hand() -> None:

@@ -7,6 +7,7 @@ prices that the checker verifies without a solver prove it, too.
 from __future__ import annotations
 
 import pytest
+from placement.jobs import made
 
 import optsched
 from optsched.placement.instance import PlacementInstance
@@ -90,27 +91,9 @@ BOTTLENECK = {"all_reduce_bandwidth": "bottleneck"}
 def job(
     stages: tuple[tuple[float, ...], ...], offers: list[int], intra: float, kind: str
 ) -> PlacementInstance:
-    return PlacementInstance.from_dict(
-        {
-            "schema": "optsched/placement",
-            "version": 1,
-            "name": "cut-off",
-            "cluster": {
-                "gpus_per_server": max(16 if kind == "double-tree" else 12, *offers),
-                "inter_bandwidth": 1.0,
-                "intra_bandwidth": intra,
-            },
-            "free_gpus": offers,
-            "job": {
-                "model": "drawn",
-                "all_reduce": kind,
-                "stages": [
-                    {"name": f"s{s}", "replicas": 6, **dict(zip(FIELDS, stage, strict=True))}
-                    for s, stage in enumerate(stages)
-                ],
-            },
-        }
-    )
+    gpus = max(16 if kind == "double-tree" else 12, *offers)
+    several = [{"replicas": 6, **dict(zip(FIELDS, stage, strict=True))} for stage in stages]
+    return made(offers, several, gpus=gpus, inter=1.0, intra=intra, kind=kind)
 
 
 CASES = {
