@@ -1,9 +1,9 @@
 """The program: `optsched` and ``python -m optsched``.
 
-It imports next to nothing, so that an interrupt (Ctrl-C) while the rest is imported ends it as one
-does later: one line, exit code 130, within two seconds. While a command runs an interrupt is a
-KeyboardInterrupt, which the command may use to keep what it has; a command that is not done with
-that in time, because compiled code holds it up, is ended.
+This module imports almost nothing, so that an interrupt (Ctrl-C) during the other imports ends the
+program as later: one line, exit code 130, within two seconds. While a command runs, an interrupt is
+a KeyboardInterrupt, at which the command may save its results; if compiled code delays it beyond
+`PATIENCE`, the program ends.
 """
 
 import _thread
@@ -16,12 +16,12 @@ from typing import Any
 
 INTERRUPTED = 130
 PATIENCE = 1.8
-"""Seconds a command has after an interrupt."""
+"""Seconds that a command has after an interrupt."""
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    # Where interrupts are ignored, as for a script's background jobs, they stay so.
+    # Interrupts ignored by the caller, as for a script's background jobs, stay ignored.
     heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heeded:
         signal.signal(signal.SIGINT, _end)
@@ -37,17 +37,17 @@ def main() -> None:
     except KeyboardInterrupt:  # on the last lines
         _end()
     if code == INTERRUPTED:
-        os._exit(code)  # a solver's thread may still be at work
+        os._exit(code)  # a solver's thread may still run
     sys.exit(code)
 
 
 def _watch() -> None:
-    """Let a thread hear of an interrupt even while compiled code keeps Python from it."""
-    ours, theirs = os.pipe()
-    os.set_blocking(theirs, False)
-    signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
-    stderr = os.dup(2)  # solvers' output is caught at the descriptor for a time
-    threading.Thread(target=_end_late, args=(ours, stderr), daemon=True, name="watch").start()
+    """Start a thread that receives interrupts even while compiled code blocks Python's handlers."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    stderr = os.dup(2)  # Pyomo redirects the descriptor while a solver runs
+    threading.Thread(target=_end_late, args=(reading, stderr), daemon=True, name="watch").start()
 
 
 def _end_late(signals: int, stderr: int) -> None:
@@ -58,7 +58,7 @@ def _end_late(signals: int, stderr: int) -> None:
 
 
 def _again(unraisable: Any) -> None:
-    """An interrupt that fell into a callback, where Python would drop it with a traceback."""
+    """Repeat an interrupt that was raised in a callback, where Python drops it."""
     if unraisable.exc_type is KeyboardInterrupt:
         again = threading.Timer(0.05, _thread.interrupt_main)  # when the callback is over
         again.daemon = True

@@ -129,10 +129,10 @@ def instance_violations(found: str, name: str) -> list[Violation]:
     return [Violation("instance", "file", f"the solution is for {found!r}, not for {name!r}", 1)]
 
 
-def another_instance(told: Any, name: str, sha256: Callable[[], str]) -> CheckReport | None:
+def another_instance(solution: Any, name: str, sha256: Callable[[], str]) -> CheckReport | None:
     """Return the verdict on a run's file for another instance; None if it is for this one."""
-    found = instance_violations(told.instance, name)
-    if not found and told.instance_sha256 not in (None, sha256()):
+    found = instance_violations(solution.instance, name)
+    if not found and solution.instance_sha256 not in (None, sha256()):
         where = f"the solution is for another {name!r}, by its instance_sha256"
         found = [Violation("instance", "file", where, 1)]
     return CheckReport(None, tuple(found)) if found else None

@@ -32,13 +32,13 @@ class About:
     example: Any = None
 
     def __get_pydantic_json_schema__(self, core_schema: CoreSchema, handler: Any) -> dict[str, Any]:
-        return {**handler(core_schema), **self.said}
+        return {**handler(core_schema), **self.keywords}
 
     @property
-    def said(self) -> dict[str, Any]:
+    def keywords(self) -> dict[str, Any]:
         """Its keywords in a JSON Schema."""
-        said = {"description": self.says, "unit": self.unit, "examples": [self.example]}
-        return {key: value for key, value in said.items() if value not in ("", [None])}
+        keywords = {"description": self.says, "unit": self.unit, "examples": [self.example]}
+        return {key: value for key, value in keywords.items() if value not in ("", [None])}
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def declared(made_of: Any) -> dict[str, Any]:
 def _range(hint: Any) -> Any:
     if get_origin(hint) is not Annotated:
         return hint
-    ranges = tuple(each for each in hint.__metadata__ if isinstance(each, Between))
+    ranges = tuple(item for item in hint.__metadata__ if isinstance(item, Between))
     return Annotated[(hint.__origin__, *ranges)] if ranges else hint.__origin__
 
 
@@ -284,9 +284,9 @@ def _standard(made_of: Any) -> Any:
 def _names(made_of: Any) -> tuple[str, ...]:
     """Names of the options, those of inner options in their place."""
     names: list[str] = []
-    for each in _fields(made_of):
-        inner = declared(made_of)[each.name]
-        names += _names(inner) if _is_options(inner) else [_plain(each.name)]
+    for field in _fields(made_of):
+        inner = declared(made_of)[field.name]
+        names += _names(inner) if _is_options(inner) else [_plain(field.name)]
     return tuple(names)
 
 

@@ -68,8 +68,8 @@ def instance_sha256(document: Mapping[str, Any]) -> str:
 
     Characters beyond ASCII are escaped, as `json.dumps` does by default.
     """
-    kept = {key: value for key, value in document.items() if key != "provenance"}
-    text = json.dumps(kept, sort_keys=True, separators=(",", ":"), default=python_of_numpy)
+    content = {key: value for key, value in document.items() if key != "provenance"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=python_of_numpy)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -81,9 +81,9 @@ def json_text(value: Any) -> str:
 def plain(value: Any) -> Any:
     """Convert a value to JSON types: NaN and infinities become null, other objects their text."""
     if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if isinstance(value, float):
         return float(value) if value - value == 0 else None
     if value is None or isinstance(value, bool | int | str):
@@ -110,13 +110,13 @@ def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_too_many(text: str, source: str) -> None:
     """Bound time and memory before parsing; characters inside strings count too."""
-    for marks, most, what in (
+    for marks, limit, what in (
         (",", MOST_VALUES, "values"),
         (":", MOST_KEYS, "keys"),
         ("[{", MOST_CONTAINERS, "arrays and objects"),
     ):
-        if sum(text.count(mark) for mark in marks) > most:
-            raise InputError(source, "", f"too many {what}", f"at most {most}")
+        if sum(text.count(mark) for mark in marks) > limit:
+            raise InputError(source, "", f"too many {what}", f"at most {limit}")
 
 
 def _refuse_nests_and_infinities(document: Any, source: str) -> None:

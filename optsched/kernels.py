@@ -98,7 +98,7 @@ class Kernel:
             return self.py_func(*args)
 
     def _prepare(self, args: tuple[Any, ...]) -> None:
-        """Load the kernel's code from disk, or compile it for these arguments and keep it."""
+        """Load the kernel's code from disk, or compile it for these arguments and store it."""
         if self._dispatcher is not None:
             return
         folder = cache_folder(self.py_func)
@@ -132,7 +132,7 @@ def kernel(function: Callable[..., Any]) -> Kernel:
 
 @contextmanager
 def compiled_at_once() -> Iterator[None]:
-    """Compile every kernel that is called meanwhile, however small the work is."""
+    """Compile every kernel that is called meanwhile, however small its work."""
     global _compile_all
     before, _compile_all = _compile_all, True
     try:
@@ -147,7 +147,7 @@ def python_runs() -> int:
 
 
 def is_intact(folder: Path | None) -> bool:
-    """Return whether a folder holds all that was recorded for it, byte for byte."""
+    """Return whether a folder's files have the recorded hashes."""
     if folder is None:
         return False
     try:
@@ -192,7 +192,7 @@ def _title(function: Callable[..., Any]) -> str:
 
 @contextmanager
 def _one_process(folder: Path | None) -> Iterator[None]:
-    """Let other processes wait that want the same code, where files can be locked."""
+    """Let only one process compile a kernel at a time, where files can be locked."""
     try:
         import fcntl
 
@@ -209,10 +209,10 @@ def _one_process(folder: Path | None) -> Iterator[None]:
 
 @cache
 def cache_folder(function: Callable[..., Any]) -> Path | None:
-    """Return the folder of a kernel's code, made if need be; None where nothing can be written.
+    """Return the folder of a kernel's code, created if needed; None where nothing can be written.
 
-    Its name has a hash of what the code is made of: numba itself sees changes in the kernel's own
-    file, but not in helpers and constants of other files.
+    Its name has a hash of the kernel's sources: numba itself sees changes in the kernel's own file,
+    but not in helpers and constants of other files.
     """
     root = cache_root()
     if root is None:
@@ -278,14 +278,14 @@ def cache_root() -> Path | None:
 
 
 def _private_folder() -> Path:
-    """Return a temporary folder that nobody else may write into: what it holds is run."""
+    """Return a temporary folder that no other user can write into, since its code is executed."""
     if hasattr(os, "getuid"):
         place = Path(tempfile.gettempdir()) / f"optsched-{os.getuid()}"
         with suppress(FileExistsError):
             place.mkdir(mode=0o700)
-        found = place.lstat()
-        is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-        if is_ours and not stat.S_IMODE(found.st_mode) & 0o077:
+        status = place.lstat()
+        is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+        if is_own and not stat.S_IMODE(status.st_mode) & 0o077:
             return place
     return Path(tempfile.mkdtemp(prefix="optsched-"))
 

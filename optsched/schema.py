@@ -59,8 +59,8 @@ def described(made_of: Class) -> Class:
         for about in getattr(hint, "__metadata__", ())
         if isinstance(about, About)
     ]
-    said = inspect.cleandoc(made_of.__doc__ or "").partition(f"\n\n{FIELDS}")[0]
-    made_of.__doc__ = "\n".join([f"{said}\n\n{FIELDS}", *lines]) if lines else said
+    text = inspect.cleandoc(made_of.__doc__ or "").partition(f"\n\n{FIELDS}")[0]
+    made_of.__doc__ = "\n".join([f"{text}\n\n{FIELDS}", *lines]) if lines else text
     return made_of
 
 
@@ -204,13 +204,13 @@ class SolutionFile(FileModel):
     def from_dict(cls, document: Any, source: str = "solution") -> Self:
         """Make a solution of a parsed JSON document; raises InputError."""
         _require_schema(cls, document, source)
-        made = parse(cls, document, source)
+        solution = parse(cls, document, source)
         try:
             if cls.options_type is not None:
-                cls.options_type.from_dict(getattr(made, "options", {}))
+                cls.options_type.from_dict(getattr(solution, "options", {}))
         except InputError as error:
             raise error.at(source, f"options.{error.where}") from None
-        return made
+        return solution
 
     def to_dict(self) -> dict[str, Any]:
         """The solution as the JSON object of its file."""

@@ -346,7 +346,7 @@ def test_every_json_output_goes_through_one_writer() -> None:
     wild = [line for line in lines if "allow_nan=False" not in line]
     allowed = (
         "json.dumps(document, ensure_ascii=False)",
-        "json.dumps(kept",
+        "json.dumps(content",
         "`json.dumps`",
         "as `json.dumps`",
         "json.dumps(_hashes",

@@ -1,4 +1,4 @@
-"""What a solver answered, and our own reading of its gap."""
+"""Answers of solvers, and the termination by our own gap."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from optsched.result import SOLVED, Settings, Termination, TracePoint
 
 FEASIBILITY = 1e-9
-"""Primal and integer feasibility tolerance asked of every solver."""
+"""Primal and integer feasibility tolerance set in every solver."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """How a solver ended.
+    """The end of a solver's run.
 
     Attributes
     ----------
     termination : Termination
-        "optimal" only if the gap between incumbent and bound is at most the one asked.
+        "optimal" only if the gap between incumbent and bound is at most `Settings.gap`.
     objective, bound : float or None
         Incumbent's value and best proven bound.
     values : array or None
@@ -47,7 +47,7 @@ class Answer:
         return self.objective is not None
 
     def trace_in(self, unit: float) -> tuple[TracePoint, ...]:
-        """The trace of a model that counts its objective in `unit`s, in one of the problem's."""
+        """Return the trace in the problem's unit, of a model whose objective is in `unit`."""
 
         def scaled(value: float | None) -> float | None:
             return None if value is None else value * unit
@@ -56,7 +56,7 @@ class Answer:
 
 
 def unsolved(settings: Settings, build_time: float = 0.0) -> Answer:
-    """The answer where the limit leaves no time to state the model, or to hand it over."""
+    """Return the answer if no time is left to build the model or to pass it to the solver."""
     return Answer(Termination.TIME_LIMIT, None, None, build_time, 0.0, settings.solver)
 
 
@@ -67,16 +67,16 @@ def judged(
     infeasible: bool,
     limited: bool,
 ) -> Termination:
-    """Our own reading of the gap: the solvers say "optimal" at whatever gap they were given.
+    """Return the termination by our own gap: solvers call any gap they were given "optimal".
 
-    What is not proved is "time-limit" only where a limit ended the run (`limited`); a solver that
-    stopped by itself short of the gap, as its tolerances may make it, leaves "feasible".
+    Without a proof it is "time-limit" only if a limit ended the run (`limited`), and "feasible" if
+    the solver's tolerances ended it short of the gap.
     """
     if infeasible:
         return Termination.INFEASIBLE
     if objective is not None and bound is not None:
-        # Solvers' tolerances are absolute in the model's own unit, not in the file's: the best
-        # known time, a slot, the mean cost of postponing. That much is left open also about 0.
+        # Solvers' tolerances are absolute in the model's unit (the best known time, a slot, the
+        # mean cost of postponing), so near 0 they bound the gap that can be proved.
         rounding = SOLVED * max(abs(objective), 1.0)
         if abs(objective - bound) <= max(settings.gap * abs(objective), rounding):
             return Termination.OPTIMAL
@@ -84,5 +84,5 @@ def judged(
 
 
 def finite(value: float) -> float | None:
-    """A solver's value; None where it means infinity."""
+    """Return a solver's value; None for infinity."""
     return float(value) if abs(value) < 1e29 else None

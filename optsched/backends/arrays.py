@@ -1,4 +1,4 @@
-"""Programmes given as arrays, for probes too small and too many for a Pyomo model each."""
+"""Linear programmes given as arrays, for many small solves that need no Pyomo model."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def solve_arrays(problem: MilpArrays, settings: Settings) -> Answer:
 
 @dataclass(frozen=True)
 class LpAnswer:
-    """Optimal value, column values and row duals (change of the value per unit of the row)."""
+    """Optimal value, column values and row duals."""
 
     objective: float
     values: NDArray[np.float64]
@@ -91,25 +91,25 @@ class GrowingLp:
             matrix.data.astype(float),
         )
 
-    def add_elastic_row(self, columns: NDArray[np.int64], price: float) -> int:
-        """Add a row, the sum of some columns, to be bounded later; its number."""
+    def add_elastic_row(self, columns: NDArray[np.int64], penalty: float) -> int:
+        """Add a row, the sum of some columns, to be bounded later; return its number."""
         row = int(self._highs.getNumRow())
         ones = np.ones(len(columns))
         free = np.inf
         self._highs.addRow(-free, free, len(columns), columns.astype(np.int32), ones)
         for sign in (1.0, -1.0):
             self._highs.addCol(
-                price, 0.0, free, 1, np.array([row], dtype=np.int32), sign * ones[:1]
+                penalty, 0.0, free, 1, np.array([row], dtype=np.int32), sign * ones[:1]
             )
         return row
 
     def bound_row(self, row: int, lower: float, upper: float) -> None:
-        """Bound a row anew; the basis stays dual feasible."""
+        """Change a row's bounds; the basis stays dual feasible."""
         self._highs.setOptionValue("simplex_strategy", 1)
         self._highs.changeRowBounds(row, lower, upper)
 
     def solve(self, time_limit: float | None = None) -> LpAnswer | None:
-        """Solve; None when a limit was hit, HiGHS failed or the programme is infeasible.
+        """Solve; return None at a limit, if HiGHS fails or if the programme is infeasible.
 
         Raises SolverError if HiGHS did not run at all.
         """

@@ -1,7 +1,7 @@
-"""Models solved by whatever MIP solver Pyomo drives by name: CBC, GLPK, Gurobi, CPLEX, Xpress.
+"""Models solved by MIP solvers that Pyomo runs by name: CBC, GLPK, Gurobi, CPLEX, Xpress.
 
 Most run in a process of their own that reads the model from a file, so that an incumbent is known
-only when they end. What they prove is their word: read here as HiGHS's and SCIP's is.
+only when they end. Their bounds are trusted like those of HiGHS and SCIP.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Family:
-    """How a solver's options are called: its relative gap, and its tolerances."""
+    """Names of a solver's options: its relative gap, and its tolerances."""
 
     gap: str | None
     tolerances: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ FAMILIES = {
     "cplex": _Family(
         "mip_tolerances_mipgap", ("simplex_tolerances_feasibility", "mip_tolerances_integrality")
     ),
-    "glpk": _Family(None, whole_seconds=True),  # told a gap, it would not say what it proved
+    "glpk": _Family(None, whole_seconds=True),  # with a gap set, GLPK reports no bound
     "gurobi": _Family("MIPGap", ("FeasibilityTol", "IntFeasTol")),
     "xpress": _Family("miprelstop", ("feastol", "miptol")),
 }
@@ -47,7 +47,7 @@ FAMILIES = {
 
 
 def require_pyomo_solver(name: str) -> None:
-    """Refuse a solver that Pyomo does not know as one of `FAMILIES`, or that is not installed."""
+    """Refuse a solver that is not one of `FAMILIES` in Pyomo, or not installed."""
     import pyomo.environ as pyo
 
     expected = ", ".join(["highs", "scip", *FAMILIES])
@@ -62,7 +62,7 @@ def require_pyomo_solver(name: str) -> None:
 
 
 def pyomo_solver_version(name: str) -> str:
-    """The installed version of a solver, as Pyomo reads it; raises as `require_pyomo_solver`."""
+    """Return the installed version of a solver; raises as `require_pyomo_solver`."""
     require_pyomo_solver(name)
     with _quiet():
         return ".".join(str(part) for part in _solver(name).version() or ())
@@ -91,7 +91,7 @@ def solve_with_pyomo(
             seconds = max(math.floor(seconds), 1)
         arguments["timelimit"] = seconds
     began = clock()
-    with _quiet(), TempfileManager:  # a process killed leaves its files to whoever called it
+    with _quiet(), TempfileManager:  # a killed process leaves its files behind
         solver = _solver(settings.solver)
         if start and solver.warm_start_capable():
             arguments["warmstart"] = True
@@ -124,7 +124,7 @@ def _read(
         pyo.TerminationCondition.infeasible,
         pyo.TerminationCondition.infeasibleOrUnbounded,
     )
-    infeasible = is_said and not is_cut  # CBC says so where its time is over as it prepares
+    infeasible = is_said and not is_cut  # CBC also says so if its time ends in its presolve
     fractional = ended == pyo.TerminationCondition.intermediateNonInteger  # a limit, and CBC's LP
     objective = bound = None
     if len(results.solution) and not is_said and not fractional:
@@ -152,7 +152,7 @@ def _read(
 def _start_alone(
     model: pyo.ConcreteModel, settings: Settings, build_time: float, seconds: float
 ) -> Answer:
-    """The answer of a run that failed: the first solution, which the variables still have."""
+    """Return the answer of a failed run: the start, whose values the variables still have."""
     value = _value(model)
     ended = judged(value, None, settings, infeasible=False, limited=settings.deadline.is_over)
     trace = (TracePoint(seconds, value, None),)
@@ -160,7 +160,7 @@ def _start_alone(
 
 
 def _value(model: pyo.ConcreteModel) -> float:
-    """The objective at the variables' values."""
+    """Return the objective at the variables' values."""
     import pyomo.environ as pyo
 
     return float(pyo.value(next(model.component_data_objects(pyo.Objective, active=True))))
@@ -182,7 +182,7 @@ def _solver(name: str) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Pyomo says on standard error what comes back as a status or an exception anyway."""
+    """Silence Pyomo's log, which repeats statuses and exceptions on standard error."""
     log = logging.getLogger("pyomo")
     before = log.level
     log.setLevel(logging.CRITICAL)

@@ -43,7 +43,7 @@ class ColumnLp:
         )
 
     def solve(self, deadline: Deadline) -> tuple[float, Floats] | None:
-        """The objective and the demands' prices, at least 0; None at the deadline."""
+        """Return the objective and the demands' duals, at least 0; None at the deadline."""
         left = deadline.left
         if left is not None:
             self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left)
@@ -54,5 +54,5 @@ class ColumnLp:
             return None
         if status != highspy.HighsModelStatus.kOptimal:
             raise SolverError(f"HiGHS ended with {self._highs.modelStatusToString(status)}")
-        prices = np.array(self._highs.getSolution().row_dual)[: self._rows]
-        return self._highs.getInfo().objective_function_value, np.maximum(prices, 0.0)
+        duals = np.array(self._highs.getSolution().row_dual)[: self._rows]
+        return self._highs.getInfo().objective_function_value, np.maximum(duals, 0.0)

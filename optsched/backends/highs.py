@@ -1,4 +1,4 @@
-"""HiGHS's options, and how a run of it ended."""
+"""HiGHS: its options, repeated runs after failures, and the end of a run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from optsched.errors import SolverError
 from optsched.result import Settings, Termination
 
 BRANCHING = "mip_feasibility_tolerance"
-"""Of integers, and of what is inferred while branching; at least 1e-10."""
+"""HiGHS's option for the tolerance of integers and of branching; at least 1e-10."""
 
 
 def set_options(highs: Any, settings: Settings) -> None:
-    """Hand our settings to HiGHS, the time that is left among them."""
+    """Set HiGHS's options from ours, with the time left as its limit."""
     import highspy
 
     options: dict[str, Any] = {
@@ -41,7 +41,7 @@ def set_options(highs: Any, settings: Settings) -> None:
 
 
 COARSE = 1e-7
-"""HiGHS's own tolerance: what it falls back on where it cannot reach ours."""
+"""HiGHS's default tolerance, for runs that fail with ours."""
 _COARSE = dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), COARSE)
 SECOND_TRIES: tuple[dict[str, Any], ...] = (
     {"presolve": "off"},
@@ -49,7 +49,7 @@ SECOND_TRIES: tuple[dict[str, Any], ...] = (
     {**_COARSE, BRANCHING: COARSE},
     {**_COARSE, BRANCHING: 10 * COARSE, "presolve": "off"},
 )
-"""Options after a run that failed, in turn: what breaks one path seldom breaks another."""
+"""Options after a failed run, in turn: numerical failures rarely repeat on another path."""
 
 
 def holding(bound: float | None, branching: float, coarse: bool = False) -> float | None:
@@ -65,7 +65,7 @@ def holding(bound: float | None, branching: float, coarse: bool = False) -> floa
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended: status, incumbent's value, bound, and the incumbent's column values."""
+    """The end of a run: termination, incumbent's value, bound, and the incumbent's columns."""
 
     termination: Termination
     objective: float | None
@@ -79,7 +79,7 @@ def run_steadily(
     start: float | None = None,
     meanwhile: Callable[[], None] | None = None,
 ) -> Ended:
-    """Run HiGHS; where it fails, run it again with other options, and keep the best incumbent."""
+    """Run HiGHS; after a failure run it with other options, and return the best incumbent."""
     given = np.array(highs.getSolution().col_value) if start is not None else None
     best = Ended(Termination.FEASIBLE, start, None, given)
     failures: list[str] = []
@@ -108,7 +108,7 @@ def run_steadily(
 
 
 def _with_best(ended: Ended, best: Ended, settings: Settings) -> Ended:
-    """How a run ended, with the incumbent known before it where that is the better one."""
+    """Return a run's end with the earlier incumbent, if that is better."""
     if ended.termination is Termination.INFEASIBLE or best.objective is None:
         return ended
     if ended.objective is not None and ended.objective <= best.objective:
@@ -122,7 +122,7 @@ def _with_best(ended: Ended, best: Ended, settings: Settings) -> Ended:
 
 
 def _with_incumbent(highs: Any, best: Ended) -> Ended:
-    """The incumbent of a failed run, if it has a better one; its bound is not to be trusted."""
+    """Return the incumbent of a failed run if it is better; its bound cannot be trusted."""
     import highspy
 
     info = highs.getInfo()
@@ -135,7 +135,7 @@ def _with_incumbent(highs: Any, best: Ended) -> Ended:
 
 
 def _ended(highs: Any, settings: Settings, branching: float, coarse: bool = False) -> Ended | str:
-    """How a run ended, or the words of its failure; its bound holds, whatever the tolerances."""
+    """Return a run's end, its bound weakened by the tolerances, or HiGHS's text of a failure."""
     import highspy
 
     status, info = highs.getModelStatus(), highs.getInfo()
@@ -143,13 +143,13 @@ def _ended(highs: Any, settings: Settings, branching: float, coarse: bool = Fals
     if status == known.kModelEmpty:
         return Ended(Termination.OPTIMAL, 0.0, 0.0, np.array([]))
     limits = (known.kTimeLimit, known.kIterationLimit, known.kSolutionLimit, known.kInterrupt)
-    told = (known.kOptimal, known.kInfeasible, known.kObjectiveBound, known.kObjectiveTarget)
+    ends = (known.kOptimal, known.kInfeasible, known.kObjectiveBound, known.kObjectiveTarget)
     limited = status in limits or settings.deadline.is_over
-    if status not in told and not limited:
+    if status not in ends and not limited:
         return str(highs.modelStatusToString(status))
     is_mip, solution = info.mip_node_count >= 0, highspy.SolutionStatus
     incumbent = info.primal_solution_status == int(solution.kSolutionStatusFeasible)
-    # One that its own rounding made miss the tolerance: "infeasible" proves nothing then.
+    # HiGHS rejected its own incumbent after rounding: "infeasible" proves nothing then.
     refused = is_mip and info.primal_solution_status == int(solution.kSolutionStatusInfeasible)
     objective = float(info.objective_function_value) if incumbent else None
     values = np.array(highs.getSolution().col_value) if incumbent else None
@@ -161,6 +161,6 @@ def _ended(highs: Any, settings: Settings, branching: float, coarse: bool = Fals
     infeasible = status == known.kInfeasible and not refused
     if objective is None and not infeasible and not limited:
         return f"{highs.modelStatusToString(status)} without a solution"
-    if bound is None and status == known.kOptimal:  # presolve shut the incumbent out by rounding
+    if bound is None and status == known.kOptimal:  # rounding in presolve excluded the incumbent
         return f"{highs.modelStatusToString(status)} without a bound"
     return Ended(judged(objective, bound, settings, infeasible, limited), objective, bound, values)

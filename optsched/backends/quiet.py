@@ -9,14 +9,14 @@ import highspy
 
 
 class QuietHighs(highspy.Highs):  # type: ignore[misc]  # it is untyped
-    """HiGHS that prints nothing, from its first line on.
+    """HiGHS that prints nothing.
 
-    The constructor sets the callbacks, and there 1.16 prints who it is: past Python, amid the rows
-    of `--json`.
+    In the constructor, HiGHS 1.16 prints its banner when it sets the callbacks, past Python's own
+    standard output and into that of `--json`.
     """
 
     def enableCallbacks(self) -> None:  # noqa: N802 (HiGHS's name)
-        """Set the callbacks, silenced before."""
+        """Silence HiGHS, then set the callbacks."""
         self.silent()
         super().enableCallbacks()
 
@@ -25,10 +25,10 @@ _one_at_a_time = threading.Lock()
 
 
 def pyomo_highs(model: Any) -> Any:
-    """Pyomo's interface to HiGHS with a model in it.
+    """Return Pyomo's interface to HiGHS with a model in it.
 
-    While it takes the model, Pyomo catches the output of the whole process: two threads that do so
-    at a time wait for each other for ever.
+    Pyomo captures the output of the whole process meanwhile: two threads that did so at the same
+    time would deadlock.
     """
     from pyomo.contrib.solver.common.factory import SolverFactory
 

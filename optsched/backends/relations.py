@@ -1,4 +1,4 @@
-"""Relations of a model whose variables may all have been left out."""
+"""Constraints of a model whose variables may all have been eliminated."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pyomo.core.expr.visitor import identify_variables
 
 
 def stated(model: pyo.ConcreteModel, relation: Any) -> Any:
-    """What a constraint's rule returns for a relation that may have turned out constant.
+    """Return what a constraint's rule returns for a relation that may be constant.
 
-    One that holds is left out. One that cannot hold makes the model infeasible, which the solver
-    then says: Pyomo's own ``Constraint.Infeasible`` is an exception where the model is stated, its
-    ``Feasible`` and any other row without variables one in SCIP's interface.
+    A true one is skipped. A false one makes the model infeasible for the solver to find: Pyomo's
+    ``Constraint.Infeasible`` raises while the model is built, and its ``Feasible`` and other rows
+    without variables raise in SCIP's interface.
     """
     if isinstance(relation, bool | np.bool_):
         holds = bool(relation)

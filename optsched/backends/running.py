@@ -1,8 +1,8 @@
-"""Runs of a solver that an interrupt can end.
+"""Solver runs that an interrupt can end.
 
-A solver in the main thread would keep Python from hearing of an interrupt until it is done. It
-works in a thread of its own, and is told to stop when its deadline passes or when whoever waits for
-it is interrupted. One that does not stop is left alone: it ends when it next looks, or with Python.
+A solver in the main thread would block Python's signal handlers until it ends. It runs in a thread
+of its own, and is stopped when its deadline passes or when the waiting thread is interrupted. A
+solver that does not stop is abandoned: it ends at its next check, or with Python.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from optsched.errors import SolverError
 Result = TypeVar("Result")
 
 LOOK = 0.1
-"""Seconds between two looks at the deadline."""
+"""Seconds between two checks of the deadline."""
 
 
 def run_highs(highs: Any, deadline: Deadline, meanwhile: Callable[[], None] | None = None) -> None:
-    """Run HiGHS to its end, to the deadline or to an interrupt; `meanwhile` is called here.
+    """Run HiGHS to its end, the deadline or an interrupt; call `meanwhile` between the checks.
 
     Raises SolverError if HiGHS did not run at all.
     """
@@ -54,7 +54,7 @@ def call_highs(
 
 
 class InterruptibleScip:
-    """A SCIP model whose `optimize` an interrupt can end; otherwise the model itself."""
+    """A SCIP model whose `optimize` an interrupt can end; all else is the model's."""
 
     def __init__(self, model: Any, deadline: Deadline) -> None:
         self._model = model
@@ -65,7 +65,7 @@ class InterruptibleScip:
         return getattr(self._model, name)
 
     def optimize(self) -> None:
-        """Solve without holding Python up."""
+        """Solve without blocking Python."""
         run, stop = self._model.optimizeNogil, self._model.interruptSolve
         _run_aside(run, stop, self._deadline, begin=_begin_in_a_thread_that_stays)
 
@@ -85,7 +85,7 @@ def _run_aside(
     meanwhile: Callable[[], None] | None = None,
     begin: Callable[[Callable[[], None], Callable[[], None]], None] = _begin_in_a_new_thread,
 ) -> None:
-    """Run in another thread; whatever it raises is raised here."""
+    """Run in another thread, and raise what it raises."""
     # A bare lock: an interrupt amid the wait of `threading.Event` leaves its lock broken, and
     # amid that of `SimpleQueue.get` may leave it waiting without its timeout (CPython 3.11).
     working = threading.Lock()
@@ -113,7 +113,7 @@ def _run_aside(
 
 
 class _ThreadThatStays:
-    """A thread that works for one caller after another, until Python ends."""
+    """A thread that serves one caller after another until Python ends."""
 
     def __init__(self) -> None:
         self._told = threading.Lock()
@@ -122,7 +122,7 @@ class _ThreadThatStays:
         threading.Thread(target=self._serve, daemon=True, name="solver").start()
 
     def begin(self, work: Callable[[], None], tell: Callable[[], None]) -> None:
-        """Let it work, be idle, and tell."""
+        """Let the thread do the work, become idle, and call `tell`."""
         self._task = (work, tell)
         self._told.release()
 
@@ -133,7 +133,7 @@ class _ThreadThatStays:
                 work, tell = self._task
                 self._task = None
                 work()
-                _idle.append(self)  # before whoever waits goes on, and may want one again
+                _idle.append(self)  # before the waiting thread continues and may need one again
                 tell()
                 del work, tell  # a model is not kept until the next
 
@@ -147,6 +147,6 @@ def _begin_in_a_thread_that_stays(work: Callable[[], None], tell: Callable[[], N
     """For SCIP, whose tables of derivatives (CppAD's) have room for the first 64 threads only."""
     try:
         thread = _idle.pop()
-    except IndexError:  # none yet, or another caller's works, or one that did not stop
+    except IndexError:  # none yet, or all of them are busy
         thread = _ThreadThatStays()
     thread.begin(work, tell)

@@ -1,8 +1,8 @@
-"""How large a model in Pyomo may get, in one unit: nonzeros, the entries of its rows.
+"""Limits on the size of Pyomo models, in nonzeros.
 
-Every method counts them before anything is built. Stating a model and handing it to the solver can
-be interrupted between its families of rows at best, so what does not fit in the time left is not
-begun; what does not fit in memory is refused in the method's name.
+Every method counts them before it builds a model. Building and passing a model to the solver can be
+interrupted only between families of rows, so a model that does not fit in the time left is not
+begun, and one that does not fit in memory is refused.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 
 MOST_NONZEROS = 3_000_000
-"""Nonzeros of a model: in Pyomo and the solver together some 2 GB and a minute."""
+"""Nonzeros of a model; Pyomo and the solver need about 2 GB and a minute for so many."""
 STATED_A_SECOND = 60_000
-"""Nonzeros stated, and handed to the solver, in a second on a slow core."""
+"""Nonzeros built and passed to the solver per second on a slow core."""
 
 
 def fits(deadline: Deadline, nonzeros: float) -> bool:
-    """Whether a model of so many nonzeros can be stated in the time left."""
+    """Whether a model of so many nonzeros can be built in the time left."""
     return deadline.has(nonzeros / STATED_A_SECOND)
 
 
@@ -28,7 +28,7 @@ def require_time(deadline: Deadline, nonzeros: float) -> None:
 
 
 def refuse_many_nonzeros(method: str, nonzeros: float, instead: str) -> None:
-    """Refuse a model that would not fit in memory; `instead` is what to use or to change."""
+    """Refuse a model that would not fit in memory; `instead` names the alternative."""
     if nonzeros > MOST_NONZEROS:
         found = f"about {nonzeros:.0f} nonzeros"
         raise NotApplicableError(method, found, f"at most {MOST_NONZEROS}: {instead}")

@@ -1,4 +1,4 @@
-"""The solvers there are, by name: HiGHS always, SCIP as an extra, others where Pyomo finds them."""
+"""Solvers by name: HiGHS always, SCIP as an extra, others if Pyomo finds them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from optsched.extras import require_extras
 
 
 def solver_version(solver: str) -> str:
-    """The installed version of a solver."""
+    """Return the installed version of a solver."""
     if solver == "highs":
         import highspy
 

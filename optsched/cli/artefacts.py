@@ -32,17 +32,17 @@ def reproduce(
     quick: Annotated[bool, Option("--quick", help="Fewer seeds, for a smoke test.")] = False,
     full: Annotated[bool, Option("--full", help="The paper's sizes, where it has them.")] = False,
     trace: Annotated[
-        str | None, Option("--trace", metavar="FILE", help="Jobs of yours, for a-srpt's.")
+        str | None, Option("--trace", metavar="FILE", help="A trace of your own, for a-srpt's.")
     ] = None,
     trace_format: Annotated[
-        str, Option(metavar="NAME", help="The trace's, as for `optsched import`.")
+        str, Option(metavar="NAME", help="Its format, as for `optsched import`.")
     ] = "pai",
     load: Annotated[
         float | None,
-        Option(metavar="X", help="Stretch or squeeze the trace's submissions to this load."),
+        Option(metavar="X", help="Scale the trace's submission times to this load."),
     ] = None,
     time_scale: Annotated[
-        float, Option(metavar="X", help="Multiply its submissions and lengths by this.")
+        float, Option(metavar="X", help="Factor of its submission times and durations.")
     ] = 1.0,
     list_all: Annotated[bool, Option("--list", help="List the artefacts.")] = False,
     page: Annotated[
@@ -71,7 +71,7 @@ def reproduce(
     require_file(page, "standard output takes the verdicts")
     require_outputs([page], [trace])
     require_extras(["matplotlib"])
-    failed = [name for name in names if not _made(name, output, scale, len(names) > 1)]
+    failed = [name for name in names if not _reproduced(name, output, scale, len(names) > 1)]
     found = verdicts(output)
     for name in names:
         out.print("failed" if name in failed else str(found[name]), markup=False, soft_wrap=True)
@@ -80,15 +80,15 @@ def reproduce(
     return FAILED if failed else DONE
 
 
-def _made(name: str, folder: str, scale: Scale, carry_on: bool) -> bool:
-    """Make one artefact; of several, one that fails does not stop the others."""
+def _reproduced(name: str, folder: str, scale: Scale, carry_on: bool) -> bool:
+    """Reproduce one artefact; with `carry_on` a failure is printed and False is returned."""
     from optsched.experiments.papers.artefacts import reproduce as run
 
     began = time.perf_counter()
     try:
         with StepProgress(name) as progress:
-            made = run(name, folder, **asdict(scale), progress=progress)
-        console().print(made, markup=False, soft_wrap=True)
+            page = run(name, folder, **asdict(scale), progress=progress)
+        console().print(page, markup=False, soft_wrap=True)
     except KeyboardInterrupt:
         if (Path(folder) / STORE).is_file():
             note(f"{name}: what is finished is kept in {folder}; the same command goes on from it")

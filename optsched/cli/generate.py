@@ -17,7 +17,7 @@ from typer import Option
 from typer.core import TyperGroup
 
 from optsched.cli.exit_codes import DONE
-from optsched.cli.settings import integer, real, require_folder
+from optsched.cli.settings import integer, read_strictly, real, require_folder
 from optsched.cli.show import note, scaling_line
 from optsched.cli.show_runs import load_line
 from optsched.declared import Between, Seed, choices_of, require
@@ -99,9 +99,10 @@ def command_of(
 
     command.__doc__ = summary
     command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in options}
+    command.__annotations__ = {option.name: option.annotation for option in options}
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name)(command)
+    read_strictly(app)
     return typer.main.get_command(app)
 
 
@@ -126,8 +127,12 @@ def _write(
     make = generating.generator(problem, source, "")
     arguments = {**generating.arguments_of(make, given, source, ""), "name": name}
     for seed in seeds:
-        made = generating.made_by(make, arguments, seed, source, "")
-        _keep(output, made, message=f": {scaling_line(made)}" if problem == "placement" else "")
+        instance = generating.made_by(make, arguments, seed, source, "")
+        _keep(
+            output,
+            instance,
+            message=f": {scaling_line(instance)}" if problem == "placement" else "",
+        )
 
 
 def _write_rolling(
@@ -149,13 +154,13 @@ def _write_rolling(
     arguments = generating.arguments_of(generate_rolling, given, source, "")
     for seed in seeds:
         if rows is None:
-            made = generating.made_by(
+            instance = generating.made_by(
                 generate_rolling, {**arguments, "name": name}, seed, source, ""
             )
         else:
-            made = generate_from_trace(arguments["settings"], rows, seed=seed, name=name)
-        plan = clairvoyant_utilisation(World(made), draw_epochs(made, 0))
-        _keep(output, made, [trace], f": {load_line(offered_load(made), plan)}")
+            instance = generate_from_trace(arguments["settings"], rows, seed=seed, name=name)
+        plan = clairvoyant_utilisation(World(instance), draw_epochs(instance, 0))
+        _keep(output, instance, [trace], f": {load_line(offered_load(instance), plan)}")
 
 
 def _write_workload(
@@ -178,12 +183,14 @@ def _write_workload(
         changes = {key: given[key] for key in given if key in names}
         arguments["shape"] = replace(_shape_like(like, arguments), **changes)
     for seed, folder in folders.items():
-        made = generating.made_by(generate_online, {**arguments, "name": name}, seed, source, "")
-        write_workload(folder / FILES[0], made.workload)
-        write_catalogue(folder / FILES[1], made.catalogue)
-        write_document(folder / FILES[2], made.cluster.to_dict())
-        count = len(made.catalogue.models)
-        note(f"wrote {folder}: {len(made.workload)} jobs, {count} configurations")
+        instance = generating.made_by(
+            generate_online, {**arguments, "name": name}, seed, source, ""
+        )
+        write_workload(folder / FILES[0], instance.workload)
+        write_catalogue(folder / FILES[1], instance.catalogue)
+        write_document(folder / FILES[2], instance.cluster.to_dict())
+        count = len(instance.catalogue.models)
+        note(f"wrote {folder}: {len(instance.workload)} jobs, {count} configurations")
 
 
 def _shape_like(workload: str, arguments: Mapping[str, Any]) -> Any:

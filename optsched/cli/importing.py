@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
 from typer import Argument, Option
 
 from optsched.cli.exit_codes import DONE
@@ -16,7 +16,6 @@ from optsched.cli.settings import (
     Seed,
     integer,
     read_offer,
-    read_strictly,
     table_extras,
 )
 from optsched.cli.show import note, scaling_line
@@ -38,7 +37,7 @@ AllReduce = Literal["ring", "double-tree"]
 AllReduceOption = Annotated[AllReduce, Option(help="ring or double-tree.")]
 
 OF_THE_ZOO = ("model", "gpus", "mini_batch", "tensor_parallel", "experts")
-"""Arguments of the placement generator that a measured profile determines."""
+"""Arguments of the placement generator that a profile replaces."""
 
 
 def _summaries() -> dict[str, str]:
@@ -50,17 +49,15 @@ def _command(name: str) -> Any:
     summary = _summaries()[name]
     if name == "pipedream":
         return command_of(name, summary, _profile_options(), _import_pipedream)
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, help=summary)(_importer(name))
-    read_strictly(app)
-    return typer.main.get_command(app)
+    options = [*inspect.signature(_import_trace, eval_str=True).parameters.values()][1:]
+    return command_of(name, summary, options, partial(_import_trace, name))
 
 
 Formats = lazy_group(_summaries, _command)
 
 
 def _profile_options() -> list[inspect.Parameter]:
-    """Options of `import pipedream`: file, offer, and the generator's arguments."""
+    """Return the options of `import pipedream`: file, offer, and the generator's arguments."""
     parameters = parameters_of(generate_placement)
     return [
         required("file", Argument(metavar="FILE", help="PipeDream's graph.txt.")),
@@ -98,52 +95,29 @@ def _import_pipedream(
     return DONE
 
 
-def _importer(file_format: str) -> Any:
-    """The command that imports one trace format."""
-
-    def command(
-        files: Annotated[
-            list[str],
-            Argument(
-                metavar="FILE",
-                help="The trace, also .gz. For pai a job CSV, or the raw job, task, group and "
-                "instance tables: several files or their folder.",
-            ),
-        ],
-        output: Annotated[
-            str, Option("-o", metavar="FILE", help="workload.csv or .parquet to write.")
-        ],
-        cluster: ClusterFile = None,
-        all_reduce: AllReduceOption = "ring",
-        jobs: Annotated[
-            int | None, Option(metavar="N", help="Only the first N in time order.")
-        ] = None,
-        throughputs: Annotated[
-            str | None,
-            Option(
-                metavar="FILE",
-                help="For gavel: JSON of steps per second by GPU type and job type. Durations are "
-                "steps / throughput of the job alone on V100s.",
-            ),
-        ] = None,
-        seed: Seed = 0,
-    ) -> int:
-        return _import_trace(
-            file_format, files, output, cluster, all_reduce, jobs, throughputs, seed
-        )
-
-    return command
-
-
 def _import_trace(
     file_format: str,
-    files: list[str],
-    output: str,
-    cluster: str | None,
-    all_reduce: AllReduce,
-    jobs: int | None,
-    throughputs: str | None,
-    seed: int,
+    files: Annotated[
+        list[str],
+        Argument(
+            metavar="FILE",
+            help="The trace, also .gz. For pai a job CSV, or the raw job, task, group and "
+            "instance tables: several files or their folder.",
+        ),
+    ],
+    output: Annotated[str, Option("-o", metavar="FILE", help="workload.csv or .parquet to write.")],
+    cluster: ClusterFile = None,
+    all_reduce: AllReduceOption = "ring",
+    jobs: Annotated[int | None, Option(metavar="N", help="Only the first N in time order.")] = None,
+    throughputs: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            help="For gavel: JSON of steps per second by GPU type and job type. Durations are "
+            "steps / throughput of the job alone on V100s.",
+        ),
+    ] = None,
+    seed: Seed = 0,
 ) -> int:
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Commands of the library: what there is, what is known of it, and submitting more."""
+"""Commands of the library: its instances, their best values and proofs, and submissions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from optsched.library.sets import entries, library_set, required_entry, set_name
 from optsched.library.standing import shown_record, standings, status_counts
 
 Store = Annotated[
-    str | None, Option("--store", metavar="DIR", help="Records beside those that ship.")
+    str | None, Option("--store", metavar="DIR", help="Records besides the shipped ones.")
 ]
 Name = Annotated[str, Argument(metavar="NAME", help="Such as placement/plans-1/001.")]
 Set = Annotated[str, Argument(metavar="SET", help="Such as placement/plans-1.")]
@@ -36,8 +36,8 @@ def list_names(
         for entry in library_set(name).entries:
             print(entry.name)
         return DONE
-    for each in set_names():
-        print(f"{each}  {len(library_set(each).entries)}")
+    for set_name in set_names():
+        print(f"{set_name}  {len(library_set(set_name).entries)}")
     return DONE
 
 
@@ -53,27 +53,30 @@ def show(
         str | None, Option("--certificate", metavar="F", help="Write the best proof here.")
     ] = None,
 ) -> int:
-    """Show what is known of an instance, with its history."""
-    (found,) = standings([required_entry(name)], store)
-    kept = [(solution, found.value, "solution"), (certificate, found.certified, "certificate")]
-    for path, record, what in kept:
+    """Show the best value and bound of an instance, with their history."""
+    (standing,) = standings([required_entry(name)], store)
+    outputs = [
+        (solution, standing.value, "solution"),
+        (certificate, standing.certified, "certificate"),
+    ]
+    for path, record, what in outputs:
         if path is not None:
             packed = None if record is None else getattr(record, what)
             if packed is None:
                 raise InputError(name, "", f"no {what}", f"one that is known, to write {path}")
             write_document(path, unpacked(packed, name))
-    said = found.to_dict()
+    document = standing.to_dict()
     if as_json:
-        print_json(said)
+        print_json(document)
         return DONE
-    best = said.pop("best")
-    history = said.pop("history")
-    for key, value in {**said, **best}.items():
+    best = document.pop("best")
+    history = document.pop("history")
+    for key, value in {**document, **best}.items():
         print(f"{key:16} {'-' if value is None else value}")
-    for record in found.history or ():
-        told = shown_record(record)
+    for record in standing.history or ():
+        date = shown_record(record)["date"]
         proof = f", {record.proof}" if record.proof else ""
-        print(f"{told['date']}  {record.kind:6} {record.value!r}{proof}, by {record.by}")
+        print(f"{date}  {record.kind:6} {record.value!r}{proof}, by {record.by}")
         if record.command:
             print(f"            {record.command}")
     if not history:
@@ -106,7 +109,7 @@ def make_set(
     name: Set,
     folder: Annotated[str, Argument(metavar="DIR", help="A folder for the files.")],
 ) -> int:
-    """Make the instances of a set, as files; each is refused unless its hash is the frozen one."""
+    """Write the instances of a set as files; each must have its frozen hash."""
     require_folder(folder)
     note(f"{name}: {write_set(name, folder)} instances made in {folder}")
     return DONE
@@ -120,13 +123,13 @@ def measure(
     methods: Annotated[
         str | None, Option("--methods", metavar="A,B", help="By default the set's.")
     ] = None,
-    by: Annotated[str | None, Option("--by", metavar="TEXT", help="Who.")] = None,
+    by: Annotated[str | None, Option("--by", metavar="TEXT", help="Author of the records.")] = None,
     only_open: Annotated[bool, Option("--open", help="Only instances not proved.")] = False,
 ) -> int:
-    """Run methods on a set, and keep values, bounds and certificates; goes on where it stopped."""
+    """Run methods on a set and store values, bounds and certificates; resumes a stopped run."""
     from optsched.library.measuring import measure as run
 
-    names = None if methods is None else [each.strip() for each in methods.split(",")]
+    names = None if methods is None else [method.strip() for method in methods.split(",")]
     runs = run(name, store, time_limit=time_limit, methods=names, by=by, only_open=only_open)
     for done in runs:
         known = done.standing
@@ -144,11 +147,13 @@ def verify(
     ] = None,
     certificate: Annotated[
         str | None,
-        Option("--certificate", metavar="F", help="What proves a bound, by default options."),
+        Option(
+            "--certificate", metavar="F", help="Certificate of a bound, under the default options."
+        ),
     ] = None,
     every: Annotated[bool, Option("--all", help="The whole library.")] = False,
     sample: Annotated[
-        int | None, Option("--sample", metavar="N", help="So many instances, drawn.")
+        int | None, Option("--sample", metavar="N", help="Number of instances drawn.")
     ] = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -173,8 +178,8 @@ def verify(
     for verdict in verify_many(chosen or drawn(sample or 0, seed), store):
         verdicts.append(verdict)
         if not as_json:
-            told = verdict.faults or ("holds", *verdict.notes)
-            print(f"{verdict.name}: {'; '.join(told)}", flush=True)
+            words = verdict.faults or ("holds", *verdict.notes)
+            print(f"{verdict.name}: {'; '.join(words)}", flush=True)
     if as_json:
         print_json([verdict.to_dict() for verdict in verdicts])
     return BROKEN if any(verdict.faults for verdict in verdicts) else DONE
@@ -183,17 +188,17 @@ def verify(
 def submit(
     name: Name,
     solution: Annotated[str, Argument(metavar="SOLUTION", help="A solution file.")],
-    by: Annotated[str, Option("--by", metavar="TEXT", help="Who found it.")],
+    by: Annotated[str, Option("--by", metavar="TEXT", help="Author of the solution.")],
     store: Annotated[str, Option("--store", metavar="DIR", help="Where records go.")],
     certificate: Annotated[
-        str | None, Option("--certificate", metavar="F", help="What proves a bound.")
+        str | None, Option("--certificate", metavar="F", help="Certificate of a bound.")
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Check a solution, compare it with the best known one, and record it if it is better."""
+    """Check a solution, and record it if it is better than the best known one."""
     from optsched.library.submitting import submit as run
 
-    require_folder(store, [each for each in (solution, certificate) if each is not None])
+    require_folder(store, [solution, certificate])
     return _answered(run(name, solution, by=by, store=store, certificate=certificate), as_json)
 
 

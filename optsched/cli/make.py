@@ -1,4 +1,4 @@
-"""Commands that make files: generate and import by problem, export."""
+"""Commands that write files: generate, import, export."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ formats = typer.Typer(cls=importing.Formats, rich_markup_mode=None)
 @kinds.callback()
 @formats.callback()
 def _made() -> None:
-    """A group of no commands needs a callback."""
+    """Typer needs a callback for a group without commands."""
 
 
 def export(
     file: InstanceFile,
     method: Annotated[str, Option(metavar="M", help="A method with a Pyomo model.")],
     file_format: Annotated[
-        str, Option("--format", metavar="mps|lp|nl", help="Of the file written.")
+        str, Option("--format", metavar="mps|lp|nl", help="Format of the file.")
     ],
     output: OutputFile,
     option: Options = None,
     pruned: Annotated[
-        bool, Option("--pruned", help="Leave out what no better solution than a known one needs.")
+        bool,
+        Option("--pruned", help="Write the smaller model, without what no better solution needs."),
     ] = False,
 ) -> int:
     """Write a method's Pyomo model for another solver."""

@@ -20,7 +20,7 @@ from optsched.library import files_behind
 from optsched.verbs.picturing import plot as draw
 
 FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
-"""By ending, what is left out of the file so that equal pictures are equal files."""
+"""By ending, the metadata left out of the file so that equal pictures are equal files."""
 DOTS_PER_INCH = 160
 
 
@@ -41,12 +41,14 @@ def plot(
         ),
     ] = None,
     picture: Annotated[
-        str | None, Option(metavar="NAME", help="Such as contention; wrong, it lists them.")
+        str | None, Option(metavar="NAME", help="Such as contention; an unknown name lists them.")
     ] = None,
-    method: Annotated[str | None, Option(metavar="M", help="Without a file: solve by it.")] = None,
+    method: Annotated[
+        str | None, Option(metavar="M", help="Method that makes the solution.")
+    ] = None,
     option: Options = None,
 ) -> int:
-    """Draw a solution or run of an instance, or how far methods of a table are from optimal."""
+    """Draw a solution or run of an instance, or the gaps of a table."""
     stores = files_of_store(solution) if solution is not None else ()
     given = read_options(option) or None
 
@@ -58,15 +60,7 @@ def plot(
 
 
 def save_picture(output: str, inputs: Iterable[str | Path], draw: Callable[[], Any]) -> None:
-    """Write the picture whose Axes `draw` returns, in the format that the file's name ends in.
-
-    Raises
-    ------
-    InputError
-        For another ending, or a file that is one of `inputs`.
-    MissingExtraError
-        If matplotlib is not installed.
-    """
+    """Write the picture whose Axes `draw` returns, in the format of the file's ending."""
     ending = output.rpartition(".")[2]
     if ending not in FORMATS:
         expected = "a file that ends in .png, .svg or .pdf"
@@ -80,7 +74,7 @@ def save_picture(output: str, inputs: Iterable[str | Path], draw: Callable[[], A
     with mpl.rc_context({"svg.hashsalt": "optsched"}):
         figure = draw().figure
         assert isinstance(figure, Figure)
-        with replacing(output) as made:
-            told = {FORMATS[ending]: None}
-            figure.savefig(made, format=ending, dpi=DOTS_PER_INCH, metadata=told)
+        with replacing(output) as temporary:
+            metadata = {FORMATS[ending]: None}
+            figure.savefig(temporary, format=ending, dpi=DOTS_PER_INCH, metadata=metadata)
     note(f"wrote {output}")

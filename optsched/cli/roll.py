@@ -61,7 +61,7 @@ def roll(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Run policies over time on one draw of the true epochs, audit them and bound their cost."""
+    """Simulate policies on one draw of the true epochs, audit them and bound their cost."""
     if not _is_file(records):
         require_folder(records)
     instance = load(file)
@@ -79,8 +79,8 @@ def roll(
     digest = instance_sha256(instance.to_dict())
     for run in done if records is not None else ():
         path = _record(records, instance.name, run.records.policy, seed)
-        said = RollingSolution.of(run.records, run.metrics.total_cost, digest)
-        write_document(str(path), said.to_dict())
+        solution = RollingSolution.of(run.records, run.metrics.total_cost, digest)
+        write_document(str(path), solution.to_dict())
         show.note(f"wrote {path}")
     if as_json:
         print_json([run.to_dict() for run in done])
@@ -95,7 +95,7 @@ def roll(
 
 
 def _is_file(records: str | None) -> bool:
-    """Whether --records names one policy's file, and no folder."""
+    """Whether --records names the file of one policy, not a folder."""
     return records is not None and records.endswith((".json", ".json.gz"))
 
 
@@ -112,7 +112,7 @@ def _run(
     settings: Settings,
     bound: int,
 ) -> tuple[list[Run], KeyboardInterrupt | UnfinishedRunError | None]:
-    """The complete runs, and what kept others from being so."""
+    """Return the complete runs, and the exception that ended the others."""
     from optsched.rolling.bounds.clairvoyant import BoundSettings
     from optsched.rolling.runs import run_policies
     from optsched.rolling.simulator.engine import UnfinishedRunError

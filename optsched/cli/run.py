@@ -54,7 +54,7 @@ def solve(
         Option(
             metavar="M",
             autocompletion=complete_method,
-            help="See `optsched methods`, or module:name; by default exact.",
+            help="See `optsched methods`, or module:name; default: exact.",
         ),
     ] = None,
     solver: Solver = "highs",
@@ -65,7 +65,7 @@ def solve(
     seed: Seed = 0,
     option: Options = None,
     verbose: Annotated[
-        bool, Option("--verbose", help="Tell incumbents and bounds while it runs.")
+        bool, Option("--verbose", help="Print incumbents and bounds while it runs.")
     ] = False,
     as_json: Json = False,
     output: Annotated[
@@ -93,8 +93,8 @@ def solve(
         write_document(output, result.solution.to_dict())
     if as_json:
         conflict = conflict_of(result)
-        told = {} if conflict is None else {"conflict": conflict.to_dict()}
-        print_json({**result.to_dict(), **told})
+        extra = {} if conflict is None else {"conflict": conflict.to_dict()}
+        print_json({**result.to_dict(), **extra})
     elif output != STANDARD_OUTPUT:
         show.result(result)
         show.note_uncompiled()
@@ -170,10 +170,10 @@ def _without_methods(paths: list[str]) -> tuple[list[str], list[str]]:
     """Split paths into instances and methods, for ``--methods heavy-edge exact``."""
     known = {name for methods in METHODS.values() for name in methods}
     further = [path for path in paths if path in known and not Path(path).exists()]
-    kept = [path for path in paths if path not in further]
-    if not kept:
+    instances = [path for path in paths if path not in further]
+    if not instances:
         raise InputError("compare", "PATH", "none", "files, folders or shipped names")
-    return kept, further
+    return instances, further
 
 
 def check(
@@ -181,7 +181,7 @@ def check(
     solution: Annotated[str, Argument(metavar="SOLUTION", help="A solution file.")],
     as_json: Json = False,
 ) -> int:
-    """Check a solution, or a run's file, with code that shares nothing with the methods."""
+    """Check a solution or a run's file, independently of the methods."""
     instance = load(file)
     report = check_solution(instance, solution)
     if as_json:
@@ -197,7 +197,9 @@ def explain(
         str | None,
         Argument(metavar="SOLUTION", help="Default: the method given by --method makes one."),
     ] = None,
-    method: Annotated[str | None, Option(metavar="M", help="Without a file: solve by it.")] = None,
+    method: Annotated[
+        str | None, Option(metavar="M", help="Method that makes the solution.")
+    ] = None,
     option: Options = None,
     as_json: Json = False,
     sensitivity: Annotated[
@@ -206,10 +208,11 @@ def explain(
     ] = False,
     time_limit: TimeLimit = None,
     output: Annotated[
-        str | None, Option("-o", metavar="F.png|svg|pdf", help="Of --sensitivity: write a picture.")
+        str | None,
+        Option("-o", metavar="F.png|svg|pdf", help="With --sensitivity: write a picture."),
     ] = None,
 ) -> int:
-    """Say where the objective comes from, or, where nothing is feasible, what conflicts."""
+    """Break the objective down, or explain why the instance is infeasible."""
     if sensitivity:
         if solution is not None:
             raise InputError("explain", "SOLUTION", shown(solution), "none with --sensitivity")
@@ -225,7 +228,7 @@ def explain(
         return DONE
     for name, given in (("-o", output), ("--time-limit", time_limit)):
         if given is not None:
-            raise InputError("explain", name, shown(given), "it with --sensitivity only")
+            raise InputError("explain", name, shown(given), "--sensitivity with it")
     if solution is not None:
         instance = load(file)
         report = check_solution(instance, solution, read_options(option) or None)

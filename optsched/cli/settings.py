@@ -18,10 +18,8 @@ from optsched.library import shipped_names
 from optsched.problems import PROBLEMS
 
 TimeLimit = Annotated[float | None, Option("--time-limit", metavar="S", help="Seconds.")]
-Iterations = Annotated[
-    int | None, Option("--iterations", metavar="N", help="Cut by iterations, not by time.")
-]
-Gap = Annotated[float, Option("--gap", metavar="G", help="Relative gap that is a proof.")]
+Iterations = Annotated[int | None, Option("--iterations", metavar="N", help="Limit of iterations.")]
+Gap = Annotated[float, Option("--gap", metavar="G", help="Relative gap that counts as proved.")]
 Threads = Annotated[int, Option("--threads", metavar="N", help="Threads of the solver.")]
 Seed = Annotated[int, Option("--seed", metavar="N", help="Seed of every random choice.")]
 Solver = Annotated[
@@ -37,12 +35,12 @@ Options = Annotated[
 
 
 def complete_instance(incomplete: str) -> list[str]:
-    """Names of shipped instances that begin so; files the shell completes by itself."""
+    """Return the names of shipped instances with a prefix."""
     return [name for name in shipped_names() if name.startswith(incomplete)]
 
 
 def complete_method(incomplete: str) -> list[str]:
-    """Names of methods, of any problem, that begin so."""
+    """Return the names of methods of any problem with a prefix."""
     names = {method.name for problem in PROBLEMS.values() for method in problem.methods}
     return sorted(name for name in names if name.startswith(incomplete))
 
@@ -77,7 +75,7 @@ def read_offer(text: str) -> list[int]:
 
 
 def table_extras(path: str | None) -> list[str]:
-    """What writing a table takes, by its ending."""
+    """Return the modules that writing a table needs, by the ending of its name."""
     if path is not None and path.endswith((".parquet.gz", ".parquet/")):
         raise InputError(path, "", "a compressed parquet", ".parquet, .csv or .csv.gz")
     return ["pyarrow"] if path is not None and path.endswith(".parquet") else []
@@ -89,7 +87,7 @@ def print_json(value: Any) -> None:
 
 
 def require_folder(path: str | None, inputs: Iterable[str | Path | None] = ()) -> None:
-    """Refuse, before any work, what cannot be a folder to write into; raises InputError."""
+    """Refuse, before any work, a path that cannot be a folder to write into."""
     if path is not None:
         require_file(path, "it is a folder")
         if os.path.exists(path) and not os.path.isdir(path):
@@ -98,7 +96,7 @@ def require_folder(path: str | None, inputs: Iterable[str | Path | None] = ()) -
 
 
 def read_strictly(app: typer.Typer) -> None:
-    """Let every option and argument of a number take numbers of `optsched.io.numerals` only."""
+    """Make every numeric option and argument take the numbers of `optsched.io.numerals` only."""
     for command in app.registered_commands:
         if command.callback is not None:
             _read_strictly(command.callback)
@@ -119,7 +117,7 @@ def _read_strictly(command: Callable[..., Any]) -> None:
 
 
 def integer(text: Any) -> Any:
-    """What an option of whole numbers takes; a default comes as it is."""
+    """Read an option of integers; a default is returned as it is."""
     value = whole_of(text) if isinstance(text, str) else text
     if isinstance(text, str) and value is None:
         raise typer.BadParameter(f"{shown(text)} is not a valid integer.")
@@ -127,7 +125,7 @@ def integer(text: Any) -> Any:
 
 
 def real(text: Any) -> Any:
-    """What an option of numbers takes; a default comes as it is."""
+    """Read an option of numbers; a default is returned as it is."""
     value = real_of(text) if isinstance(text, str) else text
     if isinstance(text, str) and value is None:
         raise typer.BadParameter(f"{shown(text)} is not a valid number.")

@@ -1,4 +1,4 @@
-"""Commands about what travels with the package: instances, schemas and loops to be compiled."""
+"""Commands about shipped instances, schemas and compiled kernels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def list_instances() -> int:
 
 @instances.command("copy")
 def copy_instances(
-    folder: Annotated[str, Argument(metavar="DIR", help="A folder without them.")],
+    folder: Annotated[str, Argument(metavar="DIR", help="A folder that does not have them.")],
 ) -> int:
     """Copy the shipped instances and plans into a folder."""
     require_folder(folder)
@@ -51,7 +51,7 @@ def warm_up(
         list[str] | None, Argument(metavar="[PROBLEM]...", help="By default all.")
     ] = None,
 ) -> int:
-    """Compile every loop now, once on a machine; an interrupt keeps what is done."""
+    """Compile every kernel now, once on a machine; after an interrupt the finished ones stay."""
     from optsched.methods import warm_up
 
     names = problems or list(PROBLEMS)

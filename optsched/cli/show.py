@@ -1,4 +1,4 @@
-"""What the commands print for people."""
+"""Tables and lines that the commands print."""
 
 from __future__ import annotations
 
@@ -197,12 +197,12 @@ def _titled(
     title: str, headings: Iterable[str], rows: Iterable[Iterable[str]], right: Collection[str]
 ) -> Table:
     """Return a table of plain texts; the columns headed `right` are right-aligned."""
-    made = Table(title=escape(title), title_justify="left")
+    table = Table(title=escape(title), title_justify="left")
     for heading in headings:
-        made.add_column(heading, justify="right" if heading in right else "left", no_wrap=True)
+        table.add_column(heading, justify="right" if heading in right else "left", no_wrap=True)
     for row in rows:
-        made.add_row(*map(escape, row))
-    return made
+        table.add_row(*map(escape, row))
+    return table
 
 
 EXCESS = "excess %"
@@ -282,7 +282,7 @@ OWN_BOUND = " (own bound)"
 
 
 def _summary(out: Console, results: list[Result]) -> None:
-    """Mean and largest excess by method, and how many runs ended without a solution."""
+    """Print the mean and largest excess by method, and the runs without a solution."""
     by_method: dict[str, list[float]] = {}
     for r in results:
         if r.excess is not None:
@@ -311,7 +311,7 @@ def _summary(out: Console, results: list[Result]) -> None:
 
 
 def _without_solution(results: list[Result]) -> list[str]:
-    """A line for each method: on how many instances it ended without a solution, and how."""
+    """Return a line for each method with runs that ended without a solution."""
     ended: dict[str, Counter[str]] = {}
     for r in results:
         if r.solution is None and not r.only_bound and "refused" not in r.details:

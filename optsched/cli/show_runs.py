@@ -1,4 +1,4 @@
-"""What `simulate` and `roll` print for people."""
+"""Tables and lines that `simulate` and `roll` print."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def prediction_line(report: PredictionReport, fits: int) -> None:
-    """How good the prediction was, in a line."""
+    """Print the accuracy of the prediction."""
     console().print(
         f"predictor {report.name}: mean absolute error {report.mean_absolute_error:.4g} "
         f"iterations, {100 * report.within_tenth:.1f}% within 10%, "
@@ -31,16 +31,16 @@ def prediction_line(report: PredictionReport, fits: int) -> None:
 
 
 def workload_runs(runs: Sequence[OnlineRun]) -> None:
-    """Runs of `simulate` side by side, then what holds for all of them."""
+    """Print the runs of `simulate` side by side, then a summary."""
     if not runs:
         return
-    made = _table(
+    table = _table(
         "offer", "hold", "mean flow s", "p95 s", "slowdown", "inflation", "fragm. %", "util. %",
         "makespan s", "excess %", "audit", "engine s",
     )  # fmt: skip
     for run in runs:
         m, options = run.metrics, run.records.options
-        made.add_row(
+        table.add_row(
             run.records.policy if run.records.complete else f"{run.records.policy} (part)",
             options.offer or "",
             options.hold or "",
@@ -61,21 +61,21 @@ def workload_runs(runs: Sequence[OnlineRun]) -> None:
             stopped = ", pausing" if run.records.preemptions else ""
             bounds[f"flow-bound{stopped}"] = run.bound / max(len(run.jobs), 1)
     for name, mean in sorted(bounds.items()):
-        made.add_row(name, "", "", f"{mean:.1f}", *[""] * 7, ONLY_A_BOUND, "")
+        table.add_row(name, "", "", f"{mean:.1f}", *[""] * 7, ONLY_A_BOUND, "")
     out = console()
-    print_in_full(out, made)
+    print_in_full(out, table)
     _footer(out, runs)
 
 
 def rolling_runs(runs: Sequence[RollingRun]) -> None:
-    """Runs of `roll` side by side, then the load."""
-    made = _table(
+    """Print the runs of `roll` side by side, then the load."""
+    table = _table(
         "total $", "energy $", "tardiness $", "late", "excess %", "busy %", "decision s",
         "longest ms", "audit",
     )  # fmt: skip
     for run in runs:
         m = run.metrics
-        made.add_row(
+        table.add_row(
             run.records.policy,
             f"{m.total_cost:.2f}",
             f"{m.energy_cost:.2f}",
@@ -88,9 +88,9 @@ def rolling_runs(runs: Sequence[RollingRun]) -> None:
             _verdict(run.check),
         )
     if runs[0].bound is not None:
-        made.add_row("clairvoyant-bound", f"{runs[0].bound:.2f}", *[""] * 7, ONLY_A_BOUND)
+        table.add_row("clairvoyant-bound", f"{runs[0].bound:.2f}", *[""] * 7, ONLY_A_BOUND)
     out = console()
-    print_in_full(out, made)
+    print_in_full(out, table)
     out.print(load_line(runs[0].load, runs[0].plan), markup=False)
     for run in runs:
         if run.message is not None:
@@ -99,17 +99,17 @@ def rolling_runs(runs: Sequence[RollingRun]) -> None:
 
 
 def load_line(rho: float, plan: dict[str, float]) -> str:
-    """Both statements of a rolling instance's load."""
+    """Return both measures of a rolling instance's load."""
     shares = ", ".join(f"{kind} {100 * share:.3g}%" for kind, share in plan.items())
     return f"rho = {rho:.3g}; utilisation of the uncapacitated clairvoyant plan: {shares}"
 
 
 def _table(*headings: str) -> Table:
-    made = Table()
-    made.add_column("policy", no_wrap=True)
+    table = Table()
+    table.add_column("policy", no_wrap=True)
     for heading in headings:
-        made.add_column(heading, justify="right", no_wrap=True)
-    return made
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
 
 
 def _percent(excess: float | None) -> str:
@@ -119,7 +119,7 @@ def _percent(excess: float | None) -> str:
 def _verdict(check: CheckReport | None) -> str:
     if check is None:
         return "-"
-    return "clean" if check.feasible else f"{len(check.violations)} BROKEN"
+    return "clean" if check.feasible else f"{len(check.violations)} VIOLATED"
 
 
 def _violations(out: Console, runs: Sequence[OnlineRun | RollingRun]) -> None:
@@ -142,13 +142,13 @@ def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
         markup=False,
     )
     for run in runs:
-        if told := preempted(run.records):
+        if counts := preempted(run.records):
             s = run.records.options
             rounds = "" if s.round is None else f", rounds of {s.round:g} s"
-            stops = f"{told['preemptions']} preemption" + "s" * (told["preemptions"] != 1)
+            stops = f"{counts['preemptions']} preemption" + "s" * (counts["preemptions"] != 1)
             out.print(
                 f"{run.records.policy}: {stops}{rounds}; resuming takes {s.restore:g} s, "
-                f"{told['restoring'] / 3600:.1f} GPU-hours in all",
+                f"{counts['restoring'] / 3600:.1f} GPU-hours in all",
                 markup=False,
             )
     bounds = next((run.bounds for run in runs if run.bounds is not None), None)

@@ -65,7 +65,7 @@ def simulate(
         str,
         Option(
             metavar="mean|median|zero",
-            help="For a job of a new group: that of all known jobs, or 0 as in a-srpt.",
+            help="Prediction for a job of a new group: of all known jobs, or 0 as in a-srpt.",
         ),
     ] = "mean",
     offer: Annotated[
@@ -107,7 +107,7 @@ def simulate(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> int:
-    """Simulate policies on a workload, and say how far from optimal they can be at most."""
+    """Simulate policies on a workload, and bound how far from optimal they are."""
     from optsched.online.prediction.predictors import report
     from optsched.online.runs import predicted, with_comparable_excess
 
@@ -162,7 +162,7 @@ def simulate(
 def _run(
     prediction: Prediction, names: list[str], options: PolicyOptions, bound: bool, audit: bool
 ) -> tuple[list[Run], bool]:
-    """The runs, the last perhaps in part, and whether they were interrupted."""
+    """Return the runs, the last possibly partial, and whether they were interrupted."""
     from optsched.online.runs import run_policies
 
     done: list[Run] = []
@@ -182,13 +182,13 @@ def _run(
 
 
 def _files(workload: str, cluster: str | None, catalogue: str | None) -> tuple[Path, Path, Path]:
-    """The workload's table, catalogue and cluster."""
+    """Return the files of the workload, the catalogue and the cluster."""
     named = workload_folder(workload)
     table = Path(workload) if named is None else named / WORKLOAD
     is_instance = table.suffix == ".json"
     if is_instance or os.path.isdir(table) or not os.path.exists(table):  # it may be a pipe
-        wanted = "a workload: a file, its folder or a name of `optsched instances list`"
-        raise InputError(workload, "", _instead(workload), wanted)
+        expected = "a workload: a file, its folder or a name of `optsched instances list`"
+        raise InputError(workload, "", _instead(workload), expected)
     for file, option in ((catalogue, "catalogue"), (cluster, "cluster")):
         if file is None and not (table.parent / f"{option}.json").exists():
             found = f"no {option}.json beside {table.name}"
@@ -210,7 +210,7 @@ def _instead(reference: str) -> str:
 
 
 def _load(table: Path, catalogue: Path, cluster: Path) -> Any:
-    """The workload, under its file's name, with its catalogue and cluster."""
+    """Return the instance of a workload, a catalogue and a cluster."""
     machine, models = read_cluster(cluster), read_catalogue(catalogue)
     return OnlineInstance(read_workload(table), models, machine)
 
@@ -229,7 +229,7 @@ def _names(text: str) -> list[str]:
 
 
 def _fitting(names: list[str], text: str, options: PolicyOptions) -> list[str]:
-    """The policies that the options fit; of a group, others are left out in a line each."""
+    """Return the policies that take the options; those of a group that do not are left out."""
     fitting = []
     for name in names:
         try:

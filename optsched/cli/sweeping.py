@@ -29,21 +29,19 @@ ToFile = Annotated[str | None, Option(metavar="FILE", help="Write it there inste
 
 def sweep(
     plan: Annotated[str, Argument(metavar="PLAN.toml", help="A plan, or plans/placement.")],
-    store: Annotated[str, Option(metavar="RESULTS.sqlite", help="Where rows are kept.")],
+    store: Annotated[str, Option(metavar="RESULTS.sqlite", help="The store of the results.")],
     workers: Annotated[
-        int | None, Option(metavar="N", help="Processes; by default one a core.")
+        int | None, Option(metavar="N", help="Processes; default: one per core.")
     ] = None,
     dask: Annotated[
         str | None, Option(metavar="ADDRESS", help="Run on a Dask cluster instead.")
     ] = None,
-    retry: Annotated[
-        str | None, Option(metavar="errors", help="Also run again what failed.")
-    ] = None,
+    retry: Annotated[str | None, Option(metavar="errors", help="Run failed units again.")] = None,
     allow: Annotated[
         list[str] | None, Option(metavar="MODULE", help="The plan may run methods of this module.")
     ] = None,
 ) -> int:
-    """Run what a plan asks for and the store does not have; start again to resume."""
+    """Run the units of a plan that the store lacks; the same command resumes a stopped run."""
     require("sweep", "--retry", retry, Literal["errors"] | None)
     if workers is not None and dask is not None:
         raise InputError("sweep", "", "--workers and --dask", "one of them")
@@ -70,8 +68,8 @@ def sweep(
                 progress=show_standing,
             )
     except KeyboardInterrupt:
-        kept = last.done + last.run
-        note(f"{store} keeps the rows of {kept} units of {last.total}; to go on: {command}")
+        rows = last.done + last.run
+        note(f"{store} keeps the rows of {rows} units of {last.total}; to go on: {command}")
         raise
     print(f"{store}: {standing.total} units, {standing.run} run now, {standing.failed} failed now")
     return DONE
@@ -109,7 +107,7 @@ def report(
     store: StoreFile,
     output: Annotated[str, Option("-o", metavar="FILE.html", help="The page to write.")],
 ) -> int:
-    """Write one self-contained page: tables, plots, every instance, versions, command lines."""
+    """Write a self-contained page with tables, plots, instances, versions and command lines."""
     from optsched.experiments.report.page import write_report
 
     write_report(store, output)

@@ -32,9 +32,9 @@ def export(
     labels = {"symbolic_solver_labels": file_format != "nl"}
     try:
         with tempfile.TemporaryDirectory(prefix="optsched-export-") as folder:
-            made = Path(folder) / f"model.{file_format}"
-            model.write(str(made), io_options=labels)
-            write_bytes(path, made.read_bytes())
+            file = Path(folder) / f"model.{file_format}"
+            model.write(str(file), io_options=labels)
+            write_bytes(path, file.read_bytes())
     except OSError as error:
         raise InputError(str(path), "", error.strerror or str(error), "a writable file") from None
     (objective,) = model.component_data_objects(pyo.Objective, active=True)

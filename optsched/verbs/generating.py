@@ -72,8 +72,8 @@ def generate(problem: str, seed: int = 0, **arguments: object) -> Instance:
     if name is not None and not isinstance(name, str):
         raise InputError("generate", "name", shown(name), "a text")
     chosen = {**arguments_of(make, arguments, "generate", ""), "name": name}
-    made: Instance = made_by(make, chosen, seed, "generate", "")
-    return made
+    instance: Instance = made_by(make, chosen, seed, "generate", "")
+    return instance
 
 
 def made_by(
@@ -98,30 +98,30 @@ def generator(kind: str, source: str, place: str) -> Callable[..., Any]:
     """Return the generator of a problem's instances; raises InputError."""
     if kind not in generators():
         raise InputError(source, place, shown(kind), suggestion(str(kind), generators()))
-    made: Callable[..., Any] = resolve(PROBLEMS[kind].generate or "")
-    return made
+    make: Callable[..., Any] = resolve(PROBLEMS[kind].generate or "")
+    return make
 
 
 def parameters_of(make: Callable[..., Any]) -> Iterator[Parameter]:
     """Yield a generator's arguments: its own and the fields of those that are data classes."""
-    told, hints = _described(make), typing.get_type_hints(make)
+    texts, hints = _described(make), typing.get_type_hints(make)
     for name, parameter in inspect.signature(make).parameters.items():
         inner = data_class(hints.get(name))
         if inner is not None:
             yield from _attributes(inner, maker(inner)())
         elif name not in RESERVED:
-            yield Parameter(name, hints.get(name), parameter.default, told.get(name, ""))
+            yield Parameter(name, hints.get(name), parameter.default, texts.get(name, ""))
 
 
 def _attributes(made_of: Any, values: Any) -> Iterator[Parameter]:
     """Yield the fields of a settings class, and those of the classes in it."""
-    told, hints = _described(made_of), typing.get_type_hints(made_of)
+    texts, hints = _described(made_of), typing.get_type_hints(made_of)
     for field in fields(made_of):
         inner, value = data_class(hints[field.name]), getattr(values, field.name)
         if inner is not None:
             yield from _attributes(inner, value)
         else:
-            yield Parameter(field.name, hints[field.name], value, told.get(field.name, ""))
+            yield Parameter(field.name, hints[field.name], value, texts.get(field.name, ""))
 
 
 def _described(thing: Any) -> dict[str, str]:
@@ -178,12 +178,12 @@ def arguments_of(
             known = suggestion(key, [*plain, *owners])
             raise InputError(source, place, f"unknown key {key!r}", known)
     try:
-        made = {owner: maker(classes[owner])(**part) for owner, part in parts.items()}
+        parts_made = {owner: maker(classes[owner])(**part) for owner, part in parts.items()}
     except InputError as error:
         raise _placed(error, source, place) from None
     except (TypeError, ValueError) as error:
         raise InputError(source, place, str(error), "arguments it can use") from None
-    return {**arguments, **made}
+    return {**arguments, **parts_made}
 
 
 def _placed(error: InputError, source: str, place: str) -> InputError:

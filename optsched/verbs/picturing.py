@@ -115,7 +115,7 @@ def _drawn(
     if picture == TRACE:
         return draw(solution, ax)
     if isinstance(solution, Sequence) and not isinstance(solution, str):
-        several = [_feasible(problem, thing, each) for each in solution]
+        several = [_feasible(problem, thing, given) for given in solution]
         named = zip(solution, several, strict=True)
         return draw(thing, [g if isinstance(g, Result) else each for g, each in named], ax=ax)
     return draw(thing, _feasible(problem, thing, solution), ax=ax)
@@ -162,10 +162,10 @@ def _runs(store: str | Path, instance: Any = None) -> Any:
     frame = read_store(store)
     if instance is None:
         return frame
-    kept = frame[frame["sha256"] == instance_sha256(instance.to_dict())]
-    if kept.empty:
+    runs = frame[frame["sha256"] == instance_sha256(instance.to_dict())]
+    if runs.empty:
         raise InputError(str(store), "", f"no run of {shown(instance.name)}", "one at least")
-    return kept
+    return runs
 
 
 def _is_store(path: Any) -> bool:
@@ -204,7 +204,7 @@ def _shipped_instance_of(solution: Any) -> Any:
 
 def _picture_of(problem: Problem, name: str | None) -> Any:
     if not problem.pictures:
-        drawn = ", ".join(each.name for each in PROBLEMS.values() if each.pictures)
+        drawn = ", ".join(p.name for p in PROBLEMS.values() if p.pictures)
         raise InputError("plot", "problem", problem.name, f"one with pictures: {drawn}")
     pictures = {**problem.pictures, TRACE: _TRACE}
     name = name or next(iter(pictures))

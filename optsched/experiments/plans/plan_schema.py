@@ -73,4 +73,4 @@ def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
 
 
 def _of(schema: dict[str, Any], says: str, unit: str = "", example: Any = None) -> dict[str, Any]:
-    return schema | About(says, unit, example).said
+    return schema | About(says, unit, example).keywords
