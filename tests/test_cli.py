@@ -8,28 +8,21 @@ import json
 import math
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-from pydantic_core import SchemaError, SchemaValidator
 
 from optsched.cli import _code
-from optsched.cli.importing import OF_THE_ZOO
 from optsched.errors import SolverError
 from optsched.experiments import ARTEFACTS
 from optsched.experiments.run.runner import Standing
-from optsched.generators.placement import Hardware
 from optsched.io.schemas import SCHEMAS
 from optsched.library import shipped_folder
 from optsched.problems import PROBLEMS
-from optsched.profiles import Training
 from optsched.result import Outcome, Termination
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -555,49 +548,6 @@ def test_code_4_internal_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
         run("solve", "small.json", "--method", "columns")
 
 
-INTERRUPTED = """
-import sys, time
-from optsched import methods
-from optsched import __main__ as program
-program.PATIENCE = 600
-from optsched.placement.exact import columns as home
-methods.warm_up("placement")
-real, calls = home.columns, []
-def slow(*arguments):
-    calls.append(1)
-    if len(calls) == 3:
-        print("third", flush=True, file=sys.stderr)
-        time.sleep(600)
-    return real(*arguments)
-home.columns = slow
-program.main()
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="SIGINT to a child: POSIX only")
-def test_a_real_interrupt_keeps_the_rows_done() -> None:
-    for name in ("a", "b", "c", "d"):
-        write(f"{name}.json", {**INSTANCE, "name": name})
-    argv = ["compare", "a.json", "b.json", "c.json", "d.json", "--methods", "heavy-edge,columns"]
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, *argv, "--json", "--update-best", "best.json"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stderr is not None
-        assert child.stderr.readline() == "third\n"
-        child.send_signal(signal.SIGINT)
-        out, error = child.communicate(timeout=300)
-    assert child.returncode == 130
-    assert "Traceback" not in error
-    rows = json.loads(out)
-    done = [(row["instance"], row["method"]) for row in rows]
-    assert done[:4] == [(i, m) for i in ("a", "b") for m in ("heavy-edge", "columns")]
-    assert {"a", "b"} <= set(read("best.json")) <= {"a", "b", "c"}
-
-
 @pytest.mark.skipif(os.name == "nt", reason="closed pipes: POSIX only")
 @pytest.mark.parametrize("argv", [("schema", "placement"), ("instances", "list"), ("--help",)])
 def test_a_closed_pipe_is_quiet(argv: tuple[str, ...]) -> None:
@@ -709,13 +659,6 @@ def test_best_known_never_holds_a_bound_above_its_value(run: Run) -> None:
     assert "by hand, expected at least the bound proved" in error.splitlines()[-1]
 
 
-def test_best_known_leaves_other_objectives_out(run: Run) -> None:
-    option = ("--option", "all_reduce_bandwidth=bottleneck")
-    argv = ("compare", "small.json", "--methods", "heavy-edge", "--update-best", "best.json")
-    assert run(*argv, *option)[0] == 0
-    assert not Path("best.json").exists()
-
-
 def test_best_known_refuses_another_instance_of_the_name(run: Run) -> None:
     argv = ("compare", "small.json", "--methods", "columns", "--update-best", "best.json")
     run(*argv)
@@ -761,18 +704,6 @@ def test_import_pipedream(run: Run) -> None:
     assert run("compare", "net.json", "--json")[0] == 0
 
 
-def test_a_profile_is_asked_for_what_the_generator_is(run: Run) -> None:
-    """Hardware's and training's settings are declared once; a zoo model's own are not asked for."""
-    _, options, _ = run("import", "pipedream", "--help")
-    for field in (*fields(Hardware), *fields(Training)):
-        flag = f"--{field.name.replace('_', '-')} "
-        assert (flag in options) == (field.name not in OF_THE_ZOO), flag
-    Path("net.graph.txt").write_text(GRAPH, encoding="utf-8")
-    argv = ("import", "pipedream", "net.graph.txt", "--gpus", "2", "--servers", "2", "-o", "x.json")
-    error = "optsched: import pipedream: batch: found 'x', expected per-gpu or global\n"
-    assert run(*argv, "--batch", "x") == (2, "", error)
-
-
 @pytest.mark.parametrize("file_format", ["mps", "lp", "nl"])
 @pytest.mark.parametrize("method", ["ilp", "ilp-vertex", "min-cut"])
 def test_export(run: Run, method: str, file_format: str) -> None:
@@ -786,44 +717,6 @@ def test_export(run: Run, method: str, file_format: str) -> None:
     marks = {"mps": "ROWS", "lp": "s.t.", "nl": "g3"}
     assert marks[file_format] in text
     assert os.listdir("made") == [f"model.{file_format}"]
-
-
-CORRUPTIONS: tuple[tuple[tuple[int | str, ...], Any], ...] = (
-    (("schema",), "optsched/other"),
-    (("version",), 2),
-    (("version",), True),
-    (("name",), 5),
-    (("name",), "n" * 201),
-    (("extra",), 1),
-    (("cluster", "extra"), 1),
-    (("cluster", "inter_bandwidth"), 0),
-    (("cluster", "gpus_per_server"), 10**9),
-    (("free_gpus",), {}),
-    (("free_gpus", 0), -1),
-    (("free_gpus", 0), 2.5),
-    (("free_gpus",), [0] * 40_000),
-    (("job", "all_reduce"), "tree"),
-    (("job", "stages", 0), None),
-    (("job", "stages", 0, "replicas"), 0),
-    (("job", "stages", 0, "forward_time"), -1),
-    (("job", "stages", 0, "parameter_bytes"), 1e300),
-    (("job", "stages", 0, "parameter_bytes"), "1"),
-)
-
-
-@pytest.mark.parametrize(("path", "value"), CORRUPTIONS)
-def test_schema_refuses_what_the_reader_refuses(
-    run: Run, path: tuple[int | str, ...], value: Any
-) -> None:
-    made: Any = copy.deepcopy(INSTANCE)
-    parent = made
-    for part in path[:-1]:
-        parent = parent[part]
-    parent[path[-1]] = value
-    assert run("solve", write("broken.json", made))[0] == 2
-    validator = jsonschema.Draft202012Validator(json.loads(run("schema", "placement")[1]))
-    assert validator.is_valid(INSTANCE)
-    assert not validator.is_valid(made)
 
 
 # --- what travels with the package
@@ -886,31 +779,5 @@ def test_an_error_because_of_an_interrupt_is_the_interrupt(
             raise ImportError("initialization failed") from error
 
     monkeypatch.setattr("optsched.cli.run.solve_instance", interrupted)
-    assert _code(["solve", "placement/fig2"]) == 130
-    assert capsys.readouterr().err.strip() == "optsched: interrupted"
-
-
-def test_an_interrupt_of_which_words_are_left_is_one(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Where a class of pydantic's is made, an interrupt becomes a SchemaError without a cause."""
-
-    class Interrupted(type):
-        @property
-        def __name__(cls) -> str:
-            raise KeyboardInterrupt
-
-    def made(*_: object, **__: object) -> None:
-        model: Any = {
-            "type": "model",
-            "cls": Interrupted("Model", (), {}),
-            "schema": {"type": "int"},
-        }
-        SchemaValidator({"type": "nullable", "schema": model})
-
-    with pytest.raises(SchemaError) as found:
-        made()
-    assert found.value.__cause__ is found.value.__context__ is None
-    monkeypatch.setattr("optsched.cli.run.solve_instance", made)
     assert _code(["solve", "placement/fig2"]) == 130
     assert capsys.readouterr().err.strip() == "optsched: interrupted"

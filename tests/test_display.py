@@ -142,14 +142,6 @@ def test_a_page_escapes_names() -> None:
     assert "<b>" not in page
 
 
-def test_an_online_instance_is_one_line() -> None:
-    instance = optsched.load("online/small-400x40")
-    assert len(repr(instance)) <= 400
-    assert "small-400x40" in repr(instance)
-    assert "400" in instance._repr_html_()
-    assert len(str(instance).splitlines()) <= 15
-
-
 def test_a_comparison_is_compact() -> None:
     names = ["heavy-edge", "exact"]
     frame = optsched.compare("placement/vgg19-16", names)

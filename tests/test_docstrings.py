@@ -16,7 +16,7 @@ import typer
 from typer.utils import get_params_from_function
 
 import optsched
-from optsched import cli, online
+from optsched import cli
 
 PACKAGE = Path(optsched.__file__).parent
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if not p.name.startswith("_"))
@@ -67,13 +67,6 @@ def test_the_front_door_is_described_in_full(name: str) -> None:
     function = getattr(optsched, name)
     sections = SECTION.findall(inspect.getdoc(function) or "")
     assert sections == ["Parameters", "Returns", "Raises", "Examples"], name
-
-
-@pytest.mark.parametrize("name", online.__all__)
-def test_what_online_offers_has_its_arguments_described(name: str) -> None:
-    thing = getattr(online, name)
-    if inspect.isfunction(thing):
-        assert described(inspect.getdoc(thing) or "") == [*inspect.signature(thing).parameters]
 
 
 def test_what_the_reference_shows_is_described_in_full() -> None:

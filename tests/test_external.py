@@ -16,7 +16,6 @@ import pytest
 from outside.outside_methods import server_by_server
 
 import optsched
-from optsched.cli import _code
 from optsched.errors import InputError, MethodError
 from optsched.experiments import sweep
 from optsched.experiments.store.store import StoreReader
@@ -158,28 +157,6 @@ def test_a_rolling_policy_of_ones_own_costs_what_ours_does() -> None:
     assert mine.objective == ours.objective
     assert mine.check is not None
     assert mine.check.feasible
-
-
-@pytest.mark.parametrize("name", ["rolling/delay-3x30", "online/small-400x40"])
-def test_what_runs_over_time_goes_through_the_same_commands(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """solve -o, check and explain: the run's file is the solution."""
-    run = str(tmp_path / "run.json")
-    assert _code(["solve", name, "-o", run, "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["method"] == {"rolling": "sts", "online": "a-srpt"}[said["problem"]]
-    assert _code(["check", name, run, "--json"]) == 0
-    checked = json.loads(capsys.readouterr().out)
-    assert checked["objective"] == pytest.approx(said["objective"], rel=1e-9)
-    assert _code(["explain", name, run, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    total = told.get("total_cost", told.get("total_flow_time"))
-    assert total == pytest.approx(said["objective"], rel=1e-9)
-    document = json.loads(Path(run).read_text())
-    document["objective"] *= 0.9
-    (tmp_path / "claim.json").write_text(json.dumps(document))
-    assert _code(["check", name, str(tmp_path / "claim.json")]) == 1
 
 
 # --- modules of the current folder and an installed package

@@ -126,27 +126,3 @@ def test_a_status_says_what_happened(limited: bool, expected: Termination) -> No
     arguments: dict[str, Any] = {"settings": Settings(gap=0.0), "infeasible": False}
     assert judged(2.0, 1.0, limited=limited, **arguments) is expected
     assert judged(2.0, 2.0, limited=limited, **arguments) is Termination.OPTIMAL
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "bound", "expected"),
-    [
-        (3.0, 4.0, 2.0, Ended(Termination.FEASIBLE, 3.0, 2.0, None)),
-        (3.0, 4.0, 3.0, Ended(Termination.OPTIMAL, 3.0, 3.0, None)),
-        (3.0, 4.0, 4.0, Ended(Termination.FEASIBLE, 3.0, None, None)),
-        (5.0, 4.0, 4.0, Ended(Termination.OPTIMAL, 4.0, 4.0, None)),
-    ],
-)
-def test_the_best_incumbent_of_all_runs_is_kept(
-    monkeypatch: pytest.MonkeyPatch, first: float, second: float, bound: float, expected: Ended
-) -> None:
-    """A run fails with one incumbent, the next ends with another, and its bound."""
-    from optsched.backends.quiet import QuietHighs
-
-    known = Ended(Termination.FEASIBLE, first, None, None)
-    then = Ended(Termination.OPTIMAL, second, bound, None)
-    ends = iter(["Solve error", then])
-    monkeypatch.setattr(highs, "_ended", lambda *_: next(ends))
-    monkeypatch.setattr(highs, "_with_incumbent", lambda *_: known)
-    monkeypatch.setattr(highs, "run_highs", lambda *_: None)
-    assert highs.run_steadily(QuietHighs(), Settings()) == expected

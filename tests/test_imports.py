@@ -127,18 +127,6 @@ def test_there_are_checkers() -> None:
 
 
 @pytest.mark.parametrize("path", CHECKERS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_checker_imports_its_data_and_nothing_else(path: Path) -> None:
-    slice_name = f"optsched.{path.parent.name}"
-    allowed = {"optsched.checking", VERIFY, *(f"{slice_name}.{name}" for name in DATA)}
-    for name in imports(path):
-        ours = name.partition(".")[0] == "optsched"
-        if ours:
-            assert name in allowed or name.rpartition(".")[0] in allowed, name
-        else:
-            assert name.partition(".")[0] in sys.stdlib_module_names, name
-
-
-@pytest.mark.parametrize("path", CHECKERS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_checker_reaches_no_method(path: Path) -> None:
     names = {name for name in reached(path) if not name.startswith(VERIFY)}
     tops = {name.partition(".")[0] for name in names}

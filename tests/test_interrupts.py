@@ -212,14 +212,6 @@ def test_a_solver_stops_and_gives_its_incumbent(
     raise AssertionError("no incumbent")
 
 
-@pytest.mark.parametrize("solver", ["highs", "scip"])
-def test_outside_a_method_an_interrupt_leaves_the_solver(solver: str) -> None:
-    model = as_model(market_split(6, 60))
-    interrupt_after(1.0)
-    with pytest.raises(KeyboardInterrupt):
-        solve_model(model, Settings(solver=solver))
-
-
 def as_model(arrays: MilpArrays) -> Any:
     import pyomo.environ as pyo
 

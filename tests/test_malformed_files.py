@@ -332,48 +332,6 @@ def test_a_bad_solution(row: tuple[Any, ...]) -> None:
     assert refusal("explain", whole, FILE) == line_of(*row)
 
 
-# --- PipeDream profiles
-
-
-BAD_GRAPHS: dict[str, tuple[str, str]] = {
-    "JSON": (
-        "{}\n",
-        "line 1: found '{}', expected nodeN -- description -- forward_compute_time=..., "
-        "backward_compute_time=..., activation_size=..., parameter_size=...",
-    ),
-    "infinity": (
-        GRAPH.replace("64.0;", "1e400;"),
-        "line 1, activation_size: found '1e400', expected a finite number of at least 0",
-    ),
-    "cycle": (
-        GRAPH + "\tnode2 -- node1\n",
-        "line 3: found a cycle through node1, expected an acyclic graph",
-    ),
-    "too many layers": (
-        "".join(GRAPH.splitlines()[0].replace("node1", f"node{n}") + "\n" for n in range(20_001)),
-        "line 20001: found one layer more, expected at most 20000",
-    ),
-    "too many edges": (
-        GRAPH + "\tnode1 -- node2\n" * 200_000,
-        "line 200003: found one edge more, expected at most 200000",
-    ),
-    "too many bytes": (
-        GRAPH + " " * 2**24,
-        f"found more than {2**24} bytes, expected at most {2**24} bytes",
-    ),
-}
-"""The others: tests/profiles/test_pipedream.py."""
-
-
-@pytest.mark.parametrize("case", BAD_GRAPHS)
-def test_a_bad_profile(case: str) -> None:
-    content, line = BAD_GRAPHS[case]
-    write("net.graph.txt", content)
-    argv = ("import", "pipedream", "net.graph.txt", "--gpus", "2", "--servers", "2", "-o", "out")
-    assert refusal(*argv) == f"net.graph.txt: {line}"
-    assert not Path("out").exists()
-
-
 # --- what nobody thought of
 
 

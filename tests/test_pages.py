@@ -80,20 +80,3 @@ def test_links_of_pages_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
-
-
-def test_a_site_with_faults_is_found(tmp_path: Path) -> None:
-    check = _script("check_site")
-    words = ", ".join(f'"{word}": 1' for word in check.WORDS)
-    (tmp_path / "searchindex.js").write_text(f'Search.setIndex({{"terms": {{{words}}}}})')
-    page = tmp_path / "a.html"
-    page.write_text('<h1 id="one"><a href="#one">1</a><a href="https://example.org">2</a></h1>')
-    assert check.faults(tmp_path) == []
-    page.write_text('<a href="b.html">1</a><a href="a.html#two">2</a><script src="https://x/y.js">')
-    assert [fault.partition(": ")[2] for fault in check.faults(tmp_path)] == [
-        "b.html leads nowhere",
-        "a.html#two has no such anchor",
-        "https://x/y.js is fetched from elsewhere",
-    ]
-    (tmp_path / "searchindex.js").write_text('Search.setIndex({"terms": {"due": 1}})')
-    assert "the search does not find certif" in check.faults(tmp_path)

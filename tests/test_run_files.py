@@ -292,59 +292,6 @@ def test_sharing_that_was_switched_off(tmp_path: Path) -> None:
     assert {violation.rule for violation in found} == {"sharing"}
 
 
-# --- unreadable files
-
-
-UNREADABLE: dict[str, tuple[Change | str, str]] = {
-    "no JSON": ("{", "found no JSON"),
-    "NaN": ('{"schema": NaN}', "found NaN, expected JSON with finite numbers"),
-    "another schema": (put("schema", to="optsched/placement-solution"), "schema: found"),
-    "version": (put("version", to=2), "version: found 2"),
-    "unknown key": (put("note", to=1), "note: found 1, expected no such key"),
-    "policy": (put("policy", to="none-such"), "policy: found 'none-such', expected one of"),
-    "policy of another type": (put("policy", to=3), "policy: found 3"),
-    "seed": (put("seed", to=-1), "seed: found -1"),
-    "objective": (put("objective", to="cheap"), "objective: found 'cheap'"),
-    "jobs": (put("jobs", to={}), "jobs: found {}, expected an array"),
-    "a job": (put("jobs", 0, to=3), "jobs[0]: found 3"),
-    "options": (put("options", to={"colour": "red"}), "colour"),
-}
-
-
-@pytest.mark.parametrize("kind", FILES)
-@pytest.mark.parametrize("name", UNREADABLE)
-def test_an_unreadable_run_is_one_line(
-    kind: str,
-    name: str,
-    runs: dict[str, Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    content, says = UNREADABLE[name]
-    document = read_document(runs[kind])
-    if not isinstance(content, str):
-        content(document)
-        content = json.dumps(document)
-    (tmp_path / "run.json").write_text(content, encoding="utf-8")
-    assert _code(["check", FILES[kind], str(tmp_path / "run.json")]) == 2
-    line = capsys.readouterr().err
-    assert says in line
-    assert line.count("\n") == 1
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e19, "1", None, True, [1.0]])
-def test_times_are_numbers(value: Any, runs: dict[str, Path]) -> None:
-    online, rolling = read_document(runs["online"]), read_document(runs["rolling"])
-    online["jobs"][3]["start"] = value
-    rolling["segments"][3]["start"] = value
-    for solution, document, where in (
-        (OnlineSolution, online, r"jobs\[3\]\.start"),
-        (RollingSolution, rolling, r"segments\[3\]\.start"),
-    ):
-        with pytest.raises(InputError, match=where):
-            solution.from_dict(document)
-
-
 VALUES = (0, 1, -1, 7, 10**6, -1.5, 1e-9, 1e18, -1e18, "0", "x", None, [], {}, True, 0.5)
 
 

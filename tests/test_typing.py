@@ -11,7 +11,6 @@ import pytest
 
 import optsched
 import optsched.typing as types
-from optsched.library import shipped_names
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
 
@@ -65,13 +64,3 @@ def test_a_solution_and_an_explanation_are_of_six_classes() -> None:
     assert set(typing.get_args(types.Breakdown)) == explained
     assert hints("explain")["return"] == types.Explained
     assert set(typing.get_args(types.Explained)) == {*explained, types.Conflict}
-
-
-@pytest.mark.parametrize("name", [n for n in shipped_names() if "37500" not in n])
-def test_what_is_loaded_is_an_instance(name: str) -> None:
-    assert isinstance(optsched.load(name), types.Instance)
-
-
-@pytest.mark.parametrize("problem", PROBLEMS)
-def test_callers_may_name_the_types(problem: str) -> None:
-    assert resolve(PROBLEMS[problem].instance).__name__ in vars(types)

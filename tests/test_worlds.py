@@ -55,23 +55,6 @@ def test_ranges_are_stated_of_what_ships(worlds: Any) -> None:
     assert {*worlds.STATED, "placement"} == set(worlds.WORLDS)
 
 
-def test_what_the_loads_come_with(worlds: Any) -> None:
-    for name in ("light-6x60", "saturated-6x60"):
-        cells = worlds.rolling(f"rolling/{name}")
-        assert (int(cells["late"]) > 0) == (float(cells["tardiness $"]) > 0)
-    for name, sliced in (("small-400x40", False), ("sliced-400x40", True)):
-        assert (worlds.online(f"online/{name}")["in slices"] != "0%") == sliced
-
-
-def test_what_sts_leaves_waiting_is_nearly_all_of_its_cost(worlds: Any) -> None:
-    for name, waiting in (("5x10", True), ("12x6-light", False)):
-        cells = worlds.selection(f"selection/{name}")
-        assert (cells["best leaves"], cells["best: postponement $"]) == ("0", "0")
-        assert (int(cells["STS leaves"]) > 0) == waiting
-        rest = float(cells["STS: tardiness $"]) + float(cells["STS: energy $"])
-        assert (float(cells["STS: postponement $"]) > 50 * rest) == waiting
-
-
 @pytest.mark.parametrize("solved", [1, pytest.param(None, marks=pytest.mark.full)])
 def test_families_leave_waiting_what_they_are_named_for(worlds: Any, solved: int | None) -> None:
     """Nobody, some, many, more than there are GPUs: by STS and by the optimum."""
