@@ -47,8 +47,8 @@ Written by `python docs/gaps.py`; do not edit. One section a shipped plan, as `o
 and `optsched table` give it. Excess is objective / best proven bound - 1; the interval is of its
 mean, by bootstrap over the instances; only the time ratios depend on the machine. The last column
 counts the checked runs, and the others by how they ended: `no-solution` (a heuristic ended without
-one), `infeasible` (proved), `time-limit`, failed. An excess marked "own bound" belongs to a method
-that is free of a rule of the problem, such as preemption online: it is not comparable. Tables of
+one), `infeasible` (proved), `time-limit`, failed. An excess marked "not comparable" belongs to a
+method that is free of a rule of the problem, such as preemption online. Tables of
 selections show the parts of the cost instead of the excess, as means over instances: jobs left
 waiting; expected tardiness of the others; the nodes' energy until their first job ends, which
 (P1.1) pays; and until their last one does, which (P1.1) does not see, so that equal optima may

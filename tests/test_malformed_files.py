@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from hypothesis import strategies as st
 
 from optsched.cli import _code
 from optsched.errors import InputError
+from optsched.experiments import sweep
+from optsched.experiments.plans.plan import Family, Plan
 from optsched.files import MOST_CONTAINERS, MOST_KEYS, MOST_VALUES, read_document
 from optsched.io.reading import LARGEST_FILE
 from optsched.placement.instance import MOST_COUNTS, PlacementInstance
@@ -394,11 +397,26 @@ def test_any_value_anywhere_in_a_solution(place: str, value: Any) -> None:
     assert_survives("explain", whole, FILE)
 
 
+@lru_cache
+def store_content() -> bytes:
+    """A result store of two runs."""
+    family = Family("f", instances=("placement/fig2",), methods=("heavy-edge", "repartition"))
+    sweep(Plan("p", (family,), "", "test"), "whole.sqlite", workers=0)
+    return Path("whole.sqlite").read_bytes()
+
+
+def test_a_store_with_a_flipped_bit_in_its_details() -> None:
+    raw = store_content()
+    at = raw.index(b'{"', raw.index(b'"counts"') - 600)
+    flipped = write("broken.sqlite", raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :])
+    assert_survives("table", flipped)
+
+
 @FUZZED
-@given(st.sampled_from(["instance", "solution", "graph"]), st.data())
+@given(st.sampled_from(["instance", "solution", "graph", "store"]), st.data())
 def test_any_bytes_anywhere(which: str, data: st.DataObject) -> None:
     texts = {"instance": json.dumps(INSTANCE), "solution": json.dumps(SOLUTION), "graph": GRAPH}
-    raw = texts[which].encode()
+    raw = texts[which].encode() if which in texts else store_content()
     first = data.draw(st.integers(0, len(raw)))
     last = data.draw(st.integers(first, min(len(raw), first + 30)))
     raw = raw[:first] + data.draw(st.binary(max_size=30)) + raw[last:]
@@ -407,6 +425,8 @@ def test_any_bytes_anywhere(which: str, data: st.DataObject) -> None:
         write("broken.graph.txt", raw)
         offer = ("--gpus", "2", "--servers", "2", "-o", "out.json")
         assert_survives("import", "pipedream", "broken.graph.txt", *offer)
+    elif which == "store":
+        assert_survives("table", write("broken.sqlite", raw))
     else:
         write(FILE, raw)
         argv = ("solve", FILE) if which == "instance" else ("check", whole, FILE)

@@ -15,13 +15,12 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.experiments.papers.a_srpt.fig5 import drawn
 from optsched.experiments.papers.a_srpt.runs import BASELINES, GENERATOR
 from optsched.experiments.papers.a_srpt.workloads import seeds
-from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
+from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict, seeded
 from optsched.experiments.papers.pictures import panels
-from optsched.experiments.papers.running import seeded
 from optsched.experiments.plans.plan import Family
 from optsched.online.policies.by_name import Hold, Offer
 from optsched.plotting.axes import headed
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 SEEDS, JOBS, SERVERS = 5, 8_000, 250
 QUICK_JOBS, QUICK_SERVERS = 500, 20
 LOADS = (0.5, 0.8, 1.0, 1.5, 2.0)
-EXACT = 0.6
-"""The share of the jobs whose length the paper's forest predicts exactly (Fig. 4)."""
 CLAIMED = 0.12
 """The least reduction that the paper states against the best baseline (Fig. 8)."""
 
@@ -200,14 +197,6 @@ def draw(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def drawn(iterations: NDArray[np.float64], seed: int, cell: Cell = CENTRE) -> NDArray[np.float64]:
-    """What is known of jobs of so many iterations: 60% exact, the rest wrong, or nothing (0)."""
-    rng, count = np.random.default_rng(seed), len(iterations)
-    new, exact, normal = rng.random(count), rng.random(count), rng.normal(size=count)
-    factor = np.where(exact < EXACT, 1.0, np.exp(cell.wrong * normal))
-    return np.asarray(iterations * np.where(new < cell.unseen, 0.0, factor))
-
-
 def _simulated(
     instance: OnlineInstance,
     options: OnlineOptions,
@@ -223,7 +212,7 @@ def _simulated(
     best: dict[Any, float] = {}
 
     def flow(policy: str, cell: Cell, **chosen: Any) -> float:
-        known = drawn(jobs.iterations, settings.seed, cell)
+        known = drawn(jobs.iterations, settings.seed, unseen=cell.unseen, wrong=cell.wrong)
         made = simulate_online(jobs, policy, known, replace(options.policy, **chosen))
         return compute_metrics(made).mean_flow_time
 

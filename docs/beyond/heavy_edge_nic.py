@@ -12,7 +12,7 @@ from dataclasses import replace
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from optsched.experiments.papers.a_srpt.offers import Setting, excesses, median_of, rows_of
+from optsched.experiments.papers.a_srpt.table2 import Setting, excesses, median_of, rows_of
 from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
 from optsched.experiments.papers.pictures import panels
 from optsched.experiments.plans.plan import Family

@@ -15,8 +15,7 @@ import optimum_over_time
 import price_robustness
 import sts_map
 
-from optsched.experiments.papers.artefact import Scale
-from optsched.experiments.papers.artefacts import make, names_of, verdicts
+from optsched.experiments.papers.artefacts import names_of, reproduce, verdicts
 from optsched.experiments.papers.reproduction_page import page
 
 MODULES = (heavy_edge_nic, a_srpt_map, sts_map, price_robustness, optimum_over_time)
@@ -39,7 +38,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path, help="page of the verdicts to write")
     arguments = parser.parse_args()
     for name in names_of(arguments.names, ARTEFACTS):
-        print(make(ARTEFACTS[name], Path(arguments.folder), Scale(quick=arguments.quick)))
+        print(reproduce(name, arguments.folder, artefacts=ARTEFACTS, quick=arguments.quick))
     if arguments.page is not None:
         before = arguments.page.read_text("utf-8") if arguments.page.is_file() else ""
         made = verdicts(arguments.folder, ARTEFACTS)

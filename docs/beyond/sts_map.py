@@ -62,11 +62,11 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     best = {claim.words: inside[inside["claim"] == claim.words] for claim in CLAIMS}
     return Verdict(
         finding=Finding.of(inside["verdict"] == HOLDS),
-        paper="; ".join(f"{claim.words.removesuffix(' (%)')}: {claim.paper}" for claim in CLAIMS),
+        paper="; ".join(f"{claim.words}: {claim.paper}" for claim in CLAIMS),
         ours="holds in "
         + "; ".join(
             f"{(each['verdict'] == HOLDS).sum()} of {len(each)} cells (Fig. {claim.figure}: "
-            f"{claim.words.removesuffix(' (%)')})"
+            f"{claim.words})"
             for claim, each in zip(CLAIMS, best.values(), strict=True)
         ),
         spread="; ".join(f"{span(list(each['value']), 'z.0f', ' to ')}%" for each in best.values()),
@@ -96,7 +96,7 @@ def draw(rows: pd.DataFrame) -> Figure:
             held, inside = (here["verdict"] == HOLDS).sum(), (here["verdict"] != OUTSIDE).sum()
             head = f"{variant}, {gpus} GPUs a node\n" if i == 0 else ""
             ax.set_title(f"{head}holds in {held} of {inside}", fontsize="small")
-        words = f"Fig. {claim.figure}: {claim.words}\npaper: {claim.paper}"
+        words = f"Fig. {claim.figure}: {claim.words} (%)\npaper: {claim.paper}"
         axes[i * len(columns)].set_ylabel("\n".join(textwrap.wrap(words, 26)), fontsize="x-small")
     figure.supxlabel("offered load rho (x of each panel)", fontsize="small")
     figure.supylabel("speed-up exponent x of k GPUs, k^x (y of each panel)", fontsize="small")

@@ -278,7 +278,7 @@ def _excess(r: Result) -> str:
     return f"{max(100 * r.excess, 0.0):.2f}" + (OWN_BOUND if r.relaxed else "")
 
 
-OWN_BOUND = " (own bound)"
+OWN_BOUND = f" ({NOT_COMPARABLE})"
 
 
 def _summary(out: Console, results: list[Result]) -> None:

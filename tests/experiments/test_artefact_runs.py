@@ -18,9 +18,9 @@ import optsched
 from optsched.cli import _code
 from optsched.errors import InputError, OptschedError
 from optsched.experiments.papers import running
-from optsched.experiments.papers.artefact import Scale
+from optsched.experiments.papers.artefact import Scale, seeded
 from optsched.experiments.papers.artefacts import ARTEFACTS, reproduce
-from optsched.experiments.papers.running import STORE, runs_of, seeded
+from optsched.experiments.papers.running import STORE, runs_of
 from optsched.experiments.plans.plan import Family, Plan
 from optsched.experiments.run.runner import Standing, sweep
 from optsched.generators.makespan import generate_makespan

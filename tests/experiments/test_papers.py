@@ -12,29 +12,23 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+
 from optsched import read_store
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS, reproduce
 from optsched.experiments.papers.a_srpt import fig4, fig5, simulations, table2
-from optsched.experiments.papers.a_srpt.offers import Setting
-from optsched.experiments.papers.a_srpt.runs import BASELINES, COLUMNS, KNOWN
+from optsched.experiments.papers.a_srpt.runs import BASELINES, COLUMNS, FITTED
 from optsched.experiments.papers.a_srpt.simulations import Claim
-from optsched.experiments.papers.a_srpt.table1 import agrees
-from optsched.experiments.papers.a_srpt.workloads import Machine, Source, generate_case, simulated
+from optsched.experiments.papers.a_srpt.table1 import rounds_to
+from optsched.experiments.papers.a_srpt.table2 import Setting
+from optsched.experiments.papers.a_srpt.workloads import Machine, Source, generate_case
 from optsched.experiments.papers.artefact import Finding, Scale, Verdict, read_verdict
+from optsched.experiments.papers.cells import cells_of, counts, where
 from optsched.experiments.papers.pictures import curves, strips, summary
 from optsched.experiments.papers.sts import fig3, over_time
 from optsched.experiments.papers.sts import map as sts_map
-from optsched.experiments.papers.sts.map import (
-    CLAIMS,
-    VARIANTS,
-    Cell,
-    describe,
-    generate_other_speed,
-    judge_cells,
-    places,
-)
+from optsched.experiments.papers.sts.map import VARIANTS, Cell, generate_other_speed, judge_cells
 from optsched.experiments.papers.sts.workloads import (
     ARRIVALS,
     GPUS,
@@ -110,12 +104,11 @@ def test_table_1_counts_parameters(tmp_path: Path) -> None:
     d = 1024
     by_hand = 24 * (12 * d**2 + 13 * d) + 31036 * d + 2 * d + (d**2 + d) + (2 * d + 2)
     assert float(rows["BERT-large"]["ours"]) == by_hand
-    row = {"paper": 6.7e9, "ours": 6.65e9, "paper_batch": 4, "our_batch": 4}  # 6.65 rounds to 6.7
-    assert agrees(row)
-    assert not agrees({**row, "our_batch": 8})
-    assert not agrees({**row, "ours": 6.64e9})
-    assert agrees({**row, "paper": 340e6, "ours": 335e6})
-    assert not agrees({**row, "paper": 340e6, "ours": 334e6})
+    for value, printed, rounds in (
+        *((6.65e9, 6.7e9, True), (6.64e9, 6.7e9, False)),
+        *((335e6, 340e6, True), (334e6, 340e6, False)),
+    ):
+        assert rounds_to(value, printed) is rounds
 
 
 def offer_rows(settings: Sequence[Setting], at_ten: float) -> pd.DataFrame:
@@ -139,8 +132,9 @@ def test_table_2_says_at_which_cards_it_holds() -> None:
     rows = offer_rows([s for case in table2.CASES for s in (*case.curve, *case.searched)], 0.2)
     verdict = table2.judge(rows, Scale())
     assert verdict.finding is Finding.PARTLY
-    where = "VGG19 holds at 25, 50, 100, 200 and fails at 10 Gbit/s; GPT-175B fails at 10, 25,"
-    assert verdict.paragraph.startswith(where)
+    assert verdict.paragraph.startswith(
+        "By Gbit/s holds in VGG19: 25, 50, 100, 200 (1%); fails in VGG19: 10 (20%), GPT-175B: all"
+    )
     assert len(table2.draw(rows).axes) == len(table2.CASES)
 
 
@@ -153,11 +147,12 @@ def test_figure_5_states_its_conditions(tmp_path: Path) -> None:
 
 def test_figure_5_says_where_each_part_holds() -> None:
     """With lengths known a-srpt takes 50 s, or 90 at load 2; spjf takes 100 and the others 95."""
+    mix = "70% single-GPU jobs"
     rows = [
-        (f"{lengths} {load}", lengths, "70% single-GPU jobs", load, seed, label, 75, took, took, 9)
+        (f"{mix}|{load}", f"{lengths} {load}", seed, label, 75, took, took, 9, lengths, mix, load)
         for lengths, load, own in (
-            *(("forest", 0.5, 500.0), ("60% exact", 0.5, 52.0), ("60% exact", 2.0, 99.0)),
-            *(("known", 0.5, 50.0), ("known", 2.0, 90.0)),
+            *((fig5.FOREST, 0.5, 500.0), (fig5.EXACT_60, 0.5, 52.0), (fig5.EXACT_60, 2.0, 99.0)),
+            *((fig5.KNOWN, 0.5, 50.0), (fig5.KNOWN, 2.0, 90.0)),
         )
         for seed in range(3)
         for label in PAPER
@@ -165,7 +160,7 @@ def test_figure_5_says_where_each_part_holds() -> None:
             {"a-srpt": own, "a-srpt-perfect": 50 if load < 1 else 90, "spjf": 100}.get(label, 95),
         )
     ]
-    frame = pd.DataFrame(rows, columns=["case", "lengths", "mix", "load", *COLUMNS[1:]])
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, "lengths", "mix", "load"])
     verdict = fig5.judge(frame, Scale())
     assert verdict.finding is Finding.PARTLY
     assert verdict.ours == (
@@ -175,10 +170,9 @@ def test_figure_5_says_where_each_part_holds() -> None:
         "a work-conserving baseline has the shorter makespan: holds in 0 of 4 worlds"
     )
     near, below, *_ = (x for x in verdict.paragraph.splitlines() if x.startswith("- "))
-    assert "holds where 60% of lengths exact: 70% single-GPU jobs at load 0.5 (4%). It" in near
-    assert "60% of lengths exact: 70% single-GPU jobs at load 2 (10%)" in near
-    assert "every length known: 70% single-GPU jobs at all loads (5 to 47%). It fails" in below
-    assert "is reached in 6 of 12" in verdict.paragraph
+    assert "holds in 60% of lengths exact, 70% single-GPU jobs: 0.5 (4%); fails in" in near
+    assert "60% of lengths exact, 70% single-GPU jobs: 2 (10%)" in near
+    assert "every length known, 70% single-GPU jobs: all (5 to 47%); fails in" in below
 
 
 def test_recurrence_claims_are_not_testable_without_the_trace(tmp_path: Path) -> None:
@@ -188,40 +182,38 @@ def test_recurrence_claims_are_not_testable_without_the_trace(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("own", "last", "longer", "finding"),
+    ("own", "last", "perfect", "finding"),
     [
-        (50.0, 40.0, 50.0, Finding.HOLDS),
-        (50.0, 60.0, 50.0, Finding.PARTLY),
-        (95.0, 101.0, 50.0, Finding.PARTLY),  # with another tau, which the paper does not state
-        (95.0, 101.0, 95.0, Finding.FAILS),
+        (50.0, 40.0, 30.0, Finding.HOLDS),
+        (50.0, 60.0, 30.0, Finding.PARTLY),
+        (95.0, 101.0, 30.0, Finding.PARTLY),  # with every length known
+        (95.0, 101.0, 90.0, Finding.FAILS),
     ],
 )
-def test_figures_6_to_8_by_hand(own: float, last: float, longer: float, finding: Finding) -> None:
+def test_figures_6_to_8_by_hand(own: float, last: float, perfect: float, finding: Finding) -> None:
     """Baselines take 100 s: a-srpt at 50 is 50% below; claimed 30-60%, growing to the last case."""
-    labels = {"a-srpt tau=1": 100.0, "a-srpt hold=inf": 50.0, "srpt-workload-hold": 40.0}
-    labels |= {
-        "a-srpt-perfect": 30.0 if longer < 90 else 90.0,
-        "a-srpt tau=1000": longer,
-        "a-srpt unseen=mean": 90.0,
-    }
     rows = [
-        (case, seed, label, 10, value, value, value, 0.5, 0.1)
+        (case, case, seed, label, 10, value, value, value, 0.5, 0.1, 0.2)
         for seed in range(3)
         for case, mine in (("1 jobs", own), ("2 jobs", last))
-        for label, value in {**labels, "a-srpt": mine, **dict.fromkeys(BASELINES, 100.0)}.items()
+        for label, value in {
+            **{"a-srpt-perfect": perfect, "a-srpt": mine},
+            **dict.fromkeys(BASELINES, 100.0),
+        }.items()
     ]
-    claim = Claim("a-srpt-fig6", "30-60%", 0.3, 0.6, rising=True)
-    frame = pd.DataFrame(rows, columns=[*COLUMNS, *KNOWN])
-    verdict = simulations.judge(claim, frame, Scale())
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, *FITTED])
+    verdict = simulations.judge(Claim("30-60%", 0.3, rising=True), frame, Scale())
     assert verdict.finding is finding
     assert (verdict.paragraph == "") == (finding is Finding.HOLDS)
+    assert "250 x 8 GPUs" in verdict.setting
     if finding is Finding.FAILS:
-        assert "spjf in 3 of 6 runs" in verdict.paragraph
-        holds, _, fails = verdict.paragraph.partition("Fails")
-        assert "tau 100: at 1 jobs (5% by flow); tau 1000: everywhere" in holds
-        assert "every length known: everywhere (10% by flow)" in holds
-        assert "tau 100: at 2 jobs (-1% by flow); tau 1: everywhere" in fails
-        assert "50% of jobs predicted within 10%, 10% of groups not met" in holds
+        for words in (
+            "spjf in 3 of 6 runs",
+            "holds in the forest's predictions: 1 jobs (5%), every length known: all (10%); fails",
+            "fails in the forest's predictions: 2 jobs (-1%)",
+            "50% of jobs predicted within 10%, 10% of groups not met",
+        ):
+            assert words in verdict.paragraph
 
 
 def _pai(path: Path, singles: int, others: int, groups: int = 7) -> str:
@@ -234,9 +226,6 @@ def _pai(path: Path, singles: int, others: int, groups: int = 7) -> str:
 
 
 def test_a_users_trace_is_taken(tmp_path: Path) -> None:
-    assert [simulated(Scale(**s)).full for s in ({}, {"quick": True}, {"trace": "pai.csv"})] == [
-        *(True, False, False)
-    ]
     trace = _pai(tmp_path / "pai.csv", 200, 200)
     _, verdict = made("a-srpt-fig5", tmp_path, trace=trace)
     assert "trace pai.csv" in verdict.setting
@@ -296,9 +285,9 @@ def test_a_traces_times_are_scaled(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "trace", "options", "message"),
     [
-        ("fig7", (500, 0, 7), [], "a-srpt-fig7: found no job of more GPUs than one, expected"),
-        ("fig7", (300, 100, 1), [], "a-srpt-fig7: found groups that allow 0% at most"),
-        ("fig8", (500, 0, 7), [], "a-srpt-fig8: found no job of more GPUs than one"),
+        ("fig7", (500, 0, 7), [], "no job of more GPUs than one, expected"),
+        ("fig7", (300, 100, 1), [], "found groups that allow 0% at most"),
+        ("fig8", (500, 0, 7), [], "found no job of more GPUs than one"),
         ("fig6", (60, 40, 7), [], "a-srpt-fig6: found 100 jobs that fit the cluster, expected"),
         ("fig5", (60, 40, 7), [], "a-srpt-fig5: found 100 jobs that fit the cluster"),
         ("fig4", (300, 100, 7), ["--trace-format", "muri"], "a-srpt-fig4: found format muri,"),
@@ -358,15 +347,9 @@ def test_figure_3_holds_only_near_the_text() -> None:
     assert verdict(40.0, 5.0, 1.0).ours == "mean gap 40.0 s; high over low 5.00"
 
 
-@pytest.mark.parametrize(
-    ("name", "policies"),
-    [
-        ("sts-fig4", over_time.FIG4),
-        ("sts-fig5", over_time.FIG5),
-        ("sts-fig6", tuple(VARIANTS)),
-    ],
-)
-def test_figures_4_to_6_over_time(name: str, policies: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize("figure", [4, 5, 6])
+def test_figures_4_to_6_over_time(figure: int, tmp_path: Path) -> None:
+    name, policies = f"sts-fig{figure}", over_time.POLICIES[figure]
     rows, verdict = made(name, tmp_path)
     assert {row["policy"] for row in rows} == set(policies)
     own = [row for row in rows if not row["case"].startswith("rho ")]
@@ -375,10 +358,6 @@ def test_figures_4_to_6_over_time(name: str, policies: tuple[str, ...], tmp_path
     assert "rho (plan)" in verdict.setting
     assert f"2 nodes x {GPUS} GPUs" in verdict.setting
     assert {row["repeats"] for row in own if row["policy"] in ("rg", "avg-rg")} <= {"2"}
-    if name == "sts-fig6":
-        plans = {row["case"].split(", ")[0]: row["plan"] for row in rows}
-        assert "A100" in plans["A100"]
-        assert "A100" not in plans["K80 and M60"]
 
 
 def map_rows(case: str, totals: dict[str, float], late: float, jobs: float) -> pd.DataFrame:
@@ -409,19 +388,14 @@ def test_a_cell_is_judged_by_hand() -> None:
 
 
 def test_where_a_claim_holds_in_words() -> None:
-    at = [(4, 0.5, 0.05), (4, 0.5, 0.25), (4, 0.5, 0.5), (4, 0.6, 0.05), (8, 0.5, 1.0)]
-    judged = pd.DataFrame(at, columns=["gpus", "speedup", "load"]).assign(other="", value=7.0)
-    assert places(judged) == (
-        "4 GPUs a node, k^0.5 at rho 0.05 to 0.5 and k^0.6 at rho 0.05; 8 GPUs a node, k^0.5 at "
-        "rho 1"
+    cells = cells_of(
+        [
+            *(("p", "a", "1", 3.0, True), ("p", "a", "2", 7.0, True), ("p", "a", "3", 12.2, False)),
+            ("q", "b", "1", 9.0, True),
+        ]
     )
-    verdicts = ["holds", "fails", "outside", "holds", "fails"]
-    assert describe(judged.assign(verdict=verdicts)) == (
-        "holds where 4 GPUs a node, k^0.5, 0.6 at rho 0.05 (2 of 4 cells); fails where 4 GPUs a "
-        "node, k^0.5 at rho 0.25; 8 GPUs a node, k^0.5 at rho 1 (all: 7 to 7%)"
-    )
-    assert describe(judged.assign(verdict="fails")) == "fails in all 5 cells, at 7 to 7%"
-    assert {claim.figure for claim in CLAIMS} == {4, 5, 6}
+    assert where(cells) == "holds in a: 1, 2 (3 to 7%), b: all (9%); fails in a: 3 (12%)"
+    assert counts(cells, "cells") == "p: holds in 2 of 3 cells; q: holds in 1 of 1 cells"
 
 
 def test_due_dates_keep_their_place_on_other_a100s() -> None:
@@ -451,7 +425,7 @@ def test_repeats_are_of_rg_only_on_the_same_epochs(tmp_path: Path) -> None:
     rows = rolled(tmp_path, "sts", "rg", repeats=3)
     assert list(rows["policy"]) == ["sts", "rg"]
     assert list(rows["repeats"]) == [1, 3]
-    same = ["case", "nodes", "seed", "sharing", "policy", "rho", "utilisation", "plan", "jobs"]
+    same = ["case", "nodes", "seed", "sharing", "policy", "rho", "utilisation", "jobs"]
     pd.testing.assert_frame_equal(rows[same], once[same])
     assert rows["total"][0] == once["total"][0]
     runs = read_store(tmp_path / "s.sqlite").query("method == 'rg'")
@@ -479,7 +453,8 @@ def test_reductions_and_findings_by_hand() -> None:
         ]
         return pd.concat(both, ignore_index=True)
 
-    assert over_time.reductions(rows(50.0), "c", "edf", "total") == [50.0]
+    case = rows(50.0).query("case == 'c'")
+    assert over_time.over_rivals(case, ["edf"], "total")["sts"] == {"c, edf": [50.0]}
     late = rows(50.0, late=2.0)
     dear = rows(99.0, late=2.0).assign(energy=1.0)
     findings = [over_time.judge_fig4(each, Scale()).finding for each in (rows(50.0), late, dear)]

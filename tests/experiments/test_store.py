@@ -222,6 +222,8 @@ def test_details_become_json() -> None:
         ("results SET bound = 'x'", "bound"),
         ("results SET solve_time = 'zz'", "solve_time"),
         ("results SET feasible = 'maybe'", "feasible"),
+        ("results SET details = 'z\"a\":1}'", "details"),
+        ("results SET details = '{\"measures\":[1]}'", "details"),
         ("members SET options = '{'", "asked"),
         ("members SET options = '[1]'", "asked"),
         ("members SET seed = 'one'", "seed"),

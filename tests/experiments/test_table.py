@@ -239,7 +239,7 @@ def test_runs_without_a_solution_are_counted_by_how_they_ended(tmp_path: Path) -
     assert (relaxed.relaxes, exact.relaxes) == ("no preemption", None)
     markdown = as_markdown([table])
     assert "| 1 of 3 (1 infeasible, 1 no-solution) |" in markdown
-    assert "| repartition | 100.00 (own bound) |" in markdown
+    assert "| repartition | 100.00 (not comparable) |" in markdown
     assert "| exact | 20.00 |" in markdown
     first, second, _ = csv.DictReader(io.StringIO(as_csv([table])))
     counts = {"infeasible": "1", "no_solution": "1", "time_limit": "0", "not_run": "0"}
@@ -255,6 +255,6 @@ def test_compare_says_which_rows_have_no_solution_and_which_a_bound_of_their_own
     relaxed = replace(base, bound=base.objective / 1.25, details={"relaxes": "no preemption"})
     show.table(iter([[empty, replace(empty, method="first-fit"), relaxed]]), quiet=False)
     out = capsys.readouterr().out
-    assert "25.00 (own bound)" in out
+    assert "25.00 (not comparable)" in out
     assert "free of: no preemption; not comparable" in out
     assert "first-fit: without a solution on 1 instance (1 no-solution)" in out

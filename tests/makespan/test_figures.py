@@ -11,7 +11,7 @@ import pytest
 from optsched.experiments import reproduce
 from optsched.experiments.papers import sjf_bco
 from optsched.experiments.papers.artefact import Finding, Scale
-from optsched.experiments.papers.sjf_bco import ARTEFACTS, Claim, Tally, draw, judge
+from optsched.experiments.papers.sjf_bco import ARTEFACTS, Claim, draw, judge
 
 Series = dict[str, list[float | None]]
 FALLS = Claim("w", sjf_bco.never_rises, "m", sjf_bco.last_to_first, "Why.")
@@ -56,24 +56,21 @@ def test_a_verdict_follows_its_tallies(mild: list, strong: list, finding: Findin
         for seed in range(4)
         for contention, series in (("mild", mild), ("strong", strong))
     )
-    assert Tally.of(FALLS, made).finding is finding
     verdict = judge("p", [FALLS], made, Scale())
     assert verdict.finding is finding
     assert bool(verdict.paragraph) is (finding is not Finding.HOLDS)
     assert "of 4" in verdict.ours
 
 
-def test_a_tally_by_hand() -> None:
+def test_a_verdict_by_hand() -> None:
     """Last over first: 4/8 and 6/8, so the median is 0.625; a draw that rises does not hold."""
     draws = [points({"SJF-BCO": [8, 4]}), points({"SJF-BCO": [8, 9, 6]}, seed=1)]
     draws += [points({"SJF-BCO": [8, 8]}, "strong", seed) for seed in range(2)]
-    tally = Tally.of(FALLS, pd.concat(draws))
-    assert tally.holds == {"mild": 1, "strong": 2}
-    assert tally.values == {"mild": [0.5, 0.75], "strong": [1, 1]}
-    assert "mild 0.62 [0.50 to 0.75]" in tally.spread()
-    assert tally.finding is Finding.PARTLY
-    assert tally.where() == (
-        "holds where there is strong contention (2 of 2 draws); "
+    verdict = judge("p", [FALLS], pd.concat(draws), Scale())
+    assert verdict.spread == "m: mild 0.62 [0.50 to 0.75], strong 1.00 [1.00 to 1.00]"
+    assert verdict.finding is Finding.PARTLY
+    assert verdict.ours == (
+        "w: holds where there is strong contention (2 of 2 draws); "
         "fails where there is mild contention (1 of 2 draws)"
     )
 

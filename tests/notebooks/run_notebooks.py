@@ -122,12 +122,15 @@ def _fault_when_run(notebook: nbformat.NotebookNode) -> str | None:
             kernel_name="python3",
             config=_sockets_in(sockets),
             timeout=TIMEOUT,
+            shutdown_kernel="immediate",  # a busy kernel does not answer a request to end
             resources={"metadata": {"path": folder}},
         )
         try:
             client.execute()
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-            return f"failed\n{error}"
+            code = [c for c in notebook.cells if c.cell_type == "code" and c.source.strip()]
+            number = client.code_cells_executed
+            return f"code cell {number} ({code[number - 1].id}) failed\n{error}"
     return None
 
 
@@ -158,4 +161,6 @@ def _make_python_path_absolute() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(status)  # after a failure threads and exit handlers of the client may wait forever

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,23 @@ def test_a_slider_has_a_picture_in_its_place(number: str) -> None:
     before = [c for c in code[:at] if re.search(rf"^ *{draw[0]}\(", text(c), re.M)]
     kinds = {kind for cell in before for each in cell["outputs"] for kind in each.get("data", {})}
     assert "image/png" in kinds
+
+
+def test_a_cell_that_fails_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("nbclient")
+    cell = {"cell_type": "code", "metadata": {}, "outputs": []}
+    stored = {"name": "stdout", "output_type": "stream", "text": "1"}
+    given = [
+        {**cell, "id": "good", "execution_count": 1, "source": "print(1)", "outputs": [stored]},
+        {**cell, "id": "bad", "execution_count": 2, "source": "1 / 0"},
+    ]
+    path = tmp_path / "failing.ipynb"
+    notebook = {"cells": given, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    script = [sys.executable, str(Path(__file__).with_name("run_notebooks.py")), str(path)]
+    ran = subprocess.run(script, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 1
+    assert "code cell 2 (bad) failed" in ran.stdout
 
 
 def test_the_measured_errors_are_those_of_their_page() -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from optsched.declared import Between, flag, require_declared
 from optsched.errors import InputError, shown
-from optsched.experiments.plans.plan import Family
+from optsched.experiments.plans.plan import Family, Limits
 from optsched.files import read_document, write_document
 
 if TYPE_CHECKING:
@@ -20,19 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scale:
-    """How much of an artefact to make: fewer seeds, the paper's sizes, a trace of the user's.
-
-    Attributes
-    ----------
-    quick, full : bool
-        Fewer seeds; the paper's sizes.
-    trace, trace_format : str
-        A file of jobs, and its format's name in `optsched import`.
-    load : float, optional
-        Load that the trace's submissions are rescaled to; by default they stay.
-    time_scale : float
-        Factor on the trace's submissions and durations.
-    """
+    """How much of an artefact to make: fewer seeds, the paper's sizes, or a trace of the user's."""
 
     quick: bool = False
     full: bool = False
@@ -121,10 +109,8 @@ def read_verdict(folder: Path, artefact: str) -> Verdict | None:
         return None
     document = read_document(path)
     try:
-        if set(document) != {f.name for f in fields(Verdict)}:
-            raise ValueError
         return Verdict(**{**document, "finding": Finding(document["finding"])})
-    except ValueError:
+    except (KeyError, TypeError, ValueError):
         raise InputError(str(path), "", shown(document), "a verdict") from None
 
 
@@ -143,7 +129,7 @@ class Artefact:
         Such as "a-srpt-table2"; the table or figure; the paper's claim in a line; the time on two
         cores, in full and with ``--quick``.
     rows : callable
-        Its metric: the rows of the CSV, from the runs of `plan` (an empty frame without one).
+        The metric: rows of the CSV, from the runs of `plan` (an empty frame without one).
     judge : callable
         Whether the claim holds on those rows.
     draw : callable
@@ -175,3 +161,28 @@ class Artefact:
     def command(self) -> str:
         """The command that makes it."""
         return f"optsched reproduce {self.name} -o results"
+
+
+def seeded(
+    name: str,
+    problem: str,
+    arguments: Mapping[str, Any],
+    seed: int,
+    methods: Sequence[str],
+    *,
+    generator: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    **limits: Any,
+) -> Family:
+    """A family of one generated instance; its runs take the instance's seed."""
+    return Family(
+        name,
+        generator=generator or problem,
+        recipe_of=problem,
+        arguments=arguments,
+        first_seed=seed,
+        methods=tuple(methods),
+        seeds=(seed,),
+        options=options or {},
+        limits=Limits(**limits),
+    )

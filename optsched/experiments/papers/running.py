@@ -7,16 +7,16 @@ their common runs. Runs of another version of this package's code are not reused
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from optsched.errors import InputError, OptschedError
 from optsched.experiments.frame import read_store
 from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.plans.plan import Family, Limits, Plan
+from optsched.experiments.plans.plan import Family, Plan
 from optsched.experiments.plans.units import canonical
 from optsched.experiments.run.runner import Standing, sweep
 from optsched.experiments.store.row import Status
@@ -65,34 +65,9 @@ def runs_of(
         first = failed.iloc[0]
         message = f"{first['method']} on {first['instance']}: {first['message']}"
         if scale.trace is not None:
-            raise InputError(scale.trace, "", message, "a trace that has such jobs")
+            raise InputError(scale.trace, artefact.name, message, "a trace that has such jobs")
         raise OptschedError(message)
     return frame
-
-
-def seeded(
-    name: str,
-    problem: str,
-    arguments: Mapping[str, Any],
-    seed: int,
-    methods: Sequence[str],
-    *,
-    generator: str | None = None,
-    options: Mapping[str, Any] | None = None,
-    **limits: Any,
-) -> Family:
-    """A family of one generated instance; its runs take the instance's seed."""
-    return Family(
-        name,
-        generator=generator or problem,
-        recipe_of=problem,
-        arguments=arguments,
-        first_seed=seed,
-        methods=tuple(methods),
-        seeds=(seed,),
-        options=options or {},
-        limits=Limits(**limits),
-    )
 
 
 def _modules(families: Sequence[Family]) -> set[str]:

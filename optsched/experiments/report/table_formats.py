@@ -9,11 +9,10 @@ from optsched.display import counted
 from optsched.experiments.report.table import NOT_RUN, PAIR_HEADINGS, FamilyTable, Line
 from optsched.io.writing import csv_text
 from optsched.problems import PROBLEMS
-from optsched.result import Termination
+from optsched.result import NOT_COMPARABLE, Termination
 
-OWN_BOUND = " (own bound)"
-"""Mark of an excess that is not comparable: its runs are free of a rule of the problem, so that
-they can beat the bound of the others and have a bound of their own."""
+UNLIKE = f" ({NOT_COMPARABLE})"
+"""Mark of an excess over a bound of its own: the runs are free of a rule of the problem."""
 EXCESS = ("mean %", "95% interval", "median %", "largest %")
 WITHOUT = {
     "infeasible": Termination.INFEASIBLE,
@@ -67,7 +66,7 @@ def _means(line: Line, parts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 def _excess(line: Line) -> tuple[str, ...]:
     interval = line.interval
     span = "-" if interval is None else f"{100 * interval.low:.2f} to {100 * interval.high:.2f}"
-    mean = percent(line.mean) + (OWN_BOUND if line.relaxes and line.mean is not None else "")
+    mean = percent(line.mean) + (UNLIKE if line.relaxes and line.mean is not None else "")
     return mean, span, percent(line.median), percent(line.largest)
 
 

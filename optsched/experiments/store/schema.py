@@ -78,6 +78,17 @@ def _is_object(value: Any) -> bool:
         return False
 
 
+def _is_details(value: Any) -> bool:
+    if value is None or not _is_object(value):
+        return value is None
+    measures = json.loads(value).get("measures", {})
+    return isinstance(measures, dict) and all(map(_is_number, measures.values()))
+
+
+def _is_list(value: Any) -> bool:
+    return value is None or (_is_text(value) and _is_object(f'{{"list":{value}}}'))
+
+
 Kind = tuple[str, Callable[[Any], bool]]
 _ANYTHING: Kind = ("", lambda _: True)
 _TEXT: Kind = ("a text", _is_text)
@@ -90,7 +101,9 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("name", "text", "command", "workers", "started"), _TEXT),
     **dict.fromkeys(("status", "message", "termination", "chosen", "bound_source"), _TEXT_OR_NONE),
     **dict.fromkeys(("objective", "bound", "build_time", "solve_time", "unit_time"), _NUMBER),
-    **dict.fromkeys(("asked", "options", "environment"), _OBJECT),
+    **dict.fromkeys(("asked", "options", "settings", "environment"), _OBJECT),
+    "details": ("a JSON object, its measures numbers, or nothing", _is_details),
+    "violations": ("a JSON list or nothing", _is_list),
     "seed": ("a whole number", _is_whole),
     "feasible": ("0, 1 or nothing", lambda value: value in (0, 1, None)),
 }

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from optsched.experiments.papers.a_srpt import runs
 from optsched.experiments.papers.a_srpt.runs import (
     EDGES,
     PERFECT,
@@ -21,7 +20,7 @@ from optsched.experiments.papers.a_srpt.runs import (
     values,
     workload,
 )
-from optsched.experiments.papers.a_srpt.workloads import LOAD, jobs_of, loaded, seeds, servers_of
+from optsched.experiments.papers.a_srpt.workloads import LOAD, jobs_of, seeds, servers_of, setting
 from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
 from optsched.experiments.papers.pictures import panels, strips
 from optsched.experiments.plans.plan import Family
@@ -39,7 +38,7 @@ NEEDS_TRACE = (
     "record, on synthetic jobs: {}."
 )
 PREDICTORS = ("forest", "group-mean", "group-median", "log-forest", "constant")
-FITTED = PREDICTORS[:3]
+SIMULATED = PREDICTORS[:3]
 """Of Fig. 9."""
 LAST = "the last 20% of the jobs"
 
@@ -48,9 +47,8 @@ def plan_4(scale: Scale) -> list[Family]:
     """Predictors fitted to 80% of the jobs."""
     count = 758_223 if scale.full else 4_000 if scale.quick else 10_000
     arguments = {"jobs": jobs_of("a-srpt-fig4", count, scale), "servers": servers_of(scale)}
-    method = f"{runs.__name__}:fit"
     return [
-        workload("fit", arguments, seed, scale, [method], predictor=name)
+        workload("fit", arguments, seed, scale, "fit", predictor=name)
         for seed in seeds(scale)
         for name in PREDICTORS
     ]
@@ -60,7 +58,7 @@ def judge_4(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Whether the forest predicts 60% exactly."""
     exact = {name: list(rows["exact"][rows["predictor"] == name]) for name in PREDICTORS}
     holds = abs(median(exact["forest"]) - 0.6) <= 0.1
-    return recurrence("60% exact", scale, holds, exact, "")
+    return _recurrence("60% exact", scale, holds, exact, simulated=False)
 
 
 def draw_4(rows: pd.DataFrame) -> Figure:
@@ -78,42 +76,25 @@ def draw_4(rows: pd.DataFrame) -> Figure:
 
 
 def plan_9(scale: Scale) -> list[Family]:
-    """Predictors of a-srpt, fitted on 80%; baselines with the forest."""
-    jobs = 750_000 if scale.full else 4_000 if scale.quick else 10_000
-    arguments = {
-        "jobs": jobs_of("a-srpt-fig9", jobs, scale),
-        "servers": servers_of(scale),
-        "load": LOAD,
-    }
+    """a-srpt with predictors fitted to 80% of the jobs; baselines with the forest."""
+    count = 750_000 if scale.full else 4_000 if scale.quick else 10_000
+    arguments = {"jobs": jobs_of("a-srpt-fig9", count, scale), "servers": servers_of(scale)}
     return [
-        workload(LAST, arguments, seed, scale, [f"{runs.__name__}:{method}"], predictor=name)
+        workload(LAST, {**arguments, "load": LOAD}, seed, scale, "by_predictor", predictor=name)
         for seed in seeds(scale)
-        for name, method in zip(FITTED, ("paper", "alone", "alone"), strict=True)
+        for name in SIMULATED
     ]
-
-
-def outcomes_9(swept: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """A row a seed and label; a-srpt's name has its predictor, and its errors stand beside it."""
-    import pandas as pd
-
-    rows = outcomes(swept, scale).drop_duplicates(["seed", "label"])  # the forest runs first
-    for name in FITTED:
-        own = swept[[options["predictor"] == name for options in swept["options"]]]
-        errors = [run["fit"]["mean_absolute_error"] for run in own["details"]]
-        mine = outcomes(own, scale).query("label == 'a-srpt'")
-        named = mine.assign(label=f"a-srpt {name}", mean_absolute_error=errors)
-        rows = pd.concat([rows, named], ignore_index=True)
-    return rows
 
 
 def judge_9(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Whether the forest is near perfect prediction, and the best."""
-    above = _above(rows)
-    middle = {name: median(each) for name, each in above.items()}
-    ordered = middle["forest"] <= min(middle[n] for n in above if n != "forest")
-    near = abs(middle["forest"] - 0.14) <= 0.1
-    claim = "forest 14% above perfect; mean and median worse"
-    return recurrence(claim, scale, ordered and near, above, "tau 100")
+    above = {
+        name: [-v for v in reduction(rows, LAST, f"a-srpt {name}", PERFECT, "mean_flow")]
+        for name in SIMULATED
+    }
+    forest, *others = (median(excesses) for excesses in above.values())
+    holds = forest <= min(others) and abs(forest - 0.14) <= 0.1
+    return _recurrence("forest 14% above perfect; mean and median worse", scale, holds, above)
 
 
 def draw_9(rows: pd.DataFrame) -> Figure:
@@ -122,19 +103,16 @@ def draw_9(rows: pd.DataFrame) -> Figure:
     return strips({"": flows}, "mean flow time, seconds")
 
 
-def _above(rows: pd.DataFrame) -> dict[str, list[float]]:
-    """Excess of a-srpt's flow over that with perfect prediction, by predictor."""
-    return {
-        name: [-v for v in reduction(rows, LAST, f"a-srpt {name}", PERFECT, "mean_flow")]
-        for name in FITTED
-    }
-
-
-def recurrence(
-    paper: str, scale: Scale, holds: bool, ours: Mapping[str, Sequence[float]], tau: str
+def _recurrence(
+    paper: str,
+    scale: Scale,
+    holds: bool,
+    ours: Mapping[str, Sequence[float]],
+    *,
+    simulated: bool = True,
 ) -> Verdict:
     """The verdict of figures 4 and 9, which rest on the recurrence in the PAI trace."""
-    measured = "; ".join(f"{label} {percent(each)}" for label, each in ours.items())
+    measured = "; ".join(f"{label} {percent(shares)}" for label, shares in ours.items())
     finding = Finding.HOLDS if holds else Finding.FAILS
     paragraph = "" if holds else f"On {scale.source}: {measured}."
     if scale.trace is None:
@@ -142,19 +120,10 @@ def recurrence(
     return Verdict(
         finding,
         paper,
-        ", ".join(f"{label} {median(each):.0%}" for label, each in ours.items()),
-        ", ".join(f"{span([100 * x for x in each], '.0f')}%" for each in ours.values()),
-        setting(scale, tau),
+        ", ".join(f"{label} {median(shares):.0%}" for label, shares in ours.items()),
+        ", ".join(f"{span([100 * x for x in shares], '.0f')}%" for shares in ours.values()),
+        f"{setting(scale, 'first 80% to fit', simulated=simulated)}, {len(seeds(scale))} seeds",
         paragraph,
-    )
-
-
-def setting(scale: Scale, tau: str) -> str:
-    """The setting that a verdict states."""
-    run = f", {tau}, COMM_HEAVY 1.5, baselines by most-available" if tau else ""
-    return (
-        f"{scale.source}, {servers_of(scale)} x 8 GPUs, first 80% to fit, {loaded(scale)}{run}, "
-        f"{len(seeds(scale))} seeds"
     )
 
 
@@ -177,7 +146,7 @@ FIG9 = Artefact(
     claim="the forest is 14% above perfect prediction, mean and median are worse",
     runtime="35 s; --quick 15 s",
     plan=plan_9,
-    rows=outcomes_9,
+    rows=outcomes,
     judge=judge_9,
     draw=draw_9,
     by=("label",),

@@ -6,8 +6,7 @@ instances of the zoo carry these bytes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
 from optsched.experiments.papers.pictures import panels
@@ -47,29 +46,29 @@ def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     for model, (paper, batch) in PAPER.items():
         layers = profile_model(model).layers
         ours = sum(layer.parameter_bytes for layer in layers) / BYTES_PER_NUMBER
-        rows.append((model, paper, ours, ours / paper - 1, batch, MODELS[model].batch_size))
-    columns = ["model", "paper", "ours", "difference", "paper_batch", "our_batch"]
+        own_batch = MODELS[model].batch_size
+        agree = rounds_to(ours, paper) and batch == own_batch
+        rows.append((model, paper, ours, ours / paper - 1, batch, own_batch, agree))
+    columns = ["model", "paper", "ours", "difference", "paper_batch", "our_batch", "agrees"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def agrees(row: Mapping[Hashable, Any]) -> bool:
-    """Whether the mini-batch is the same and the count rounds to the printed digits."""
+def rounds_to(value: float, printed: float) -> bool:
+    """Whether a value rounds to the printed digits."""
     unit = 1
-    while round(row["paper"]) % (10 * unit) == 0:  # the last digit that is no zero
+    while round(printed) % (10 * unit) == 0:  # the last digit that is no zero
         unit *= 10
-    near = abs(row["ours"] - row["paper"]) <= unit / 2
-    return bool(near and row["paper_batch"] == row["our_batch"])
+    return abs(value - printed) <= unit / 2
 
 
 def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Whether every model agrees."""
-    every = rows.to_dict("records")
-    agree = [row for row in every if agrees(row)]
-    worst = max(agree, key=lambda row: abs(row["difference"]))
-    other = ", ".join(f"{r['model']} {_count(r['ours'])}" for r in every if not agrees(r))
+    agree = rows[rows["agrees"]]
+    worst = max(agree.to_dict("records"), key=lambda row: abs(row["difference"]))
+    other = _listed(rows[~rows["agrees"]], "ours")
     return Verdict(
         finding=Finding.PARTLY if other else Finding.HOLDS,
-        paper=", ".join(f"{row['model']} {_count(row['paper'])}" for row in every),
+        paper=_listed(rows, "paper"),
         ours=f"{len(agree)} of {len(rows)} agree" + (f"; {other}" if other else ""),
         spread=f"of those, at most {100 * abs(worst['difference']):.1f}% apart ({worst['model']})",
         setting="counted from the published architectures; the same mini-batches",
@@ -89,8 +88,11 @@ def draw(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def _count(value: float) -> str:
-    return f"{value / 1e9:.4g}B" if value >= 1e9 else f"{value / 1e6:.4g}M"
+def _listed(rows: pd.DataFrame, column: str) -> str:
+    """Such as "VGG19 144M, GPT-13B 13B"."""
+    pairs = zip(rows["model"], rows[column], strict=True)
+    counts = ((m, f"{n / 1e9:.4g}B" if n >= 1e9 else f"{n / 1e6:.4g}M") for m, n in pairs)
+    return ", ".join(f"{model} {count}" for model, count in counts)
 
 
 ARTEFACT = Artefact(

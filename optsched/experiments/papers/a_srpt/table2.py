@@ -9,35 +9,86 @@ stands in for the paper's ILP, `exact` is this package's own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import product
-from math import exp, log
+from math import log
 from statistics import mean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from optsched.experiments.papers.a_srpt.offers import Setting, excesses, median_of, rows_of
-from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
+from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict, seeded
+from optsched.experiments.papers.cells import cells_of, ends, where
 from optsched.experiments.papers.pictures import strips
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import span
+from optsched.placement.scaling import measures
 from optsched.zoo import DEVICES
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+BYTES_PER_GBIT = 1.25e8
+TIME_LIMIT = 60.0
 GBITS = (10, 25, 50, 100, 200)
 METHODS = ("heavy-edge", "repartition", "exact", "ilp-vertex")
-SEARCHED = ("heavy-edge", "exact")
 TIMED = 25
 """Gbit/s at which the stand-in for the paper's ILP is run too."""
 VECTORS, QUICK_VECTORS, SEARCH_VECTORS = 20, 3, 2
 WITHIN = 2.0
 """An iteration that takes this many times as long, or as short, as the paper's is near it."""
-NAMED = 5
 TOLERANCE = 0.5
 """Points of percent by which our mean may exceed the paper's value and still agree."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The settings of a plan, of which the paper leaves several open.
+
+    Attributes
+    ----------
+    stages : int or None
+        By default the number that makes the plan fastest, up to 8.
+    mini_batch : int or None
+        Samples; by default Table I's.
+    gbits : int
+        Bandwidth of a server's NIC, Gbit/s.
+    oversized : bool
+        Whether the plan need not fit into the GPUs' memory.
+    """
+
+    model: str
+    gpus: int
+    stages: int | None = None
+    gbits: int = 10
+    batch: str = "per-gpu"
+    mini_batch: int | None = None
+    device: str = "V100"
+    oversized: bool = False
+
+    @property
+    def words(self) -> str:
+        """The setting in a line, unique to it."""
+        samples = "" if self.mini_batch is None else f" of {self.mini_batch}"
+        batch = "per GPU" if self.batch == "per-gpu" else "in all"
+        stages = "" if self.stages is None else f", {self.stages} stages"
+        return (
+            f"{self.model} on {self.gpus} {self.device}, {self.gbits} Gbit/s, "
+            f"a mini-batch{samples} {batch}{stages}"
+        )
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of the generator, by flat names."""
+        given = {**asdict(self), "inter_bandwidth": self.gbits * BYTES_PER_GBIT}
+        return {k: v for k, v in given.items() if k != "gbits" and v is not None}
+
+    def families(self, seeds: Sequence[int], methods: Sequence[str]) -> list[Family]:
+        """Every method on the offer of every seed."""
+        return [
+            seeded(self.words, "placement", self.arguments, seed, methods, time_limit=TIME_LIMIT)
+            for seed in seeds
+        ]
 
 
 @dataclass(frozen=True)
@@ -47,7 +98,6 @@ class Case:
     setting: Setting
     claimed: float
     pitt_ms: float
-    paper: str
     stages: tuple[int | None, ...]
     mini_batches: tuple[int, ...]
 
@@ -60,37 +110,13 @@ class Case:
     def searched(self) -> list[Setting]:
         """The settings that the paper leaves open, varied."""
         varied = product(self.stages, (10, 100), ("per-gpu", "global"), self.mini_batches, DEVICES)
-        return [
-            replace(
-                self.setting,
-                stages=stages,
-                gbits=gbits,
-                batch=batch,
-                mini_batch=samples,
-                device=device,
-                oversized=True,
-            )
-            for stages, gbits, batch, samples, device in varied
-        ]
+        model, gpus = self.setting.model, self.setting.gpus
+        return [Setting(model, gpus, *values, oversized=True) for values in varied]
 
 
 CASES = (
-    Case(
-        Setting("VGG19", 32),
-        6.2,
-        88.11,
-        "Heavy-Edge 88.11 ms in 1.94 ms; ILP 82.96 ms in 55318.86 ms (6%)",
-        stages=(None, 1),
-        mini_batches=(1, 8, 32),
-    ),
-    Case(
-        Setting("GPT-175B", 32, 32, oversized=True),
-        0.0,
-        10.14,
-        "Heavy-Edge 10.14 ms in 1.52 ms; ILP 10.14 ms in 2288.12 ms (0%)",
-        stages=(32,),
-        mini_batches=(1, 16),
-    ),
+    Case(Setting("VGG19", 32), 6.2, 88.11, stages=(None, 1), mini_batches=(1, 8, 32)),
+    Case(Setting("GPT-175B", 32, 32, oversized=True), 0.0, 10.14, (32,), mini_batches=(1, 16)),
 )
 
 
@@ -98,14 +124,14 @@ def plan(scale: Scale) -> list[Family]:
     """Every method on every availability vector of the curves, and the search."""
     seeds = range(QUICK_VECTORS if scale.quick else VECTORS)
     few = range(1 if scale.quick else SEARCH_VECTORS)
-    return [
-        family
-        for case in CASES
-        for setting in (*case.curve, *case.searched)
-        for family in setting.families(
-            *((few, SEARCHED) if setting in case.searched else (seeds, _methods(setting)))
-        )
-    ]
+    families = []
+    for case in CASES:
+        for setting in case.curve:
+            methods = METHODS if setting.gbits == TIMED else METHODS[:3]
+            families += setting.families(seeds, methods)
+        for setting in case.searched:
+            families += setting.families(few, ("heavy-edge", "exact"))
+    return families
 
 
 def rows_of_cases(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
@@ -113,24 +139,61 @@ def rows_of_cases(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     return rows_of(runs, [s for case in CASES for s in (*case.curve, *case.searched)])
 
 
+def rows_of(runs: pd.DataFrame, settings: Sequence[Setting]) -> pd.DataFrame:
+    """A row a method and offer; the bound is the best that any method proves for the offer."""
+    from optsched.verbs.generating import generate
+
+    arguments = {setting.words: setting.arguments for setting in settings}
+    best = runs.groupby(["family", "seed"])["bound"].transform("max")
+    offers = list(zip(runs["family"], runs["seed"], strict=True))
+    made = {at: generate("placement", int(at[1]), **arguments[at[0]]) for at in set(offers)}
+    pairs = zip(offers, runs["objective"], strict=True)
+    rows = runs.assign(
+        setting=runs["family"],
+        free_gpus=[" ".join(map(str, made[at].free_gpus)) for at in offers],
+        pitt_ms=1e3 * runs["objective"],
+        pct_ms=1e3 * (runs["build_time"] + runs["solve_time"]),
+        bound_ms=1e3 * best,
+        excess=runs["objective"] / best - 1,
+        efficiency=[float(measures(made[at], seconds)["efficiency"] or 0) for at, seconds in pairs],
+    )
+    columns = ["setting", "seed", "free_gpus", "method", "chosen", "pitt_ms", "pct_ms"]
+    return rows[[*columns, "bound_ms", "excess", "efficiency", "termination", "feasible"]]
+
+
+def excesses(rows: pd.DataFrame, setting: Setting, method: str = "heavy-edge") -> list[float]:
+    """Excess of a method over the best proven bound, in percent, a value an offer."""
+    own = rows[(rows["setting"] == setting.words) & (rows["method"] == method)]
+    return [100 * max(excess, 0.0) for excess in own["excess"].dropna()]
+
+
+def median_of(rows: pd.DataFrame, setting: Setting, method: str, column: str) -> float:
+    """Median over the offers of a column of numbers."""
+    own = rows[(rows["setting"] == setting.words) & (rows["method"] == method)]
+    return float(own[column].median())
+
+
 def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """The verdict is the curve: where Heavy-Edge's distance is the paper's."""
-    values = {case: [mean(excesses(rows, s)) for s in case.curve] for case in CASES}
-    holding = [v <= case.claimed + TOLERANCE for case, each in values.items() for v in each]
-    nics = ", ".join(str(gbits) for gbits in GBITS)
-    sentences = [words for case in CASES for words in (_curve(rows, case), _search(rows, case))]
+    cells = cells_of(
+        ("", case.setting.model, f"{setting.gbits}", excess, excess <= case.claimed + TOLERANCE)
+        for case in CASES
+        for setting in case.curve
+        for excess in [mean(excesses(rows, setting))]
+    )
     every = {case: [x for s in case.curve for x in excesses(rows, s)] for case in CASES}
+    nics = ", ".join(map(str, GBITS))
     return Verdict(
-        finding=Finding.of(holding),
+        finding=Finding.of(cells["holds"]),
         paper=", ".join(f"{case.setting.model} {case.claimed:.1f}%" for case in CASES),
         ours="; ".join(
-            f"{case.setting.model} {', '.join(f'{v:.1f}%' for v in each)} at {nics} Gbit/s"
-            for case, each in values.items()
+            f"{model} {', '.join(f'{value:.1f}%' for value in own['value'])} at {nics} Gbit/s"
+            for model, own in cells.groupby("world", sort=False)
         ),
         spread=", ".join(f"{c.setting.model} {span(v, '.1f')}%" for c, v in every.items()),
         setting=f"a mini-batch per GPU, V100, {QUICK_VECTORS if scale.quick else VECTORS} "
         "availability vectors",
-        paragraph=" ".join([_where(values), *sentences]),
+        paragraph=f"By Gbit/s {where(cells)}. {' '.join(_times(rows, case) for case in CASES)}",
     )
 
 
@@ -145,70 +208,22 @@ def draw(rows: pd.DataFrame) -> Figure:
     return strips(groups, "Heavy-Edge above the best proven bound (%)")
 
 
-def _where(values: Mapping[Case, Sequence[float]]) -> str:
-    """At which network cards the claim holds, and at which it fails."""
-    sentences = []
-    for case, each in values.items():
-        held = [v <= case.claimed + TOLERANCE for v in each]
-        ends = [
-            f"{word} at {', '.join(str(g) for g, ok in zip(GBITS, held, strict=True) if ok == of)}"
-            for word, of in (("holds", True), ("fails", False))
-            if of in held
-        ]
-        sentences.append(f"{case.setting.model} {' and '.join(ends)} Gbit/s")
-    return f"{'; '.join(sentences)}."
-
-
-def _methods(setting: Setting) -> tuple[str, ...]:
-    return METHODS if setting.gbits == TIMED else METHODS[:3]
-
-
-def _curve(rows: pd.DataFrame, case: Case) -> str:
-    """A model's curve in words, both iteration times beside each agreement."""
-    points = []
-    for setting in case.curve:
-        value, took = mean(excesses(rows, setting)), median_of(rows, setting, *_TIME)
-        agrees = "agrees" if value <= case.claimed + TOLERANCE else "does not agree"
-        points.append(
-            f"{value:.1f}% at {setting.gbits} Gbit/s ({agrees}; iterations {took:.0f} ms)"
-        )
+def _times(rows: pd.DataFrame, case: Case) -> str:
+    """Iteration times, and whether any setting left open gives the paper's."""
+    took = {s: median_of(rows, s, "heavy-edge", "pitt_ms") for s in (*case.curve, *case.searched)}
+    curve = ", ".join(f"{took[s]:.0f} ms at {s.gbits}" for s in case.curve)
+    off = {setting: abs(log(took[setting] / case.pitt_ms)) for setting in case.searched}
+    near = [setting for setting in off if off[setting] <= log(WITHIN)]
+    closest = min(off, key=off.__getitem__)
+    words = f"the closest takes {took[closest]:.0f} ms ({closest.words})"
+    if near:
+        gaps = [mean(excesses(rows, setting)) for setting in near]
+        words += f", and Heavy-Edge is {ends(gaps)} above the bound on those near"
     return (
-        f"{case.setting.model}, {case.claimed:.1f}% in the paper (iterations {case.pitt_ms:.2f} "
-        f"ms): {', '.join(points)}."
+        f"{case.setting.model}: iterations of {curve} Gbit/s, {case.pitt_ms:.2f} ms in the paper. "
+        f"Of {len(off)} settings (stages, GPU, mini-batch, NIC) {len(near) or 'none'} come within "
+        f"{WITHIN:g} x of that; {words}."
     )
-
-
-def _search(rows: pd.DataFrame, case: Case) -> str:
-    """Whether any setting left open gives the paper's iteration time, and the gap there."""
-    off = {s: _times_off(case, median_of(rows, s, *_TIME)) for s in case.searched}
-    near = {s: median_of(rows, s, "exact", "efficiency") for s in off if off[s] <= WITHIN}
-    asked = f"Of {len(off)} settings (stages, GPU, mini-batch, NIC)"
-    if not near:
-        closest = min(off, key=off.__getitem__)
-        return (
-            f"{asked} none has iterations within {WITHIN:g} x of the paper's "
-            f"{case.pitt_ms:.2f} ms; the closest takes "
-            f"{median_of(rows, closest, *_TIME):.0f} ms ({closest.words})."
-        )
-    best = sorted(near, key=near.__getitem__, reverse=True)[:NAMED]
-    found = [
-        f"{mean(excesses(rows, s)):.1f}% at {median_of(rows, s, *_TIME):.0f} ms and efficiency "
-        f"{near[s]:.2f} ({s.words})"
-        for s in best
-    ]
-    return (
-        f"{asked} {len(near)} have iterations within {WITHIN:g} x of the paper's "
-        f"{case.pitt_ms:.2f} ms; Heavy-Edge's excess on the most efficient of them: "
-        f"{'; '.join(found)}."
-    )
-
-
-_TIME = ("heavy-edge", "pitt_ms")
-
-
-def _times_off(case: Case, took: float) -> float:
-    """How many times as long as the paper's an iteration takes, or as short."""
-    return exp(abs(log(took / case.pitt_ms)))
 
 
 ARTEFACT = Artefact(

@@ -6,7 +6,6 @@ draw of configurations on generated groups.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +25,7 @@ LOAD = 0.8
 SEEDS, LARGE_SEEDS, QUICK_SEEDS = 10, 5, 3
 """Large: of runs at the paper's size, which share one forest of up to 600,000 jobs."""
 REFERENCE = OnlineCluster.of()
-"""The NIC that turns durations into iterations: 10 Gbit/s, whatever NIC is simulated."""
+"""Its NIC of 10 Gbit/s turns durations into iterations, whatever NIC is simulated."""
 TRAINING_SHARE = 0.8
 """Share of a case's jobs that a predictor is fitted to; the others run."""
 TRAINED = 5
@@ -51,14 +50,10 @@ class Machine:
 
 @dataclass(frozen=True)
 class Source:
-    """A trace of the user's, and changes of its times.
+    """A trace of the user's (without one jobs are synthetic), and changes of its times.
 
     Attributes
     ----------
-    trace : str, optional
-        The file; without it jobs are synthetic.
-    trace_format : str
-        A name of `optsched import`.
     trace_load : float, optional
         Load that the submissions of the jobs that run are rescaled to.
     time_scale : float
@@ -95,27 +90,27 @@ def generate_case(
     if source.trace_share is not None:
         chosen = with_share(chosen, source.trace_share, rng)
     workload, catalogue = workload_of_trace(chosen, seed=seed, reference=reference)
-    longer = source.time_scale
+    stretched = source.time_scale
     if source.trace_load is not None:
         own = prepare_jobs(workload, catalogue, reference).after(int(TRAINING_SHARE * jobs)).load
         if own is None:
             raise InputError(chosen.name, "", "jobs all submitted at once", "a load to change")
-        longer *= own / source.trace_load
+        stretched *= own / source.trace_load
     workload = replace(
         workload,
-        submit_time=workload.submit_time * longer,
+        submit_time=workload.submit_time * stretched,
         iterations=workload.iterations * source.time_scale,
     )
     return OnlineInstance(workload, catalogue, cluster)
 
 
-def stretch(trace: Trace, count: int, most_gpus: int, rng: np.random.Generator) -> Trace:
+def stretch(trace: Trace, count: int, max_gpus: int, rng: np.random.Generator) -> Trace:
     """Consecutive jobs that fit a cluster, from a random one on; raises InputError."""
-    fitting = np.flatnonzero(trace.gpus <= most_gpus)
-    if len(fitting) < count:
-        raise InputError(trace.name, "", f"{len(fitting)} jobs that fit", f"{count} of them")
-    first = int(rng.integers(len(fitting) - count + 1))
-    return trace.take(fitting[first : first + count])
+    fits = np.flatnonzero(trace.gpus <= max_gpus)
+    if len(fits) < count:
+        raise InputError(trace.name, "", f"{len(fits)} jobs that fit", f"{count} of them")
+    first = int(rng.integers(len(fits) - count + 1))
+    return trace.take(fits[first : first + count])
 
 
 def with_share(trace: Trace, share: float, rng: np.random.Generator) -> Trace:
@@ -123,8 +118,8 @@ def with_share(trace: Trace, share: float, rng: np.random.Generator) -> Trace:
 
     A job that had one GPU and is to have more gets the number of a random job that has more.
     """
-    found, wanted = trace.gpus == 1, f"a single-GPU share of {share:.0%}"
-    if share < 1 and found.all():
+    one, wanted = trace.gpus == 1, f"a single-GPU share of {share:.0%}"
+    if share < 1 and one.all():
         raise InputError(trace.name, "", "no job of more GPUs than one", wanted)
     size = np.bincount(trace.group.codes, minlength=len(trace.group.values))
     left, single = round(share * len(trace)), np.zeros(len(size), dtype=bool)
@@ -135,15 +130,15 @@ def with_share(trace: Trace, share: float, rng: np.random.Generator) -> Trace:
     if left > NEAR * len(trace):
         reached = share - left / len(trace)
         raise InputError(trace.name, "", f"groups that allow {reached:.0%} at most", wanted)
-    others = trace.gpus[~found]
+    others = trace.gpus[~one]
     drawn = others[rng.integers(len(others), size=len(size))] if len(others) else size
     alone = single[trace.group.codes]
     return replace(
-        trace, gpus=np.where(alone, 1, np.where(found, drawn[trace.group.codes], trace.gpus))
+        trace, gpus=np.where(alone, 1, np.where(one, drawn[trace.group.codes], trace.gpus))
     )
 
 
-def trace_of(source: Source) -> Trace:
+def trace_of(source: Source | Scale) -> Trace:
     """The user's trace, read once."""
     assert source.trace is not None
     path = Path(source.trace)
@@ -151,14 +146,14 @@ def trace_of(source: Source) -> Trace:
     return _read(source.trace_format, source.trace, written)
 
 
-def fitting(source: Source, most_gpus: int) -> int:
-    """How many jobs of the user's trace fit a cluster."""
-    return int((trace_of(source).gpus <= most_gpus).sum())
-
-
 @lru_cache(maxsize=1)
 def _read(file_format: str, path: str, written: int) -> Trace:
     return import_trace(file_format, path)
+
+
+def fitting(scale: Scale, max_gpus: int) -> int:
+    """How many jobs of the user's trace fit a cluster."""
+    return int((trace_of(scale).gpus <= max_gpus).sum())
 
 
 def seeds(scale: Scale, count: int = SEEDS) -> range:
@@ -166,57 +161,30 @@ def seeds(scale: Scale, count: int = SEEDS) -> range:
     return range(QUICK_SEEDS if scale.quick else count)
 
 
-def simulated(scale: Scale) -> Scale:
-    """The paper's sizes of Figs. 6 to 8; a trace may be shorter."""
-    return scale if scale.quick or scale.trace else replace(scale, full=True)
-
-
 def servers_of(scale: Scale) -> int:
     """Servers of a case."""
     return 250 if scale.full else 25
 
 
-def twentieth(scale: Scale) -> int:
-    """5% of the trace: the paper's 37,500 jobs."""
-    if scale.trace is not None and not scale.full:
-        return fitting(_source(scale), 8 * servers_of(scale)) // 20
-    return 37_500 if scale.full else 500
-
-
-def jobs_of(name: str, wanted: int, scale: Scale, most_gpus: int | None = None) -> int:
+def jobs_of(name: str, wanted: int, scale: Scale, max_gpus: int | None = None) -> int:
     """Number of jobs of a case; raises InputError where a trace has too few."""
     if scale.trace is None:
         return wanted
     if name in RECURRENCE and scale.trace_format not in GROUPED:
         found = f"format {scale.trace_format}, whose jobs have no user and group of their own"
         raise InputError(scale.trace, name, found, f"one of {', '.join(GROUPED)}")
-    has = fitting(_source(scale), most_gpus or 8 * servers_of(scale))
+    has = fitting(scale, max_gpus or 8 * servers_of(scale))
     if has < max(wanted, MIN_TRACE):
         expected = f"{max(wanted, MIN_TRACE)}, four of five of them to fit the forest to"
         raise InputError(scale.trace, name, f"{has} jobs that fit the cluster", expected)
     return wanted
 
 
-def require_shares(name: str, jobs: int, scale: Scale, shares: Sequence[float]) -> None:
-    """Refuse a trace that cannot have shares of single-GPU jobs, before anything runs."""
-    if scale.trace is None:
-        return
-    for seed in seeds(scale, LARGE_SEEDS):
-        rng = np.random.default_rng(seed)
-        chosen = stretch(trace_of(_source(scale)), jobs, 8 * servers_of(scale), rng)
-        try:
-            for share in shares:
-                with_share(chosen, share, rng)
-        except InputError as error:
-            raise error.at(scale.trace, name) from None
-
-
-def _source(scale: Scale) -> Source:
-    return Source(scale.trace, scale.trace_format)
-
-
-def loaded(scale: Scale) -> str:
-    """The load of the runs."""
-    if scale.trace is None:
-        return f"load {LOAD}"
-    return "the trace's own load" if scale.load is None else f"load {scale.load:g}"
+def setting(scale: Scale, fitted: str, *, simulated: bool = True) -> str:
+    """Workload, cluster and parameters, as a verdict states them."""
+    load = "the trace's own load" if scale.load is None else f"load {scale.load:g}"
+    run = ", tau 100, COMM_HEAVY 1.5, baselines by most-available" if simulated else ""
+    return (
+        f"{scale.source}, {servers_of(scale)} x 8 GPUs, {fitted}, "
+        f"{load if scale.trace else f'load {LOAD}'}{run}"
+    )

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
+from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict, seeded
 from optsched.experiments.papers.pictures import curves
-from optsched.experiments.papers.running import seeded
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import span
 from optsched.result import Outcome, Termination

@@ -9,9 +9,8 @@ from __future__ import annotations
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
+from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict, seeded
 from optsched.experiments.papers.pictures import curves
-from optsched.experiments.papers.running import seeded
 from optsched.experiments.plans.plan import Family
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from optsched.experiments.papers.artefact import Scale
+from optsched.experiments.papers.cells import where
 from optsched.experiments.papers.sts.workloads import GPUS, MAX_JOBS_A_NODE, workload
 from optsched.experiments.plans.plan import Family
-from optsched.experiments.statistics import span
 from optsched.generators.rolling import RollingGenerator, due_dates, generate_rolling
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import cost_reduction
@@ -34,7 +34,6 @@ NODE_GPUS = (4, GPUS)
 NODES, SEEDS, SHARING_SEEDS = 10, 3, 2
 QUICK_LOADS, QUICK_SPEEDUPS, QUICK_NODES = (0.25, 1.0), (0.5, 0.9), 3
 FAMILIES = (("K80 and M60", ("K80", "M60")), ("A100", ("A100",)))
-OTHER_SPEED = f"{__name__}:generate_other_speed"
 OTHERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("A100 half as fast", {"a100_speed": 0.5}),
     ("A100 twice as fast", {"a100_speed": 2.0}),
@@ -47,11 +46,6 @@ OTHER_LOAD, OTHER_SPEEDUPS = 0.25, (0.5, 0.8)
 
 VARIANTS = {"sts": "STS", "sts-postprocessing": "STS with VI-C"}
 RIVALS = ("edf", "rg", "avg-edf", "avg-rg")
-AVERAGES = ("avg-edf", "avg-rg")
-SMALLEST_PCR, MEAN_PCR = 32.0, 40.0
-"""Percent: the paper's smallest mean reduction of the total cost, and about its mean one."""
-DP_PCR, AVG_DP_PCR = 67.0, 32.0
-SHARING_PCR = {"K80 and M60": 17.0, "A100": 29.0}
 NEAR = 5.0
 """Points of percent by which a mean may fall short of the paper's and still agree."""
 HOLDS, FAILS, OUTSIDE = "holds", "fails", "outside"
@@ -73,12 +67,6 @@ class Cell:
         words = f"rho {self.load:g}, k^{self.speedup:g}, {self.gpus} GPUs"
         return f"{words}, {self.other}" if self.other else words
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Arguments of the generator of rolling instances."""
-        axes = {"load": self.load, "speedup": self.speedup, "gpus_per_node": self.gpus}
-        return {"arrivals": "load", **axes, **self.changes}
-
 
 def map_cells(scale: Scale) -> list[Cell]:
     """The cells of the map, then those that change one thing more."""
@@ -96,11 +84,12 @@ def map_cells(scale: Scale) -> list[Cell]:
 
 def plan_policies(policies: Sequence[str], scale: Scale) -> list[Family]:
     """Policies on every cell."""
+    seeds = range(1 if scale.quick else SEEDS)
     return [
         family
         for cell in map_cells(scale)
-        for seed in range(1 if scale.quick else SEEDS)
-        for family in _workload(cell.name, cell, seed, policies, scale, {})
+        for seed in seeds
+        for family in _families(cell.name, cell, seed, policies, scale)
     ]
 
 
@@ -112,30 +101,33 @@ def plan_sharing(policies: Sequence[str], scale: Scale) -> list[Family]:
         for name, types in FAMILIES
         for sharing in ("off", "on")
         for seed in range(1 if scale.quick else SHARING_SEEDS)
-        for family in _workload(
-            f"{cell.name}, {name}",
-            cell,
-            seed,
-            policies,
-            scale,
-            {"sharing": True, "gpu_types": list(types)},
-            sharing=sharing,
+        for family in _families(
+            f"{cell.name}, {name}", cell, seed, policies, scale, sharing=sharing, gpu_types=types
         )
     ]
 
 
-def _workload(
+def _families(
     case: str,
     cell: Cell,
     seed: int,
     policies: Sequence[str],
     scale: Scale,
-    changes: Mapping[str, Any],
     *,
     sharing: str = "off",
+    gpu_types: Sequence[str] = (),
 ) -> list[Family]:
-    arguments = {"nodes": QUICK_NODES if scale.quick else NODES, **cell.arguments, **changes}
-    generator = OTHER_SPEED if "a100_speed" in cell.changes else "rolling"
+    arguments = {
+        "nodes": QUICK_NODES if scale.quick else NODES,
+        "arrivals": "load",
+        "load": cell.load,
+        "speedup": cell.speedup,
+        "gpus_per_node": cell.gpus,
+        **cell.changes,
+        **({"sharing": True, "gpu_types": list(gpu_types)} if gpu_types else {}),
+    }
+    own = "a100_speed" in cell.changes
+    generator = f"{__name__}:generate_other_speed" if own else "rolling"
     return list(workload(case, arguments, seed, policies, sharing=sharing, generator=generator))
 
 
@@ -159,7 +151,6 @@ class Claim:
 
     Attributes
     ----------
-    figure : int
     words, paper : str
         Its quantity, percent, and what the paper says.
     value : callable
@@ -185,7 +176,7 @@ class Claim:
 def _reduction(column: str, rivals: Sequence[str], of: Callable[[list[float]], float]) -> Value:
     def value(means: Means, case: str, variant: str) -> float:
         own = means[case, "off", variant][column]
-        return of([cost_reduction(own, means[case, "off", each][column]) for each in rivals])
+        return of([cost_reduction(own, means[case, "off", rival][column]) for rival in rivals])
 
     return value
 
@@ -195,64 +186,58 @@ def _late(means: Means, case: str, variant: str) -> float:
     return 100 * own["late"] / own["jobs"]
 
 
-def _dearer(means: Means, case: str, variant: str) -> float:
+def _energy_above(means: Means, case: str, variant: str) -> float:
     own = means[case, "off", variant]["energy"]
-    return min(100 * (own / means[case, "off", each]["energy"] - 1) for each in AVERAGES)
+    return min(100 * (own / means[case, "off", p]["energy"] - 1) for p in ("avg-edf", "avg-rg"))
 
 
 def _sharing(means: Means, case: str, variant: str) -> float:
     return cost_reduction(*(means[case, s, variant]["total"] for s in ("on", "off")))
 
 
-def _at_least(paper: float) -> Callable[[float], bool]:
+def _about(paper: float) -> Callable[[float], bool]:
     return lambda value: value >= paper - NEAR
 
 
 CLAIMS = (
     Claim(
         4,
-        "total cost below the rivals', mean of four (%)",
+        "total cost below the rivals', mean of four",
         "about 40%",
         _reduction("total", RIVALS, mean),
-        _at_least(MEAN_PCR),
+        _about(40),
     ),
     Claim(
         4,
-        "total cost below the rivals', least of four (%)",
+        "total cost below the rivals', least of four",
         "32% or more",
         _reduction("total", RIVALS, min),
-        _at_least(SMALLEST_PCR),
+        _about(32),
     ),
-    Claim(4, "jobs of STS that are late (%)", "none", _late, lambda value: value == 0),
+    Claim(4, "jobs of STS that are late", "none", _late, lambda value: value == 0),
     Claim(
         4,
-        "energy above avgEDF's and avgRG's, the lesser (%)",
+        "energy above avgEDF's and avgRG's, the lesser",
         "above both",
-        _dearer,
+        _energy_above,
         lambda value: value > 0,
     ),
-    Claim(5, "energy below DP's (%)", "67%", _reduction("energy", ["dp"], min), _at_least(DP_PCR)),
-    Claim(
-        5,
-        "energy below avgDP's (%)",
-        "32%",
-        _reduction("energy", ["avg-dp"], min),
-        _at_least(AVG_DP_PCR),
-    ),
+    Claim(5, "energy below DP's", "67%", _reduction("energy", ["dp"], min), _about(67)),
+    Claim(5, "energy below avgDP's", "32%", _reduction("energy", ["avg-dp"], min), _about(32)),
     *(
         Claim(
             6,
-            f"total cost saved by sharing {family} (%)",
-            f"about {SHARING_PCR[family]:.0f}%",
+            f"total cost saved by sharing {family}",
+            f"about {paper}%",
             _sharing,
-            _at_least(SHARING_PCR[family]),
+            _about(paper),
             family,
         )
-        for family, _ in FAMILIES
+        for family, paper in (("K80 and M60", 17), ("A100", 29))
     ),
 )
 COLUMNS = ("figure", "claim", "paper", "policy", "cell", "load", "speedup", "gpus", "other")
-"""Columns of `judge_cells`, which adds value, most_jobs and verdict."""
+"""Columns of `judge_cells`, which adds value (percent), most_jobs and verdict."""
 
 
 def judge_cells(rows: pd.DataFrame, figures: Iterable[int] = (4, 5, 6)) -> pd.DataFrame:
@@ -260,32 +245,23 @@ def judge_cells(rows: pd.DataFrame, figures: Iterable[int] = (4, 5, 6)) -> pd.Da
     import pandas as pd
 
     on_map = rows[on_cells(rows)]
-    means, nodes = means_of(on_map), on_map["nodes"].max()
-    known = {case for case, _, _ in means}
+    columns = ["total", "energy", "late", "jobs", "most_jobs"]
+    groups = on_map.groupby(["case", "sharing", "policy"])
+    means: Any = groups[columns].mean().to_dict("index")
+    max_jobs, known = MAX_JOBS_A_NODE * on_map["nodes"].max(), {case for case, _, _ in means}
     judged = []
     for cell in map_cells(Scale()):
-        for claim in (each for each in CLAIMS if each.figure in figures):
+        for claim in (claim for claim in CLAIMS if claim.figure in figures):
             if claim.case(cell) not in known:  # --quick has fewer cells
                 continue
-            for variant in VARIANTS:
+            for variant, words in VARIANTS.items():
                 value = claim.value(means, claim.case(cell), variant)
                 jobs = means[claim.case(cell), "off", variant]["most_jobs"]
-                within = jobs <= MAX_JOBS_A_NODE * nodes
-                verdict = OUTSIDE if not within else HOLDS if claim.holds(value) else FAILS
-                where = (cell.name, cell.load, cell.speedup, cell.gpus, cell.other)
-                head = (claim.figure, claim.words, claim.paper, VARIANTS[variant])
-                judged.append((*head, *where, value, jobs, verdict))
+                verdict = OUTSIDE if jobs > max_jobs else HOLDS if claim.holds(value) else FAILS
+                world = (cell.name, cell.load, cell.speedup, cell.gpus, cell.other)
+                head = (claim.figure, claim.words, claim.paper, words)
+                judged.append((*head, *world, value, jobs, verdict))
     return pd.DataFrame(judged, columns=[*COLUMNS, "value", "most_jobs", "verdict"])
-
-
-def means_of(rows: pd.DataFrame) -> Means:
-    """Means over seeds by case, sharing and policy."""
-    columns = ["total", "energy", "late", "jobs", "most_jobs"]
-    lines = rows.groupby(["case", "sharing", "policy"])[columns].mean()
-    return {
-        (line["case"], line["sharing"], line["policy"]): {name: line[name] for name in columns}
-        for line in lines.reset_index().to_dict("records")
-    }
 
 
 def on_cells(rows: pd.DataFrame) -> pd.Series:
@@ -293,39 +269,19 @@ def on_cells(rows: pd.DataFrame) -> pd.Series:
     return rows["case"].str.startswith("rho ")
 
 
-def describe(judged: pd.DataFrame) -> str:
-    """Where a claim holds and where it fails, in words; cells outside are left out."""
-    inside = judged[(judged["other"] == "") & (judged["verdict"] != OUTSIDE)]
-    held, failed = (inside[inside["verdict"] == each] for each in (HOLDS, FAILS))
-    values = f"{span(list(inside['value']), 'z.0f', ' to ')}%"
-    if not len(held):
-        return f"fails in all {len(inside)} cells, at {values}"
-    if not len(failed):
-        return f"holds in all {len(inside)} cells, at {values}"
-    return (
-        f"holds where {places(held)} ({len(held)} of {len(inside)} cells); fails where "
-        f"{places(failed)} (all: {values})"
-    )
+def inside(judged: pd.DataFrame) -> pd.DataFrame:
+    """The map's cells that may be the paper's, in the columns of `cells.where`."""
+    own = judged[(judged["other"] == "") & (judged["verdict"] != OUTSIDE)]
+    loads, exponents = own["load"].map("{:g}".format), own["speedup"].map("{:g}".format)
+    world = own["gpus"].astype(str) + " GPUs a node, k^" + exponents + " at rho"
+    return own.assign(part=own["claim"], world=world, at=loads, holds=own["verdict"] == HOLDS)
 
 
-def places(judged: pd.DataFrame) -> str:
-    """Cells in words: loads by exponent, exponents of equal loads together."""
-    words = []
-    for gpus, here in judged.groupby("gpus"):
-        by_loads: dict[tuple[float, ...], list[float]] = {}
-        for speedup, line in here.groupby("speedup"):
-            by_loads.setdefault(tuple(sorted(line["load"])), []).append(float(str(speedup)))
-        parts = [
-            f"k^{_stretch(speedups, SPEEDUPS)} at rho {_stretch(loads, LOADS)}"
-            for loads, speedups in by_loads.items()
-        ]
-        words.append(f"{gpus} GPUs a node, {' and '.join(parts)}")
-    return "; ".join(words)
-
-
-def _stretch(values: Sequence[float], grid: Sequence[float]) -> str:
-    """Values of a grid; more than two neighbours by their ends."""
-    at = sorted(grid.index(value) for value in values)
-    if len(at) > 2 and at[-1] - at[0] == len(at) - 1:
-        return f"{grid[at[0]]:g} to {grid[at[-1]]:g}"
-    return ", ".join(f"{grid[i]:g}" for i in at)
+def describe(cells: pd.DataFrame) -> list[str]:
+    """A line a claim: where it holds and where it fails, by variant of STS."""
+    return [
+        f"*{claim} (paper: {own['paper'].iloc[0]})*: "
+        + ". ".join(f"{policy} {where(each)}" for policy, each in own.groupby("policy", sort=False))
+        + "."
+        for claim, own in cells.groupby("part", sort=False)
+    ]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from optsched.experiments.papers.running import seeded
+from optsched.experiments.papers.artefact import seeded
 from optsched.experiments.plans.plan import Family
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ PASSES = 5
 """Passes of each of their decisions."""
 BOUND = "clairvoyant-bound"
 COLUMNS = (
-    *("case", "nodes", "seed", "sharing", "policy", "repeats", "rho", "utilisation", "plan"),
+    *("case", "nodes", "seed", "sharing", "policy", "repeats", "rho", "utilisation"),
     *("total", "energy", "tardiness", "late", "most_jobs", "jobs", "bound"),
 )
 """Columns of `outcomes`; utilisation is the fullest GPU type's in the uncapacitated clairvoyant
@@ -78,29 +78,21 @@ def outcomes(runs: pd.DataFrame, _: object = None) -> pd.DataFrame:
     own = runs[runs["method"] != BOUND]
     details = pd.DataFrame(list(own["details"]), index=own.index)
     names = own["family"].str.rsplit("; ", n=1, expand=True)
-    use = details["clairvoyant_utilisation"]
-    flat = pd.DataFrame(
-        {
-            "case": names[0],
-            "nodes": names[1].astype(int),
-            "seed": own["seed"],
-            "sharing": [options["sharing"] for options in own["options"]],
-            "policy": own["method"],
-            "rho": details["offered_load"],
-            "utilisation": [max(shares.values()) for shares in use],
-            "plan": [" ".join(f"{k}={share:.3f}" for k, share in each.items()) for each in use],
-            "total": own["objective"],
-            "energy": details["energy_cost"],
-            "tardiness": details["tardiness_cost"],
-            "late": details["late_jobs"],
-            "most_jobs": details["most_jobs"],
-            "jobs": details["jobs"],
-        }
+    flat = details[["most_jobs", "jobs"]].assign(
+        case=names[0],
+        nodes=names[1].astype(int),
+        seed=own["seed"],
+        sharing=[options["sharing"] for options in own["options"]],
+        policy=own["method"],
+        rho=details["offered_load"],
+        utilisation=[max(shares.values()) for shares in details["clairvoyant_utilisation"]],
+        total=own["objective"],
+        energy=details["energy_cost"],
+        tardiness=details["tardiness_cost"],
+        late=details["late_jobs"],
     )
     groups = flat.groupby(["case", "nodes", "seed", "sharing", "policy"], sort=False)
-    means = groups[["total", "energy", "tardiness", "late", "most_jobs"]].mean()
-    rest = groups[["rho", "utilisation", "plan", "jobs"]].first()
-    rows = means.join(rest).assign(repeats=groups.size()).reset_index()
+    rows = groups.mean().assign(repeats=groups.size()).reset_index().astype({"jobs": int})
     bounds = runs[runs["method"] == BOUND].set_index(["family", "seed"])["bound"].to_dict()
     at = zip(rows["case"], rows["nodes"], rows["seed"], strict=True)
     rows["bound"] = [bounds.get((f"{case}; {nodes}", seed)) for case, nodes, seed in at]
