@@ -11,6 +11,7 @@ quadratic between neighbouring values of lam at which some F^c at a segment's en
 from __future__ import annotations
 
 from decimal import Context, Decimal, localcontext
+from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -21,6 +22,11 @@ DIGITS = Context(prec=60)
 ZERO = Decimal(0)
 SAME = Decimal("1e-40")
 """Relative; ties closer than this are one tie, put apart by the last digits."""
+
+MET = Decimal("1e-9")
+"""Relative; a deadline is met, and an energy the least, where no more than this is left."""
+SUMS = Decimal("1e-13")
+"""Relative; what adding up in float64 may change of a time or an energy: not judged."""
 
 
 class Segment(NamedTuple):
@@ -92,9 +98,10 @@ def broken_rule(instance: dict, solution: dict) -> tuple[str, float] | None:
         deadline = Decimal(instance["deadline"])
         if solution["status"] == "infeasible":
             late = work / max(_speeds(instance)[0]) - deadline
-            if pieces or late <= 0:
-                return "status", 1.0 if pieces or not deadline else float(-late / deadline)
-            return None
+            if pieces or late <= 0 or _in_time_as_written(instance):
+                return "status", 1.0
+            # float64's work / speed may be in time where the numbers' last bits are late
+            return ("status", 0.0) if late <= deadline * Decimal("1e-12") else None
         if not pieces:
             return "cover", 1.0
         if any(not 0 <= piece["speed"] < len(instance["speeds"]) for piece in pieces):
@@ -111,17 +118,32 @@ def broken_rule(instance: dict, solution: dict) -> tuple[str, float] | None:
         late = energy_and_time(instance, pieces)[1] - deadline
         if late > 0:
             return "deadline", float(late / deadline) if deadline else 1.0
-        if solution["status"] == "slack" and -late <= deadline * Decimal("1e-8"):
-            # met exactly but for rounding: "slack" only where the deadline costs nothing
+        if solution["status"] == "slack" and -late <= deadline * (MET + SUMS):
+            # met: "slack" only where the deadline costs nothing
             energy = energy_and_time(instance, pieces)[0]
             needed = sum((p.first + p.last) / 2 * (p.end - p.start) for p in segments)
             dearer = energy - min(_speeds(instance)[1]) * needed
-            if dearer > energy * Decimal("1e-9"):
-                exactly = -late <= deadline * Decimal("1e-10")
-                return "status", float(dearer / energy) if exactly else 0.0
+            if dearer > energy * (MET - SUMS):
+                sure = -late <= deadline * (MET - SUMS) and dearer > energy * (MET + SUMS)
+                return "status", 1.0 if sure else 0.0
         if solution["status"] == "binding" and late < 0:
             return "status", float(-late / deadline)
         return None
+
+
+def _in_time_as_written(instance: dict) -> bool:
+    """Whether the greatest speed meets the deadline, in the decimals that the file shows."""
+    work = instance["work"]
+    most, done, speed, deadline = (
+        Fraction(repr(float(number)))
+        for number in (
+            max(work.get("values") or work["points"]),
+            instance.get("completed", 0),
+            max(instance["speeds"]),
+            instance["deadline"],
+        )
+    )
+    return most - done <= deadline * speed
 
 
 def segments_of(instance: dict) -> list[Segment]:

@@ -229,6 +229,31 @@ def _edit(
         counts["accepted edits" if accepted else "rejected edits"] += 1
 
 
+@pytest.mark.parametrize("numbers", batches(nightly=4_000, default=80, size=80))
+def test_deadlines_met_but_for_little(numbers: range, tmp_path: Path) -> None:
+    """A profile that leaves 1e-12 to 1e-6 of its deadline, said to be slack or infeasible."""
+    counts: Counter[str] = Counter()
+    for number in numbers:
+        rng = np.random.default_rng([seed_of_the_day(), 3, number])
+        case = cases.draw(seed_of_the_day(), number)
+        if case.family == "refused":
+            continue
+        solution = optsched.solve(loaded(tmp_path, case.instance), "hull").solution.to_dict()
+        if not solution["pieces"]:
+            continue
+        with told(seed_of_the_day(), number, case.instance):
+            time = float(oracle.energy_and_time(case.instance, solution["pieces"])[1])
+            spare = 10 ** rng.uniform(-12, -6)
+            late = {**case.instance, "deadline": time * (1 + spare)}
+            for status, pieces in (("slack", solution["pieces"]), ("infeasible", [])):
+                claim = {**solution, "status": status, "pieces": pieces, "objective": None}
+                broken = oracle.broken_rule(late, claim)
+                if broken is None or broken[1]:
+                    assert accepts(tmp_path, loaded(tmp_path, late), claim)[0] == (broken is None)
+                    counts[f"{status} {broken is None}"] += 1
+    assert min(counts["slack True"], counts["slack False"], counts["infeasible False"]) >= 10
+
+
 def test_numbers_of_the_oracle_by_hand() -> None:
     """Two speeds, two atoms: slow for six epochs, then fast, meets 8 s exactly."""
     instance = {
