@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError, shown
-from optsched.files import read_document, write_document
+from optsched.files import instance_sha256, read_document, write_document
 from optsched.io.outputs import require_outputs
+from optsched.library.shipped import load, shipped_names
+from optsched.problems import PROBLEMS
 from optsched.result import Result, Termination, unrounded
 
 KEYS = {"sha256", "objective", "bound", "method", "command"}
@@ -22,16 +24,13 @@ def read_best_known(path: str | Path) -> dict[str, dict[str, Any]]:
         if not isinstance(entry, dict) or set(entry) != KEYS:
             raise InputError(str(path), name, shown(entry), f"the keys {', '.join(sorted(KEYS))}")
         for key in ("objective", "bound"):
-            value = entry[key]
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, int | float)
-            ):
-                raise InputError(str(path), f"{name}.{key}", shown(value), "a number or null")
+            if type(entry[key]) not in (int, float, type(None)):
+                raise InputError(str(path), f"{name}.{key}", shown(entry[key]), "a number or null")
     return entries
 
 
 def require_best_known(path: str | Path) -> None:
-    """Refuse, before the work whose results it is to take, a file that `update` could not use."""
+    """Refuse a file that `update` could not use, before the work whose results it would take."""
     require_outputs([path])
     if os.path.exists(path):
         read_best_known(path)
@@ -40,36 +39,32 @@ def require_best_known(path: str | Path) -> None:
 
 
 def update(path: str | Path, results: Iterable[Result]) -> int:
-    """Extend a best_known.json by checked results; an entry never gets worse."""
+    """Add checked results to a best_known.json; an entry never gets worse."""
     entries = read_best_known(path) if os.path.exists(path) else {}
     changed = set()
     proofs_first = sorted(results, key=lambda r: r.termination is not Termination.OPTIMAL)
-    for result in proofs_first:
-        if _usable(result):
-            better = _better(entries.get(result.instance), result, str(path))
-            if better != entries.get(result.instance):
-                entries[result.instance] = better
-                changed.add(result.instance)
+    for result in filter(_is_usable, proofs_first):
+        better = _better(entries.get(result.instance), result, str(path))
+        if better != entries.get(result.instance):
+            entries[result.instance] = better
+            changed.add(result.instance)
     if changed:
         write_document(path, dict(sorted(entries.items())))
     return len(changed)
 
 
-def _usable(result: Result) -> bool:
-    from optsched.problem import resolve
-    from optsched.problems import PROBLEMS
-
-    default = resolve(PROBLEMS[result.problem].options)().to_dict()
+def _is_usable(result: Result) -> bool:
     return (
         result.termination is not Termination.ERROR
         and result.check is not None
         and result.check.feasible
         and not result.relaxed
-        and dict(result.options) == default
+        and dict(result.options) == PROBLEMS[result.problem].options_of()
     )
 
 
 def _better(entry: dict[str, Any] | None, result: Result, path: str) -> dict[str, Any]:
+    """The better of an entry's and a result's value, with the better bound."""
     if entry is not None and entry["sha256"] != result.instance_sha256:
         raise InputError(path, result.instance, "the hash of another instance", "the same instance")
     new = {
@@ -81,37 +76,30 @@ def _better(entry: dict[str, Any] | None, result: Result, path: str) -> dict[str
     }
     if entry is None:
         return new
-    bounds = [b for b in (entry["bound"], result.bound) if b is not None]
-    bound = max(bounds) if bounds else None
-    improved = result.objective is not None and (
+    bound = max((b for b in (entry["bound"], result.bound) if b is not None), default=None)
+    is_better = result.objective is not None and (
         entry["objective"] is None or result.objective < entry["objective"] * (1 - 1e-12)
     )
-    kept: dict[str, Any] = new if improved else entry
-    value = kept["objective"]
+    better: dict[str, Any] = new if is_better else entry
+    value = better["objective"]
     bound = unrounded(bound, value)
     if bound is not None and value is not None and bound > value:
-        found = f"{value} by {kept['method']}"
-        raise InputError(path, result.instance, found, f"at least the bound proved, {bound}")
-    return {**kept, "bound": bound}
+        by = f"{value} by {better['method']}"
+        raise InputError(path, result.instance, by, f"at least the bound proved, {bound}")
+    return {**better, "bound": bound}
 
 
 def _command(result: Result) -> str:
-    """The command behind a row, with the instance's shipped name, or else its file's."""
-    from optsched.library import shipped_names
-
-    named = (
-        name
-        for name in shipped_names()
-        if name.startswith(f"{result.problem}/") and name.endswith(f"/{result.instance}")
+    """The command behind a result, with the instance's shipped name, or else its file's."""
+    name = next(
+        (
+            name
+            for name in shipped_names()
+            if name.startswith(f"{result.problem}/")
+            and name.endswith(f"/{result.instance}")
+            and instance_sha256(load(name).to_dict()) == result.instance_sha256
+        ),
+        f"{result.instance}.json",
     )
-    same = (name for name in named if _is_shipped(name, result.instance_sha256))
-    name = next(same, f"{result.instance}.json")
     seed = f" --seed {result.seed}" if result.seed else ""
     return f"optsched solve {name} --method {result.method}{seed}"
-
-
-def _is_shipped(name: str, sha256: str) -> bool:
-    from optsched.files import instance_sha256
-    from optsched.library import load
-
-    return instance_sha256(load(name).to_dict()) == sha256

@@ -1,7 +1,7 @@
-"""Certificates for what methods prove: found with the methods' own duals, kept if they verify.
+"""Candidate certificates for the bounds of methods; `verify` alone decides what they prove.
 
-`verify` decides alone; this only looks for prices. A method's own certificate comes first, then the
-simplest prices that could do, then those of a dual solved for the purpose, or of a tree of them.
+A method's own certificate comes first, then the simplest prices that could prove its bound, then
+the duals of a programme solved for the purpose.
 """
 
 from __future__ import annotations
@@ -13,17 +13,15 @@ from typing import Any
 import numpy as np
 
 from optsched.deadline import Deadline
-from optsched.library.selection_trees import selection_tree
-from optsched.library.standing import SAME
 from optsched.library.verify import RefusedError, verify
 from optsched.result import Result
 
 Certificate = dict[str, Any]
 STRICTLY_BELOW = 1e-10
-"""Of a value that is to be proved: what is asked of strict inequalities."""
+"""Relative distance below a value at which it is proved by a strict inequality."""
 BISECTIONS = 24
 DIGITS = 9
-"""Significant digits that a price keeps: any prices prove a bound."""
+"""Significant digits of a price; rounding weakens the bound by about as much."""
 
 
 def best_certificate(
@@ -31,16 +29,16 @@ def best_certificate(
 ) -> tuple[float, Certificate] | None:
     """The best bound that can be certified, and the certificate that verifies."""
     document = instance.to_dict()
+    target = result.bound if result.objective is None else result.objective
     best: tuple[float, Certificate] | None = None
-    for candidate in FINDERS[result.problem](instance, result, Deadline(seconds)):
+    for candidate in CANDIDATES[result.problem](instance, result, Deadline(seconds)):
         try:
             proved = verify(document, candidate)
         except RefusedError:
             continue
         if best is None or proved > best[0]:
             best = proved, candidate
-        wanted = result.bound if result.objective is None else result.objective
-        if wanted is not None and best[0] >= wanted * (1 - 1e-8):
+        if target is not None and best[0] >= target * (1 - 1e-8):
             break
     return best
 
@@ -105,16 +103,11 @@ def _makespan(instance: Any, result: Result, deadline: Deadline) -> Iterator[Cer
 
 
 def _selection(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:
-    found = getattr(result.solution, "certificate", None)
-    if found is not None:
-        document = found.model_dump(mode="json")
+    certificate = getattr(result.solution, "certificate", None)
+    if certificate is not None:
+        document = certificate.model_dump(mode="json")
         slots = {name: _shortened(prices) for name, prices in document["slots"].items()}
-        prices = {"kind": "prices", "jobs": document["jobs"], "slots": slots}
-        yield prices
-        if result.objective is not None:
-            target = result.objective * (1 - SAME)
-            tree = selection_tree(instance, prices, target, deadline)
-            yield from () if tree is None else (tree,)
+        yield {"kind": "prices", "jobs": document["jobs"], "slots": slots}
 
 
 def _speed_profile(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:
@@ -130,9 +123,9 @@ def _rolling(instance: Any, result: Result, deadline: Deadline) -> Iterator[Cert
     from optsched.rolling.options import RollingOptions
     from optsched.rolling.runs import clairvoyant_prices
 
-    found, kinds = clairvoyant_prices(instance, RollingOptions(), Settings(seed=result.seed))
-    prices = {k: _shortened(row.tolist()) for k, row in zip(kinds, found.prices, strict=True)}
-    edges = found.edges.tolist()
+    dual, kinds = clairvoyant_prices(instance, RollingOptions(), Settings(seed=result.seed))
+    prices = {k: _shortened(row.tolist()) for k, row in zip(kinds, dual.prices, strict=True)}
+    edges = dual.edges.tolist()
     yield {"kind": "prices", "seed": result.seed, "edges": edges, "prices": prices}
 
 
@@ -158,8 +151,8 @@ def _shortened(prices: list[float]) -> list[float]:
     return [float(f"{price:.{DIGITS}g}") for price in prices]
 
 
-Finder = Callable[[Any, Result, Deadline], Iterator[Certificate]]
-FINDERS: dict[str, Finder] = {
+Candidates = Callable[[Any, Result, Deadline], Iterator[Certificate]]
+CANDIDATES: dict[str, Candidates] = {
     "placement": _placement,
     "makespan": _makespan,
     "selection": _selection,

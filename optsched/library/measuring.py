@@ -1,7 +1,7 @@
-"""Runs of a set's methods, their values, bounds and certificates kept as records: resumable.
+"""Runs of a set's methods, whose values, bounds and certificates are kept as records.
 
-Beside each file of records stands ``set.runs.jsonl``, a line a run, also of those that run_fields
-nothing new. What is there is not run again: a run that was interrupted goes on where it stopped.
+Beside each file of records stands ``set.runs.jsonl``, a line a run, also of runs without a new
+record. Runs in it are not repeated: an interrupted measurement continues.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import optsched
 from optsched.errors import InputError, NotApplicableError, SolverError
 from optsched.library.certificates import best_certificate
-from optsched.library.records import MOST_BYTES, Record, add, locked, packed
+from optsched.library.records import MAX_LINE_BYTES, Record, add, locked, packed
 from optsched.library.sets import Entry, library_set, make
 from optsched.library.standing import Standing, exceeds, standings
 from optsched.methods import solve
@@ -25,12 +25,13 @@ from optsched.problems import PROBLEMS
 from optsched.result import Result
 
 CERTIFICATE_SECONDS = 10.0
+"""Time limit of the search for a certificate."""
 SOLVERS = ("highs", "scip")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """An instance whose methods were run: what is known now, and how many records are new."""
+    """An instance after its methods were run, and the number of new records."""
 
     standing: Standing
     new: int
@@ -45,21 +46,17 @@ def measure(
     by: str | None = None,
     only_open: bool = False,
 ) -> Iterator[Measured]:
-    """Run methods on the instances of a set that they were not run on at this limit."""
+    """Run methods on a set's instances, except runs with this limit that are in the log."""
     chosen = library_set(set_name)
     names = tuple(methods or chosen.methods)
     for name in names:
         PROBLEMS[chosen.name.partition("/")[0]].method(name)
     by = by or f"optsched {optsched.__version__}"
-    log = Path(store) / f"{set_name}.runs.jsonl"
-    known = _known_runs(log)
-    for known_before in standings(chosen.entries, store):
-        entry = known_before.entry
-        if only_open and known_before.proved:
-            continue
-        wanted = [name for name in names if (entry.name, name, time_limit) not in known]
-        if wanted:
-            yield _measured(entry, wanted, Path(store), time_limit, by)
+    done = _logged_runs(Path(store) / f"{set_name}.runs.jsonl")
+    for before in standings(chosen.entries, store):
+        missing = [n for n in names if (before.entry.name, n, time_limit) not in done]
+        if missing and not (only_open and before.proved):
+            yield _measured(before.entry, missing, Path(store), time_limit, by)
 
 
 def _measured(
@@ -72,49 +69,54 @@ def _measured(
     results: list[Result] = []
     common = {"instance": entry.name, "sha256": entry.sha256, "date": today(), "by": by}
     for name in methods:
+        run = {"instance": entry.name, "method": name, "limit": time_limit}
         began = processor_seconds()
         try:
             result = solve(instance, name, time_limit=time_limit)
         except (NotApplicableError, SolverError) as error:
-            ending = type(error).__name__
-            runs.append(
-                {"instance": entry.name, "method": name, "limit": time_limit, "end": ending}
-            )
+            runs.append({**run, "end": type(error).__name__})
             continue
         seconds = round(processor_seconds() - began, 3)
+        runs.append(
+            {
+                **run,
+                "method": result.method,
+                "end": result.termination.value,
+                "value": result.objective,
+                "bound": result.bound,
+                "seconds": seconds,
+            }
+        )
         command = f"optsched solve {entry.name} --method {name} --time-limit {time_limit:g}"
-        run_fields = {**common, "method": name, "command": command, "processor_seconds": seconds}
-        records += [*_value(result, run_fields), *_word(result, run_fields)]
+        origin = {**common, "method": name, "command": command, "processor_seconds": seconds}
+        records += [*_value_records(result, origin), *_bound_records(result, origin)]
         results.append(result)
-        runs.append(_run(entry, result, time_limit, seconds))
-    records += _certified(instance, results, common)
-    path = store / f"{entry.set_name}.jsonl"
-    with locked(path) as stream:
-        kept = list(_new(before, records))
-        add(stream, [record.line() for record in kept])
+    records += _certified_records(instance, results, common)
+    with locked(store / f"{entry.set_name}.jsonl") as stream:
+        new = list(_improving(before, records))
+        add(stream, [record.line() for record in new])
     with locked(store / f"{entry.set_name}.runs.jsonl") as stream:
         add(stream, [json.dumps(run, allow_nan=False).encode() + b"\n" for run in runs])
     (after,) = standings([entry], store)
-    return Measured(after, len(kept))
+    return Measured(after, len(new))
 
 
-def _value(result: Result, run_fields: dict[str, Any]) -> Iterator[Record]:
-    if result.objective is None or result.check is None or not result.check.feasible:
-        return
-    assert result.solution is not None
-    text = packed(without_certificate(result.solution.to_dict()))
-    if len(text) < MOST_BYTES:
-        yield Record.of(**run_fields, kind="value", value=result.objective, solution=text)
+def _value_records(result: Result, origin: dict[str, Any]) -> Iterator[Record]:
+    if result.objective is not None and result.check is not None and result.check.feasible:
+        assert result.solution is not None
+        text = packed(without_certificate(result.solution.to_dict()))
+        if len(text) < MAX_LINE_BYTES:
+            yield Record.of(**origin, kind="value", value=result.objective, solution=text)
 
 
-def _word(result: Result, run_fields: dict[str, Any]) -> Iterator[Record]:
-    """A bound as the method says it, without a certificate."""
+def _bound_records(result: Result, origin: dict[str, Any]) -> Iterator[Record]:
+    """The bound that the method states, without a certificate."""
     if result.bound is None or (result.check is not None and not result.check.feasible):
         return
     solver = result.solver
     if solver is None and result.bound_source in SOLVERS:
         solver = result.bound_source
-    fields = {**run_fields, "kind": "bound", "value": result.bound, "argument": result.bound_source}
+    fields = {**origin, "kind": "bound", "value": result.bound, "argument": result.bound_source}
     if solver is not None:
         version = f"{solver} {result.solver_version}" if result.solver_version else solver
         yield Record.of(**fields, proof="solver", solver=version, gap=result.gap)
@@ -122,10 +124,10 @@ def _word(result: Result, run_fields: dict[str, Any]) -> Iterator[Record]:
         yield Record.of(**{**fields, "method": result.chosen or result.method}, proof="formula")
 
 
-def _certified(
+def _certified_records(
     instance: Any, results: Sequence[Result], common: dict[str, Any]
 ) -> Iterator[Record]:
-    """The best bound that a certificate proves, sought from the best of the results on."""
+    """Bounds with certificates, from the result with the best bound and those that have one."""
     with_bounds = [r for r in results if r.bound is not None] or results[:1]
     ranked = sorted(with_bounds, key=lambda r: r.bound or 0.0, reverse=True)
     own = [r for r in results if _has_certificate(r) and r is not ranked[0]]
@@ -151,60 +153,40 @@ def _has_certificate(result: Result) -> bool:
     return result.certificate is not None or own is not None
 
 
-def _new(before: Standing, records: Sequence[Record]) -> Iterator[Record]:
-    """Those that say more than what is known: a better value, a better bound, a proof of one."""
-    best = {
-        "value": None if before.value is None else -before.value.value,
-        "certificate": None if before.certified is None else before.certified.value,
-        "word": None if before.bound is None else before.bound.value,
-    }
-    for record in sorted(records, key=_best_first):
-        proved = record.proof == "certificate"
-        what = "value" if record.kind == "value" else "certificate" if proved else "word"
-        merit = -record.value if record.kind == "value" else record.value
-        known = best[what]
-        if known is None or exceeds(merit, known):
+def _improving(before: Standing, records: Sequence[Record]) -> Iterator[Record]:
+    """Records with a better value, a better certificate, or a bound above any certificate."""
+    best = {"value": before.value, "certificate": before.certified, "bound": before.bound}
+    known = {key: None if r is None else _merit(r) for key, r in best.items()}
+    for record in sorted(records, key=lambda r: (r.proof != "certificate", -_merit(r))):
+        key = "certificate" if record.proof == "certificate" else record.kind
+        bar, merit = known[key], _merit(record)
+        if bar is None or exceeds(merit, bar):
             yield record
-            best[what] = merit
-            if proved:
-                word = best["word"]
-                best["word"] = merit if word is None else max(word, merit)
+            known[key] = merit
+            if key == "certificate":  # a bound without a certificate must exceed it
+                known["bound"] = max(merit, known["bound"] or merit)
 
 
-def _best_first(record: Record) -> tuple[bool, float]:
-    """Certificates first, so that a word must say more."""
-    proved = record.proof == "certificate"
-    return not proved, record.value if record.kind == "value" else -record.value
+def _merit(record: Record) -> float:
+    return -record.value if record.kind == "value" else record.value
 
 
-def _run(entry: Entry, result: Result, time_limit: float, seconds: float) -> dict[str, Any]:
-    return {
-        "instance": entry.name,
-        "method": result.method,
-        "limit": time_limit,
-        "end": result.termination.value,
-        "value": result.objective,
-        "bound": result.bound,
-        "seconds": seconds,
-    }
-
-
-def _known_runs(path: Path) -> set[tuple[str, str, float]]:
-    """Instance, method and limit of the runs there are; a line cut short is none."""
-    known = set()
+def _logged_runs(path: Path) -> set[tuple[str, str, float]]:
+    """Instance, method and limit of the runs in a log; an unfinished last line is ignored."""
+    done = set()
     lines = path.read_bytes().split(b"\n") if path.is_file() else []
     for number, line in enumerate(lines, start=1):
         try:
             run = json.loads(line)
-            known.add((run["instance"], run["method"], float(run["limit"])))
+            done.add((run["instance"], run["method"], float(run["limit"])))
         except (ValueError, KeyError, TypeError):
             if number < len(lines):
                 raise InputError(str(path), f"line {number}", "no run", "a run") from None
-    return known
+    return done
 
 
 def without_certificate(document: dict[str, Any]) -> dict[str, Any]:
-    """A solution's document; its prices are a record of their own."""
+    """A solution's document without its certificate, which has a record of its own."""
     return {key: value for key, value in document.items() if key != "certificate"}
 
 
@@ -214,5 +196,5 @@ def today() -> str:
 
 
 def processor_seconds() -> float:
-    """Of this process and those it waited for."""
+    """Processor time of this process and of the children that it waited for."""
     return sum(os.times()[:4])

@@ -1,9 +1,9 @@
-"""Sets of frozen instances: how each is made, and the hash that says it was made right.
+"""Sets of frozen instances: the generator's arguments of each, and the hash of the instance.
 
 A set never changes; one with a flaw is followed by another of the next number. Its file holds, for
-each instance, the generator's arguments, the seed and the SHA-256 of its canonical JSON, so that it
-is made on demand, bit for bit, or refused. Workloads and speed profiles are stored beside it:
-their last digits are those of the versions of numpy and Python that drew them.
+each instance, the generator's arguments, the seed and the SHA-256 of its canonical JSON: an
+instance is made on demand, bit for bit, or refused. Workloads and speed profiles are stored beside
+it: their last digits depend on the versions of numpy and Python.
 """
 
 from __future__ import annotations
@@ -13,43 +13,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Any
 
 from optsched.errors import InputError, shown, suggestion
-from optsched.files import read_document
+from optsched.files import instance_sha256, read_document
 from optsched.library.shipped import FOLDERS, load, shipped_folder
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
-from optsched.schema import FileModel, Name, parse
 
 if TYPE_CHECKING:
     from optsched.typing import Instance
 
-SCHEMA = "optsched/library-set"
-LIBRARY = "library"
-NAME = re.compile(r"^([a-z-]+)/([a-z0-9.-]+)(?:/([0-9]{3}))?$")
+NAME = re.compile(r"^([a-z-]+/[a-z0-9.-]+)/[0-9]{3}$")
 FILE_NAME = re.compile(r"^([a-z0-9.-]+)-([0-9]{3})$")
-"""The name that an instance has in its own file: its set's, and its number."""
-
-
-class _Instance(FileModel):
-    number: Annotated[str, Field(pattern="^[0-9]{3}$")]
-    arguments: dict[str, Any] = Field(default_factory=dict)
-    seed: Annotated[int, Field(ge=0)] = 0
-    file: Name | None = None
-    features: dict[str, float] = Field(default_factory=dict)
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-
-
-class _SetFile(FileModel):
-    schema_: Literal["optsched/library-set"] = Field(alias="schema")
-    version: Literal[1]
-    name: Name
-    why: str
-    methods: Annotated[tuple[str, ...], Field(strict=False)]
-    instances: Annotated[tuple[_Instance, ...], Field(strict=False, max_length=999)]
+"""An instance's name in its own file: its set's, and its number."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +39,12 @@ class Entry:
         ``problem/set/number``.
     arguments, seed
         The generator's.
-    file : str or None
-        Of what no generator can make: the shipped instance's name.
-    features : mapping
-        What it is like, in a few numbers.
     sha256 : str
-        Of the canonical JSON without ``provenance``.
+        Hash of the canonical JSON without ``provenance``.
+    file : str or None
+        Name of the shipped instance, if no generator can make it.
+    features : mapping
+        Properties of the instance in a few numbers.
     """
 
     name: str
@@ -97,7 +74,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class LibrarySet:
-    """A set: its name, why it is there, the methods its runs take, and its instances."""
+    """A set: its name, its purpose, the methods that are run on it, and its instances."""
 
     name: str
     why: str
@@ -107,7 +84,7 @@ class LibrarySet:
 
 def library_folder() -> Path:
     """The folder of the sets and records that ship."""
-    return shipped_folder() / LIBRARY
+    return shipped_folder() / "library"
 
 
 @lru_cache
@@ -120,39 +97,51 @@ def set_names() -> tuple[str, ...]:
 
 @lru_cache
 def library_set(name: str) -> LibrarySet:
-    """The set of a name; raises InputError."""
+    """Read a set; raises InputError."""
     if name not in set_names():
         raise InputError("library", "", shown(name), suggestion(name, set_names()))
-    return read_set(library_folder() / f"{name}.json")
+    document = read_document(library_folder() / f"{name}.json")
+    every = (
+        Entry(
+            f"{name}/{instance['number']}",
+            instance.get("arguments", {}),
+            instance.get("seed", 0),
+            instance["sha256"],
+            instance.get("file"),
+            instance.get("features", {}),
+        )
+        for instance in document["instances"]
+    )
+    return LibrarySet(name, document["why"], tuple(document["methods"]), tuple(every))
 
 
-def entries(names: tuple[str, ...] | None = None) -> Iterator[Entry]:
-    """The instances of some sets, or of all."""
-    for name in set_names() if names is None else names:
+def entries() -> Iterator[Entry]:
+    """All instances of all sets."""
+    for name in set_names():
         yield from library_set(name).entries
 
 
 def entry_of(reference: str) -> Entry | None:
-    """The instance of a name; None if there is none."""
-    found = NAME.match(reference)
-    if found is None or found[3] is None or f"{found[1]}/{found[2]}" not in set_names():
+    """The instance with a name; None if there is none."""
+    match = NAME.match(reference)
+    if match is None or match[1] not in set_names():
         return None
-    every = library_set(f"{found[1]}/{found[2]}").entries
+    every = library_set(match[1]).entries
     return next((entry for entry in every if entry.name == reference), None)
 
 
 def entry_behind(problem: str, file_name: str, sha256: str) -> Entry | None:
-    """The instance that a file's name and hash are those of."""
-    found = FILE_NAME.match(file_name)
-    entry = None if found is None else entry_of(f"{problem}/{found[1]}/{found[2]}")
+    """Find the library instance with this file name and SHA-256."""
+    match = FILE_NAME.match(file_name)
+    entry = None if match is None else entry_of(f"{problem}/{match[1]}/{match[2]}")
     if entry is None:
-        stored = (each for each in entries() if each.file is not None)
-        entry = next((each for each in stored if each.sha256 == sha256), None)
+        stored = (e for e in entries() if e.file is not None and e.sha256 == sha256)
+        entry = next(stored, None)
     return entry if entry is not None and entry.sha256 == sha256 else None
 
 
 def required_entry(reference: str) -> Entry:
-    """The instance of a name; raises InputError."""
+    """The instance with a name; raises InputError."""
     entry = entry_of(reference)
     if entry is None:
         expected = "problem/set/number, as `optsched library list` shows"
@@ -161,8 +150,7 @@ def required_entry(reference: str) -> Entry:
 
 
 def make(entry: Entry) -> Instance:
-    """Make an instance, or read it where it is stored; refuses one that is not the frozen one."""
-    from optsched.files import instance_sha256
+    """Make or read an instance; raises InputError if it is not the frozen one."""
     from optsched.verbs.generating import generate
 
     stored = _stored(entry.set_name)
@@ -176,24 +164,20 @@ def make(entry: Entry) -> Instance:
         instance = generate(entry.problem, entry.seed, name=entry.file_name, **arguments)
     sha256 = instance_sha256(instance.to_dict())
     if sha256 != entry.sha256:
-        raise InputError(
-            entry.name,
-            "sha256",
-            sha256,
-            f"{entry.sha256}: another version of the generator made it",
-        )
+        expected = f"{entry.sha256}: another version of the generator made it"
+        raise InputError(entry.name, "sha256", sha256, expected)
     return instance
 
 
 @lru_cache
 def _stored(set_name: str) -> dict[str, Any] | None:
-    """The instances of a set by number, where a generator's last digits are numpy's version's."""
+    """The stored instances of a set by number; None if they are made on demand."""
     path = library_folder() / f"{set_name}.instances.json.gz"
     return read_document(path) if path.is_file() else None
 
 
 def write_set(name: str, folder: str | Path) -> int:
-    """Make the instances of a set as files of a folder, workloads as folders; how many."""
+    """Write a set's instances as files, workloads as folders, and return their number."""
     from optsched.files import write_document
     from optsched.online.data.catalogue import write_catalogue
     from optsched.online.data.workload_files import write_workload
@@ -214,20 +198,3 @@ def write_set(name: str, folder: str | Path) -> int:
         else:
             write_document(Path(f"{place}.json"), instance.to_dict())
     return len(every)
-
-
-def read_set(path: Path) -> LibrarySet:
-    """Read a set's file; raises InputError."""
-    read = parse(_SetFile, read_document(path), str(path))
-    made = (
-        Entry(
-            f"{read.name}/{each.number}",
-            each.arguments,
-            each.seed,
-            each.sha256,
-            each.file,
-            each.features,
-        )
-        for each in read.instances
-    )
-    return LibrarySet(read.name, read.why, read.methods, tuple(made))

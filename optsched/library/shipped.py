@@ -21,7 +21,7 @@ PLANS = "plans"
 FOLDERS = tuple(PROBLEMS)
 ONLINE = "online"
 WORKLOAD = "workload.csv"
-"""What makes a folder a workload, with its catalogue and cluster beside it."""
+"""A folder with this file is a workload; its catalogue and cluster are beside it."""
 PARTS = (WORKLOAD, "catalogue.json", "cluster.json")
 
 
@@ -35,18 +35,15 @@ def shipped_folder() -> Path:
 def shipped_names() -> list[str]:
     """Names of the shipped instances, such as "placement/vgg19-16" or "online/small-400x40".
 
-    A set of its own is a folder within a problem's: "placement/efficient/vgg19-32-25g".
+    A folder within a problem's folder is a set: "placement/efficient/vgg19-32-25g".
     """
     root = shipped_folder()
     files = (
-        path
-        for folder in FOLDERS
-        for path in (root / folder).rglob("*.json")
-        if path.name != BEST_KNOWN and folder != ONLINE
+        path for problem in FOLDERS if problem != ONLINE for path in _json_files(root, problem)
     )
-    workloads = (path.parent for path in (root / ONLINE).glob(f"*/{WORKLOAD}"))
-    named = (*(path.with_suffix("") for path in files), *workloads)
-    return sorted(path.relative_to(root).as_posix() for path in named)
+    names = [path.with_suffix("") for path in files if path.name != BEST_KNOWN]
+    names += [path.parent for path in (root / ONLINE).glob(f"*/{WORKLOAD}")]
+    return sorted(path.relative_to(root).as_posix() for path in names)
 
 
 def shipped_plans() -> list[str]:
@@ -58,21 +55,18 @@ def copy_shipped(target: str | Path) -> int:
     """Copy the shipped instances and plans into a new folder; return the number of files."""
     root, folder = shipped_folder(), Path(target)
     try:
-        instances = sorted(p for name in FOLDERS for p in (root / name).rglob("*.json"))
-        workloads = sorted(p for p in (root / ONLINE).glob("*/*") if p.is_file())
-        copies = [
-            (path, folder / path.relative_to(root))
-            for path in (*instances, *workloads, *sorted((root / PLANS).glob("*.toml")))
-        ]
-        for _, copy in copies:
+        files = [path for problem in FOLDERS for path in _json_files(root, problem)]
+        files += (path for path in (root / ONLINE).glob("*/*") if path.is_file())
+        files += (root / PLANS).glob("*.toml")
+        copies = {path: folder / path.relative_to(root) for path in sorted(files)}
+        for copy in copies.values():
             if copy.exists():
                 raise InputError(str(copy), "", "a file", "none: choose an empty folder")
-        for path, copy in copies:
+        for path, copy in copies.items():
             write_bytes(copy, path.read_bytes())
     except OSError as error:
-        raise InputError(
-            str(target), "", error.strerror or str(error), "a writable folder"
-        ) from None
+        reason = error.strerror or str(error)
+        raise InputError(str(target), "", reason, "a writable folder") from None
     return len(copies)
 
 
@@ -83,23 +77,17 @@ def find(reference: str | Path) -> list[Path]:
     if workload is not None:
         return [workload]
     for candidate in (path, _shipped(str(reference))):
-        if candidate is None:
-            continue
-        if os.path.isdir(candidate):
-            files = sorted(
-                [
-                    *(p for p in candidate.glob("*.json") if p.name != BEST_KNOWN),
-                    *(p.parent for p in candidate.glob(f"*/{WORKLOAD}")),
-                ]
-            )
+        if candidate is not None and os.path.isdir(candidate):
+            files = [p for p in candidate.glob("*.json") if p.name != BEST_KNOWN]
+            files += [p.parent for p in candidate.glob(f"*/{WORKLOAD}")]
             if not files:
                 raise InputError(str(reference), "", "a folder without *.json", "instance files")
-            return files
-        if os.path.isfile(candidate):
+            return sorted(files)
+        if candidate is not None and os.path.isfile(candidate):
             return [candidate]
-    named = _of_library(str(reference))
-    if named:
-        return named
+    names = _library_names(str(reference))
+    if names:
+        return [Path(name) for name in names]
     near = difflib.get_close_matches(str(reference), shipped_names(), n=1)
     expected = "a file, a folder or a name of `optsched instances list`"
     hint = f"did you mean {near[0]!r}?" if near else "`optsched instances list` shows the names"
@@ -110,27 +98,27 @@ def find(reference: str | Path) -> list[Path]:
 def workload_folder(reference: str | Path) -> Path | None:
     """The folder behind a workload's folder or shipped name, such as "online/small-400x40"."""
     path, parts = Path(reference), Path(reference).parts
-    shipped = shipped_folder() / path
-    named = len(parts) == 2 and parts[0] == ONLINE
-    for folder in (path, shipped) if named else (path,):
+    is_name = len(parts) == 2 and parts[0] == ONLINE
+    for folder in (path, shipped_folder() / path) if is_name else (path,):
         if os.path.isfile(folder / WORKLOAD):
             return folder
     return None
 
 
 def files_behind(reference: str | Path) -> list[Path]:
-    """What `find` or `load` would read for a reference; itself, where that is nothing."""
+    """The files that `find` or `load` reads for a reference; the reference itself if none."""
     folder = workload_folder(reference)
     if folder is not None:
         return [folder / name for name in PARTS]
     try:
-        return [
-            file
-            for each in find(reference)
-            for file in ([each / name for name in PARTS] if each.is_dir() else [each])
-        ]
+        instances = find(reference)
     except InputError:
         return [Path(reference)]
+    return [
+        file
+        for path in instances
+        for file in ([path / name for name in PARTS] if path.is_dir() else [path])
+    ]
 
 
 def load(reference: str | Path) -> Instance:
@@ -172,13 +160,17 @@ def load(reference: str | Path) -> Instance:
     return resolve(problem_of(document, source).instance).from_dict(document, source)
 
 
-def _of_library(reference: str) -> list[Path]:
-    """The names of a set's instances, or that of one; none for anything else."""
+def _json_files(root: Path, problem: str) -> list[Path]:
+    return list((root / problem).rglob("*.json"))
+
+
+def _library_names(reference: str) -> list[str]:
+    """Names of the instances of a library set, or of one instance; none for anything else."""
     from optsched.library.sets import entry_of, library_set, set_names
 
     if reference in set_names():
-        return [Path(entry.name) for entry in library_set(reference).entries]
-    return [] if entry_of(reference) is None else [Path(reference)]
+        return [entry.name for entry in library_set(reference).entries]
+    return [] if entry_of(reference) is None else [reference]
 
 
 def _shipped(name: str) -> Path | None:
@@ -186,8 +178,6 @@ def _shipped(name: str) -> Path | None:
     if not parts or len(parts) > 3 or parts[0] not in FOLDERS or ".." in parts:
         return None
     place = shipped_folder().joinpath(*parts)
-    return (
-        place
-        if os.path.isdir(place)
-        else place.with_name(f"{place.name.removesuffix('.json')}.json")
-    )
+    if os.path.isdir(place):
+        return place
+    return place.with_name(f"{place.name.removesuffix('.json')}.json")

@@ -1,4 +1,4 @@
-"""What is known of an instance: its best value, its best bound, and how far apart they are."""
+"""The standing of an instance: its best value, its best bound, and the gap between them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from optsched.library.sets import Entry, entry_behind, library_folder
 from optsched.problems import PROBLEMS
 
 PROVED = 1e-6
+"""Excess up to which a value is proved: the relative tolerance that solvers leave."""
 CLOSE = 0.01
 EASY_SECONDS = 60.0
 SAME = 1e-9
@@ -22,7 +23,7 @@ EASY, HARD, OPEN = "easy", "hard", "open"
 
 @dataclass(frozen=True)
 class Standing:
-    """An instance with all records of it, oldest first.
+    """An instance with all its records, oldest first.
 
     Attributes
     ----------
@@ -38,28 +39,27 @@ class Standing:
 
     @classmethod
     def of(cls, entry: Entry, history: Iterable[Record]) -> Standing:
-        """Look the best up; of equals the first stands.
+        """Find the best records; the first of equal ones.
 
-        A certificate stands before a word that goes no further than solvers' tolerances.
+        A certificate is preferred to a bound without one that exceeds it by at most `PROVED`.
         """
-        kept = tuple(r for r in history if r.sha256 == entry.sha256)
-        values = [r for r in kept if r.kind == "value"]
-        bounds = [r for r in kept if r.kind == "bound"]
-        proved = [r for r in bounds if r.proof == "certificate"]
-        certified = max(proved, key=lambda r: r.value, default=None)
-        best = max(bounds, key=lambda r: r.value, default=None)
-        if best is not None and certified is not None:
-            best = best if exceeds(best.value, certified.value, PROVED) else certified
-        return cls(entry, kept, min(values, key=lambda r: r.value, default=None), best, certified)
+        own = tuple(r for r in history if r.sha256 == entry.sha256)
+        bounds = [r for r in own if r.kind == "bound"]
+        value = min((r for r in own if r.kind == "value"), key=_value, default=None)
+        bound = max(bounds, key=_value, default=None)
+        certified = max((r for r in bounds if r.proof == "certificate"), key=_value, default=None)
+        if certified and bound and not exceeds(bound.value, certified.value, PROVED):
+            bound = certified
+        return cls(entry, own, value, bound, certified)
 
     @property
     def excess(self) -> float | None:
-        """Best value over best bound, less 1; None when either is unknown."""
+        """Best value over best bound, less 1; None if either is unknown."""
         return _excess(self.value, self.bound)
 
     @property
     def proved(self) -> bool:
-        """Whether the best value is proved, by whatever bound."""
+        """Whether the best value is proved, by any bound."""
         return self.excess is not None and self.excess <= PROVED
 
     @property
@@ -70,7 +70,7 @@ class Standing:
 
     @property
     def has_certified_bound(self) -> bool:
-        """Whether no word goes further than the best certificate does."""
+        """Whether the best bound has a certificate."""
         return self.bound is not None and self.bound is self.certified
 
     @property
@@ -83,31 +83,35 @@ class Standing:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of ``optsched library show``; solutions are left out."""
+        best = {
+            "value": self.value and self.value.value,
+            "bound": self.bound and self.bound.value,
+            "certified_bound": self.certified and self.certified.value,
+            "excess": self.excess,
+        }
         return {
             "name": self.entry.name,
             "sha256": self.entry.sha256,
             "seed": self.entry.seed,
             "arguments": dict(self.entry.arguments),
             "status": self.status,
-            "best": {
-                "value": None if self.value is None else self.value.value,
-                "bound": None if self.bound is None else self.bound.value,
-                "certified_bound": None if self.certified is None else self.certified.value,
-                "excess": self.excess,
-            },
+            "best": best,
             "history": [shown_record(record) for record in self.history],
         }
 
 
 def shown_record(record: Record) -> dict[str, Any]:
-    """A record without what is packed into it."""
-    document = record.model_dump(mode="json", exclude_none=True)
-    return {key: value for key, value in document.items() if key not in ("solution", "certificate")}
+    """A record without its packed solution or certificate."""
+    return record.model_dump(mode="json", exclude_none=True, exclude={"solution", "certificate"})
 
 
 def exceeds(one: float, other: float, tolerance: float = SAME) -> bool:
-    """Whether a number is above another by more than rounding, or a relative tolerance."""
+    """Whether a number is above another by more than a relative tolerance."""
     return one - other > tolerance * max(abs(one), abs(other))
+
+
+def _value(record: Record) -> float:
+    return record.value
 
 
 def _excess(value: Record | None, bound: Record | None) -> float | None:
@@ -119,43 +123,41 @@ def _excess(value: Record | None, bound: Record | None) -> float | None:
 
 
 def records_of(set_name: str, store: str | Path | None = None) -> list[Record]:
-    """The records of a set: those that ship, and those of a store."""
+    """The records of a set that ship, and those of a store."""
     shipped = library_folder() / f"{set_name}.jsonl"
-    found = list(_shipped(shipped, _written(shipped)))
+    written = shipped.stat().st_mtime_ns if shipped.is_file() else 0
+    records = list(_shipped(shipped, written))
     if store is not None:
         own = Path(store) / f"{set_name}.jsonl"
-        found += [] if _same_file(own, shipped) else read_records(own)
-    return found
+        records += [] if own.resolve() == shipped.resolve() else read_records(own)
+    return records
 
 
 def standings(entries: Iterable[Entry], store: str | Path | None = None) -> list[Standing]:
-    """What is known of some instances."""
+    """The standings of instances."""
     histories: dict[str, dict[str, list[Record]]] = {}
-    made = []
+    known = []
     for entry in entries:
         if entry.set_name not in histories:
-            by_name: dict[str, list[Record]] = {}
+            by_name = histories[entry.set_name] = {}
             for record in records_of(entry.set_name, store):
                 by_name.setdefault(record.instance, []).append(record)
-            histories[entry.set_name] = by_name
-        made.append(Standing.of(entry, histories[entry.set_name].get(entry.name, ())))
-    return made
+        known.append(Standing.of(entry, histories[entry.set_name].get(entry.name, ())))
+    return known
 
 
-def status_counts(found: Iterable[Standing]) -> dict[str, int]:
-    """How many are proved, nearly so, open, and have a bound with a certificate."""
-    every = list(found)
-    excesses = [1.0 if each.excess is None else each.excess for each in every]
+def status_counts(known: Iterable[Standing]) -> dict[str, int]:
+    """Numbers of instances that are proved, nearly so, open, or have a certified bound."""
+    every = list(known)
+    excesses = [1.0 if standing.excess is None else standing.excess for standing in every]
     return {
         "instances": len(every),
-        "proved": sum(each.proved for each in every),
-        "proved_by_certificate": sum(each.proved_by_certificate for each in every),
+        "proved": sum(standing.proved for standing in every),
+        "proved_by_certificate": sum(standing.proved_by_certificate for standing in every),
         "within_1_percent": sum(excess <= CLOSE for excess in excesses),
-        "certified": sum(each.certified is not None for each in every),
-        "best_bound_certified": sum(each.has_certified_bound for each in every),
-        "easy": sum(each.status == EASY for each in every),
-        "hard": sum(each.status == HARD for each in every),
-        "open": sum(each.status == OPEN for each in every),
+        "certified": sum(standing.certified is not None for standing in every),
+        "best_bound_certified": sum(standing.has_certified_bound for standing in every),
+        **{word: sum(s.status == word for s in every) for word in (EASY, HARD, OPEN)},
     }
 
 
@@ -166,27 +168,18 @@ def known_bound(
     entry = entry_behind(problem, instance, sha256)
     if entry is None or (problem == "rolling" and seed != 0):
         return None
-    default = PROBLEMS[problem].options_of()
-    if PROBLEMS[problem].options_of(options) != default:
+    if PROBLEMS[problem].options_of(options) != PROBLEMS[problem].options_of():
         return None
     bound = standings([entry])[0].bound
     return None if bound is None else (bound.value, f"library, {bound.proof}")
 
 
 def certificate_in(record: Record) -> Mapping[str, Any]:
-    """The certificate of a bound that has one; raises InputError."""
-    found = unpacked(record.certificate or "", f"{record.instance}: certificate")
-    return found if isinstance(found, dict) else {}
+    """The certificate of a bound; raises InputError."""
+    document = unpacked(record.certificate or "", f"{record.instance}: certificate")
+    return document if isinstance(document, dict) else {}
 
 
 @lru_cache(maxsize=32)
 def _shipped(path: Path, written: float) -> tuple[Record, ...]:
     return tuple(read_records(path))
-
-
-def _written(path: Path) -> float:
-    return path.stat().st_mtime_ns if path.is_file() else 0
-
-
-def _same_file(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve()

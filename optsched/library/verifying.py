@@ -1,4 +1,4 @@
-"""Verifying what the library holds: solutions by the checkers, certificates by `verify`."""
+"""Verification: solutions by the checkers, certificates by `verify`, stored or in files."""
 
 from __future__ import annotations
 
@@ -11,20 +11,51 @@ import numpy as np
 
 from optsched.checking import bound_violation, claim_violation
 from optsched.errors import InputError, shown
+from optsched.files import read_document
 from optsched.library.records import Record, unpacked
 from optsched.library.sets import Entry, entries, entry_of, make
 from optsched.library.shipped import load
 from optsched.library.standing import Standing, certificate_in, standings
-from optsched.library.submitting import Answer
 from optsched.library.verify import RefusedError, verify
 from optsched.methods import load_solution, problem_for
-from optsched.problem import resolve
+from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
 
 
 @dataclass(frozen=True)
+class Answer:
+    """The verdict on one part of a submission.
+
+    Attributes
+    ----------
+    what : "value" or "bound"
+    verdict : str
+        "better and recorded", "equal", "not better", or "infeasible" with the rule and place.
+    given, known : float or None
+        As checked or proved, and the best one known before.
+    refused : bool
+        Whether a rule is violated, or the certificate proves nothing.
+    """
+
+    what: str
+    verdict: str
+    given: float | None = None
+    known: float | None = None
+    refused: bool = False
+
+    def __str__(self) -> str:
+        given = "" if self.given is None else f" {self.given!r}"
+        known = "" if self.known is None else f" (best known so far: {self.known!r})"
+        return f"{self.what}{given}: {self.verdict}{known}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as a JSON object."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """What was verified of one instance; `faults` is empty where all of it holds."""
+    """What verification of an instance's best records gave; no `faults` if they hold."""
 
     name: str
     value: float | None
@@ -41,31 +72,40 @@ class Verdict:
 def verify_entry(known: Standing) -> Verdict:
     """Make an instance, check its best solution, and verify its best certificate."""
     instance = make(known.entry)
+    value, bound, certified = known.value, known.bound, known.certified
     faults: list[str] = []
     notes: list[str] = []
-    if known.value is None:
+    if value is None:
         notes.append("no solution is known")
     else:
-        faults += _value_faults(known.entry, instance, known.value)
-    if known.certified is not None:
-        faults += _bound_faults(instance, known.certified)
-    if known.bound is not None and known.bound is not known.certified:
-        word = known.bound.solver or f"{known.bound.method} ({known.bound.proof})"
-        notes.append(f"beyond it a bound of {known.bound.value!r} on the word of {word}")
-    if known.value is not None and known.bound is not None:
-        above = bound_violation(known.bound.value, known.value.value)
+        faults += _value_faults(known.entry, instance, value)
+    if certified is not None:
+        faults += _bound_faults(instance, certified)
+    if bound is not None and bound is not certified:
+        source = bound.solver or f"{bound.method} ({bound.proof})"
+        notes.append(f"beyond it a bound of {bound.value!r} on the word of {source}")
+    if value is not None and bound is not None:
+        above = bound_violation(bound.value, value.value)
         faults += [] if above is None else [f"{above}"]
-    value = None if known.value is None else known.value.value
-    bound = None if known.certified is None else known.certified.value
-    return Verdict(known.entry.name, value, bound, tuple(faults), tuple(notes))
+    return Verdict(
+        known.entry.name,
+        None if value is None else value.value,
+        None if certified is None else certified.value,
+        tuple(faults),
+        tuple(notes),
+    )
+
+
+def default_report(problem: Problem, instance: Any, solution: Any) -> Any:
+    """The checker's report under default options; an online policy's options do not matter."""
+    return resolve(problem.check)(instance, solution, None if problem.name == "online" else {})
 
 
 def _value_faults(entry: Entry, instance: Any, record: Record) -> Iterator[str]:
     problem, place = PROBLEMS[entry.problem], f"{entry.name}: solution"
     document = unpacked(record.solution or "", place)
     solution = resolve(problem.solution).from_dict(document, place)
-    own_options = entry.problem == "online"
-    report = resolve(problem.check)(instance, solution, None if own_options else {})
+    report = default_report(problem, instance, solution)
     yield from (str(violation) for violation in report.violations)
     if report.objective is None:
         yield "the solution has no value"
@@ -86,13 +126,13 @@ def _bound_faults(instance: Any, record: Record) -> Iterator[str]:
 
 
 def verify_many(chosen: Sequence[Entry], store: str | Path | None = None) -> Iterator[Verdict]:
-    """Verify some instances, one after another."""
+    """Verify instances, one after another."""
     for known in standings(chosen, store):
         yield verify_entry(known)
 
 
 def sample(count: int, seed: int = 0) -> list[Entry]:
-    """So many instances of the library, drawn."""
+    """Draw instances of the library."""
     every = list(entries())
     drawn = np.random.default_rng(seed).permutation(len(every))[:count]
     return [every[i] for i in sorted(drawn.tolist())]
@@ -101,9 +141,7 @@ def sample(count: int, seed: int = 0) -> list[Entry]:
 def verify_files(
     reference: str, solution: str | None = None, certificate: str | None = None
 ) -> list[Answer]:
-    """Check a solution's file by its options, and verify a certificate's by the default ones."""
-    from optsched.files import read_document
-
+    """Check a solution's file under its own options, verify a certificate's under the default."""
     instance = load(reference)
     answers = []
     if solution is not None:
@@ -113,12 +151,16 @@ def verify_files(
         verdict = f"infeasible: {faults}" if faults else "feasible"
         answers.append(Answer("value", verdict, report.objective, refused=bool(faults)))
     if certificate is not None:
-        try:
-            proved = verify(instance.to_dict(), read_document(certificate))
-            answers.append(Answer("bound", "proved", proved))
-        except RefusedError as error:
-            answers.append(Answer("bound", f"refused: {error}", refused=True))
+        answers.append(verify_certificate(instance, read_document(certificate)))
     if not answers and entry_of(reference) is None:
         expected = "an instance of the library, or --solution or --certificate"
         raise InputError("verify", "", shown(reference), expected)
     return answers
+
+
+def verify_certificate(instance: Any, document: dict[str, Any]) -> Answer:
+    """The bound that a certificate proves, or the reason why it proves none."""
+    try:
+        return Answer("bound", "proved", verify(instance.to_dict(), document))
+    except RefusedError as error:
+        return Answer("bound", f"refused: {error}", refused=True)

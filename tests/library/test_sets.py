@@ -14,7 +14,7 @@ import optsched
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.files import instance_sha256
-from optsched.library import find, measuring
+from optsched.library import find
 from optsched.library.sets import (
     entries,
     entry_of,
@@ -28,18 +28,13 @@ EVERY = list(entries())
 DRAWN = [EVERY[i] for i in np.random.default_rng(15).permutation(len(EVERY))[:8]]
 
 
-def test_there_are_300_instances_of_the_six_problems() -> None:
+def test_there_are_300_instances_of_the_six_problems_in_small_files() -> None:
     assert len(EVERY) >= 300
     assert {entry.problem for entry in EVERY} == set(optsched.METHODS)
-    assert (
-        len({entry.sha256 for entry in EVERY}) == len({entry.name for entry in EVERY}) == len(EVERY)
-    )
-
-
-def test_what_ships_of_it_is_small() -> None:
-    folders = library_folder(), Path(measuring.__file__).parent
-    files = [path for each in folders for path in each.rglob("*") if path.suffix != ".pyc"]
-    assert 0 < sum(path.stat().st_size for path in files if path.is_file()) < 12_000_000
+    for key in ("sha256", "name"):
+        assert len({getattr(entry, key) for entry in EVERY}) == len(EVERY)
+    files = [path for path in library_folder().rglob("*") if path.is_file()]
+    assert 0 < sum(path.stat().st_size for path in files) < 12_000_000
 
 
 @pytest.mark.parametrize("entry", DRAWN, ids=lambda entry: entry.name)
@@ -95,12 +90,6 @@ def test_a_set_is_named_wherever_instances_are() -> None:
     with pytest.raises(InputError, match="no such file"):
         optsched.load(f"{name}/999")
     assert entry_of("speed-profile/fig2-1") is None
-
-
-def test_sets_have_the_number_that_their_name_ends_in() -> None:
-    for name in set_names():
-        assert name.rpartition("-")[2] == "1"
-        assert library_set(name).why.endswith(".")
 
 
 def test_make_writes_files_that_read_back(

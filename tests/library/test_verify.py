@@ -111,8 +111,8 @@ def _claim(document: Document, rng: np.random.Generator) -> None:
     document["objective"] *= float(rng.choice([0.99, 1.01]))
 
 
-def _lost_job(document: Document, rng: np.random.Generator) -> None:
-    del document["jobs"][_at(rng, document["jobs"])]
+def _without_one(key: str) -> Corruption:
+    return lambda document, rng: document[key].pop(_at(rng, document[key]))
 
 
 def _twice(document: Document, rng: np.random.Generator) -> None:
@@ -122,10 +122,6 @@ def _twice(document: Document, rng: np.random.Generator) -> None:
 def _count(document: Document, rng: np.random.Generator) -> None:
     row = _one(rng, document["counts"])
     row[_at(rng, row)] += int(rng.choice([-1, 1]))
-
-
-def _row(document: Document, rng: np.random.Generator) -> None:
-    del document["counts"][_at(rng, document["counts"])]
 
 
 def _gpus(job: Document, rng: np.random.Generator) -> None:
@@ -144,20 +140,21 @@ def _short_run(job: Document, rng: np.random.Generator) -> None:
     job["end"] = (job["start"] + job["end"]) / 2
 
 
+LOST_JOB = _without_one("jobs")
 ALL = (_claim, _set(instance="another"), _set(schema="optsched/nothing"))
 SOLUTIONS: dict[str, tuple[Corruption, ...]] = {
-    "placement": (*ALL, _count, _row),
+    "placement": (*ALL, _count, _without_one("counts")),
     "makespan": (
-        *(*ALL, _lost_job, _twice),
+        *(*ALL, LOST_JOB, _twice),
         *map(_of_job, (_gpus, _set(gpus={"999": 1}), _set(start=-2))),
     ),
     "selection": (
-        *(*ALL, _lost_job, _twice),
+        *(*ALL, LOST_JOB, _twice),
         *map(_of_job, (_set(node="nowhere", gpus=[0]), _set(node="n0", gpus=[1000]))),
     ),
     "speed-profile": (*ALL, _piece, _speed, _set(status="infeasible")),
-    "rolling": (*ALL, _lost_job, _twice, _set(seed=7)),
-    "online": (*ALL, _lost_job, _twice, _of_job(_short_run)),
+    "rolling": (*ALL, LOST_JOB, _twice, _set(seed=7)),
+    "online": (*ALL, LOST_JOB, _twice, _of_job(_short_run)),
 }
 
 
