@@ -8,6 +8,27 @@ _HERE = "optsched.selection"
 _PICTURES = "optsched.plotting"
 _QUEUE = f"{_HERE}.heuristics.baselines:queue"
 _RANDOMISED = f"{_HERE}.heuristics.baselines:randomised_greedy"
+_DP = f"{_HERE}.heuristics.dp:dp"
+
+_BASELINES = (
+    ("edf", "earliest due date first, cheapest GPUs in time at w^max", _QUEUE),
+    ("fifo", "in the file's order, cheapest GPUs in time at w^max", _QUEUE),
+    ("rg", "randomised greedy by pressure, the best of several starts", _RANDOMISED),
+    ("dp", "dynamic programme over jobs x GPUs with proxy (28)", _DP),
+    ("avg-edf", "edf at E[W]", _QUEUE),
+    ("avg-rg", "rg at E[W]", _RANDOMISED),
+    ("avg-dp", "dp at E[W]", _DP),
+)
+_MODELS = (
+    ("minlp", "(P1) with its products, solved by SCIP", "minlp:minlp", "minlp:model"),
+    ("milp", "(P1) with its products linearised", "milp:milp", "milp:model"),
+    (
+        "patterns",
+        "MILP over node patterns, without symmetry",
+        "patterns:patterns",
+        "patterns:model",
+    ),
+)
 
 SELECTION = Problem(
     name="selection",
@@ -38,83 +59,20 @@ SELECTION = Problem(
             f"{_HERE}.heuristics.sts:sts",
             supports=(),
         ),
-        Method(
-            "edf",
-            "heuristic",
-            "earliest due date first, cheapest GPUs in time at w^max",
-            _QUEUE,
-            by_name=True,
-            supports=(),
+        *(
+            Method(name, "heuristic", title, entry, by_name=True, supports=())
+            for name, title, entry in _BASELINES
         ),
-        Method(
-            "fifo",
-            "heuristic",
-            "in the file's order, cheapest GPUs in time at w^max",
-            _QUEUE,
-            by_name=True,
-            supports=(),
-        ),
-        Method(
-            "rg",
-            "heuristic",
-            "randomised greedy by pressure, the best of several starts",
-            _RANDOMISED,
-            by_name=True,
-            supports=(),
-        ),
-        Method(
-            "dp",
-            "heuristic",
-            "dynamic programme over jobs x GPUs with proxy (28)",
-            f"{_HERE}.heuristics.dp:dp",
-            by_name=True,
-            supports=(),
-        ),
-        Method(
-            "avg-edf",
-            "heuristic",
-            "edf at E[W]",
-            _QUEUE,
-            by_name=True,
-            supports=(),
-        ),
-        Method(
-            "avg-rg",
-            "heuristic",
-            "rg at E[W]",
-            _RANDOMISED,
-            by_name=True,
-            supports=(),
-        ),
-        Method(
-            "avg-dp",
-            "heuristic",
-            "dp at E[W]",
-            f"{_HERE}.heuristics.dp:dp",
-            by_name=True,
-            supports=(),
-        ),
-        Method(
-            "minlp",
-            "exact",
-            "(P1) with its products, solved by SCIP",
-            f"{_HERE}.models.minlp:minlp",
-            f"{_HERE}.models.minlp:model",
-            ("pyscipopt",),
-        ),
-        Method(
-            "milp",
-            "exact",
-            "(P1) with its products linearised",
-            f"{_HERE}.models.milp:milp",
-            f"{_HERE}.models.milp:model",
-        ),
-        Method(
-            "patterns",
-            "exact",
-            "MILP over node patterns, without symmetry",
-            f"{_HERE}.models.patterns:patterns",
-            f"{_HERE}.models.patterns:model",
+        *(
+            Method(
+                name,
+                "exact",
+                title,
+                f"{_HERE}.models.{entry}",
+                f"{_HERE}.models.{model}",
+                ("pyscipopt",) if name == "minlp" else (),
+            )
+            for name, title, entry, model in _MODELS
         ),
         Method(
             "columns",
@@ -133,13 +91,13 @@ SELECTION = Problem(
             "fewest-waiting",
             "model",
             "as few jobs wait as can, then least cost",
-            f"{_HERE}.exact.who_waits:fewest_waiting",
+            f"{_HERE}.exact.waiting_jobs:fewest_waiting",
         ),
         Method(
             "same-jobs",
             "model",
             "least cost that places the jobs that sts places, no others",
-            f"{_HERE}.exact.who_waits:same_jobs",
+            f"{_HERE}.exact.waiting_jobs:same_jobs",
             supports=(),
         ),
     ),

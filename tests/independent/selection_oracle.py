@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -91,6 +91,7 @@ class Oracle:
             for job in self.jobs
         ]
         self.left = [remaining(job) for job in self.jobs]
+        self.allows: Callable[[int, frozenset[int]], bool] = lambda node, part: True
         for job, choices in zip(self.jobs, self.choices, strict=True):
             if not any(choices):
                 raise RefusedError(f"no node can hold {job['name']}")
@@ -175,6 +176,11 @@ class Oracle:
         """The least cost over all assignments; None where (16) as printed cannot be met."""
         return min(self.by_seated(opening).values(), default=None)
 
+    def fewest_waiting(self, opening: str = "free") -> tuple[int, float] | None:
+        """The least number of jobs that wait, and the least cost with so many."""
+        found = self.by_seated(opening).items()
+        return min(((len(self.jobs) - len(ran), cost) for ran, cost in found), default=None)
+
     def by_seated(self, opening: str = "free") -> dict[frozenset[int], float]:
         """By the jobs that run, wherever so many can: the least cost of their running alone."""
         everybody = range(len(self.jobs))
@@ -192,7 +198,8 @@ class Oracle:
             extended: dict[tuple[frozenset[int], int], float] = {}
             for (seated, opened), value in reached.items():
                 for part, cost in hosted[alike].items():
-                    if cost < math.inf and not part & seated:
+                    allowed = cost < math.inf and self.allows(number, part)
+                    if allowed and not part & seated:
                         key = (part | seated, opened + bool(part))
                         extended[key] = min(extended.get(key, math.inf), value + cost)
             reached = extended

@@ -60,7 +60,7 @@ def test_optima_bounds_and_heuristics(numbers: range, tmp_path: Path) -> None:
         optimum = oracle.optimum(case.opening)
         exact = ["patterns", "columns", "exact"]
         exact += ["milp"] if number % 3 == 0 else []
-        exact += ["minlp"] if number % 30 == 1 else []
+        exact += ["minlp"] if number % 10 == 1 else []
         for method in exact:
             _exact(case, oracle, method, optimum)
             seen[method] += 1

@@ -1,4 +1,4 @@
-"""Best fit by looking at every node: what `ClusterState` does with heaps."""
+"""Best fit by looking at every node: as `ClusterState` does over all at once."""
 
 from __future__ import annotations
 

@@ -205,19 +205,19 @@ def test_each_decision_has_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> N
     assert given[-1] == 0.0
 
 
-def test_heaps_of_nodes_fit_as_looking_at_each_does() -> None:
+def test_best_fit_is_that_of_looking_at_each_node() -> None:
     """The same seats, request after request."""
     for seed in range(20):
         settings = rolling_settings(12, jobs=2, cost_classes=seed % 3)
         world = World(generate_rolling(settings, seed=seed))
-        plain, heaps = PlainCluster(world.all), ClusterState(world.all)
+        plain, state = PlainCluster(world.all), ClusterState(world.all)
         rng = np.random.default_rng(seed)
         for _ in range(60):
             kind = int(rng.integers(len(world.all.kinds)))
             wanted = int(rng.integers(len(world.all.kinds[kind].configurations)))
-            assert plain.most_free(kind) == heaps.most_free(kind)
-            assert plain.seat(kind, wanted) == heaps.seat(kind, wanted)
-        assert [n.free for n in plain.nodes] == [n.free for n in heaps.nodes]
+            assert plain.most_free(kind) == state.most_free(kind)
+            assert plain.seat(kind, wanted) == state.seat(kind, wanted)
+        assert [n.free for n in plain.nodes] == [n.free for n in state.nodes]
 
 
 def test_a_full_cluster_seats_nothing() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from independent.day import seed_of_the_day
+from independent.selection_oracle import Oracle
 from oracles.conflicts import assert_irreducible, irreducible_conflicts
-from oracles.selection import optimum
 
 import optsched
 from optsched.cli import execute
@@ -105,7 +105,7 @@ def each_has_its_own(case: dict[str, Any], names: tuple[str, ...]) -> bool:
 @pytest.mark.parametrize("name", CASES)
 def test_the_conflict_is_irreducible_by_enumeration(name: str) -> None:
     case, told = CASES[name]
-    assert optimum(case, "printed") is None
+    assert Oracle(case).optimum("printed") is None
     key = "jobs" if len(case["jobs"]) <= len(case["nodes"]) else "nodes"
     names = [each["name"] for each in case[key]]
     possible = irreducible_conflicts(names, lambda part: each_has_its_own(case, part))

@@ -1,81 +1,17 @@
-"""minlp = milp = patterns = columns = brute force, and bound <= optimum <= heuristic."""
+"""The exact methods agree beyond what enumeration reaches; a heuristic's seed fixes its answer."""
 
 from __future__ import annotations
 
 import pytest
+from independent.selection_oracle import Oracle
 from oracles.random_selection import tiny
-from oracles.selection import optimum
 
-from optsched import check, solve
+from optsched import solve
 from optsched.problems import PROBLEMS
 from optsched.result import Termination
 
-OPENINGS = ("free", "at-most", "printed")
-FULL = 90
 MODELS = ("fewest-waiting", "same-jobs")
 HEURISTICS = ("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp")
-
-
-def agree(seed: int, method: str, openings: tuple[str, ...] = OPENINGS, **size: int) -> None:
-    instance = tiny(seed, **size)
-    for sharing in ("on", "off"):
-        for opening in openings:
-            options = {"node_opening": opening, "sharing": sharing}
-            best = optimum(instance.to_dict(), opening, sharing == "on")
-            result = solve(instance, method, options=options)
-            if best is None:
-                assert result.termination is Termination.INFEASIBLE
-                assert "min(|J|, |N|)" in result.details["message"]
-                continue
-            assert result.termination is Termination.OPTIMAL, (seed, options)
-            assert result.check.feasible, (seed, options, result.check)
-            assert result.objective == pytest.approx(best, rel=1e-7), (seed, options)
-            assert result.bound <= best * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("method", ["patterns", "columns", "exact"])
-def test_equals_brute_force(method: str) -> None:
-    for seed in range(12):
-        agree(seed, method)
-
-
-def test_milp_equals_brute_force() -> None:
-    for seed in range(5):
-        agree(seed, "milp", openings=("free", "printed"))
-
-
-def test_minlp_equals_brute_force() -> None:
-    pytest.importorskip("pyscipopt")
-    for seed in range(100, 103):
-        agree(seed, "minlp", openings=("free",), jobs=2, nodes=2, most=2)
-    agree(103, "minlp", openings=("printed",), jobs=2, nodes=2, most=2)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("method", ["patterns", "columns", "milp"])
-def test_equals_brute_force_full(method: str) -> None:
-    for seed in range(FULL):
-        agree(seed, method)
-
-
-@pytest.mark.full
-def test_minlp_equals_brute_force_full() -> None:
-    pytest.importorskip("pyscipopt")
-    for seed in range(70):
-        agree(seed, "minlp", jobs=3, nodes=2, most=2)
-
-
-@pytest.mark.full
-def test_the_full_count_has_sixty_that_are_not_free() -> None:
-    """Instances whose optimum is 0 test little; sixty others remain, every corner among them."""
-    instances = [tiny(seed) for seed in range(FULL)]
-    costly = [i for i in instances if optimum(i.to_dict()) > 0]
-    assert len(costly) >= 60
-    jobs = [(i, job) for i in costly for job in i.jobs]
-    assert sum(i.due_in(job) < 0 for i, job in jobs) >= 20
-    assert sum(job.memory_bytes == 10.0 for _, job in jobs) >= 20
-    small = [tiny(seed, jobs=3, nodes=2, most=2) for seed in range(70)]
-    assert sum(optimum(i.to_dict()) > 0 for i in small) >= 60
 
 
 @pytest.mark.full
@@ -91,7 +27,7 @@ def test_patterns_equal_milp_on_mid_size() -> None:
     assert proved >= 2
 
 
-def test_patterns_equal_milp_and_columns_beyond_brute_force() -> None:
+def test_patterns_equal_milp_and_columns_beyond_enumeration() -> None:
     instance = tiny(4, jobs=6, nodes=3, most=2)
     values = [solve(instance, m).objective for m in ("milp", "patterns", "columns")]
     assert values[1] == pytest.approx(values[0], rel=1e-6)
@@ -99,38 +35,28 @@ def test_patterns_equal_milp_and_columns_beyond_brute_force() -> None:
 
 
 def test_tiny_instances_have_every_corner() -> None:
-    """The seeds above hold overdue jobs, unusable types, tight memory and infeasible openings."""
+    """The seeds hold overdue jobs, unusable types, tight memory and infeasible openings."""
     instances = [tiny(seed) for seed in range(12)]
     jobs = [(i, job) for i in instances for job in i.jobs]
     assert any(i.due_in(job) < 0 for i, job in jobs)
     assert any(len(job.epoch_time) < len(i.gpu_types) for i, job in jobs)
     assert any(job.memory_bytes == 10.0 for _, job in jobs)
     assert any(job.completed_epochs for _, job in jobs)
-    printed = [optimum(i.to_dict(), "printed") for i in instances]
-    free = [optimum(i.to_dict()) for i in instances]
-    assert any(p is not None and p > f * (1 + 1e-6) for p, f in zip(printed, free, strict=True))
+    oracles = [Oracle(i.to_dict()) for i in instances]
+    pairs = [(oracle.optimum("printed"), oracle.optimum()) for oracle in oracles]
+    assert any(p is not None and p > f * (1 + 1e-6) for p, f in pairs)
 
 
 @pytest.mark.parametrize("method", HEURISTICS)
-def test_bound_optimum_heuristic(method: str) -> None:
+def test_a_seed_fixes_the_answer(method: str) -> None:
     for seed in range(8):
         instance = tiny(seed)
-        best = optimum(instance.to_dict())
-        result = solve(instance, method, seed=seed)
-        assert result.termination is Termination.FEASIBLE
-        assert result.check.feasible
-        assert result.objective >= best * (1 - 1e-9)
-        assert result.bound <= best * (1 + 1e-9)
-        again = solve(instance, method, seed=seed)
-        assert again.solution == result.solution
-        assert check(instance, result.solution).feasible
+        first, again = (solve(instance, method, seed=seed) for _ in range(2))
+        assert first.termination is Termination.FEASIBLE
+        assert again.solution == first.solution
 
 
 def test_every_method_is_registered() -> None:
     names = {method.name for method in PROBLEMS["selection"].methods}
     assert names == {*HEURISTICS, *MODELS, "minlp", "milp", "patterns", "columns", "exact"}
-    assert {m.name for m in PROBLEMS["speed-profile"].methods} == {
-        "hull",
-        "dichotomy",
-        "exact",
-    }
+    assert {m.name for m in PROBLEMS["speed-profile"].methods} == {"hull", "dichotomy", "exact"}

@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 
 import pytest
+from independent.selection_oracle import Oracle
 from oracles.random_selection import tiny
-from oracles.selection import optimum
 
 import optsched
 from optsched.errors import InputError
@@ -65,7 +65,7 @@ def test_tails_of_truncated_exponentials() -> None:
     results = [optsched.solve(instance, method) for method in ("milp", "patterns", "columns")]
     assert {result.termination for result in results} == {"optimal"}
     costs = [result.objective for result in results]
-    assert costs == pytest.approx([optimum(document)] * 3, rel=1e-6)
+    assert costs == pytest.approx([Oracle(document).optimum()] * 3, rel=1e-6)
 
 
 @pytest.mark.parametrize("method", ["milp", "minlp", "patterns", "columns", "exact"])
@@ -74,6 +74,6 @@ def test_gap_0_is_honoured(method: str) -> None:
         instance = tiny(seed, jobs=2, nodes=2)
         result = optsched.solve(instance, method, gap=0.0)
         assert result.termination == "optimal"
-        best = optimum(instance.to_dict())
+        best = Oracle(instance.to_dict()).optimum()
         assert result.objective == pytest.approx(best, rel=2e-9)
         assert result.gap <= 1e-9

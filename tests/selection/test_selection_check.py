@@ -1,4 +1,7 @@
-"""The checker: hand-derived costs, and every corruption caught by its own rule."""
+"""The checker: sums of fractions, memory to the last bit, certificates.
+
+Costs and every rule by hand stand in test_selection_values.py.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from independent.selection_oracle import Oracle
 from oracles.random_selection import tiny
-from oracles.selection import optimum
 
 import optsched
 from optsched import check, solve
@@ -66,36 +69,6 @@ ON_B = {"name": "j1", "node": "b", "gpus": [0]}
 LATER = {"name": "j1", "node": None}
 
 
-def rules(placements: tuple[dict, ...], **more: object) -> set[str]:
-    return {v.rule for v in check(instance(), solution(*placements, **more)).violations}
-
-
-def test_cost_by_hand() -> None:
-    # j0: 4.4 s an epoch: 22 s or 44 s, late by 0 or 14: 2 x 7 = 14 $; 33 s expected at 1 $/s
-    # j1: 8 s an epoch: 40 s or 80 s, late by 10 or 50: 2 x 30 = 60 $; 60 s expected at 0.25 $/s
-    report = check(instance(), solution(ON_A, ON_B))
-    assert report.feasible
-    assert report.objective == pytest.approx(14 + 33 + 60 + 15)
-
-
-def test_postponed_by_hand() -> None:
-    # Tbar: slowest of 4, 3, 6 (0.1), 5 (0.15), 4.4 and 8 (type B), times 10 epochs = 80 s
-    report = check(instance(), solution(ON_A, LATER))
-    assert report.objective == pytest.approx(14 + 33 + 2 * 10 * (100 + 80 - 30))
-    overdue = instance(now=50.0)
-    assert check(overdue, solution({**ON_A, "node": None, "gpus": []}, LATER)).objective == (
-        pytest.approx(2 * 2 * (10 * (100 + 80 + 20) + 20))
-    )
-
-
-def test_the_first_to_end_pays_for_the_gpus_in_use() -> None:
-    both = solution(ON_A, {"name": "j1", "node": "a", "gpus": [0], "fraction": 0.5})
-    assert check(instance(), both).objective == pytest.approx(2 * 14 + 33 * 1.0)
-    spread = solution(ON_A, {"name": "j1", "node": "a", "gpus": [1]})
-    # 4 s an epoch: late by 0 or 10: 10 $; 30 s expected at 1.5 $/s
-    assert check(instance(), spread).objective == pytest.approx(14 + 10 + 30 * 1.5)
-
-
 def test_fractions_are_summed_as_rationals() -> None:
     jobs = [{"name": f"j{i}", **JOB} for i in range(8)]
     shares = [0.1, 0.1, 0.1, 0.15, 0.15, 0.15, 0.15, 0.1]  # 1 on paper
@@ -110,41 +83,6 @@ def test_fractions_are_summed_as_rationals() -> None:
 def test_memory_is_compared_exactly() -> None:
     exact = [{"name": "j0", **JOB, "memory_bytes": 6.0}, {"name": "j1", **JOB}]  # 0.15 x 40 = 6
     assert check(instance(jobs=exact), solution({**ON_A, "fraction": 0.15}, LATER)).feasible
-
-
-@pytest.mark.parametrize(
-    ("placements", "rule"),
-    [
-        (({**ON_A, "fraction": 1.0}, {**ON_A, "name": "j1"}), "capacity"),
-        (({"name": "j0", "node": "a", "gpus": [0, 1], "fraction": 0.5}, LATER), "fraction"),
-        (({**ON_A, "gpus": [2]}, LATER), "GPU index"),
-        (({**ON_A, "gpus": [-1]}, LATER), "GPU index"),
-        (({**ON_A, "gpus": [0, 0], "fraction": 1.0}, LATER), "GPUs"),
-        (({**ON_A, "gpus": []}, LATER), "GPUs"),
-        (({**ON_A, "fraction": 0.3}, LATER), "fraction"),
-        (({**ON_A, "node": "c"}, LATER), "node"),
-        ((ON_A, ON_A, LATER), "job"),
-        ((ON_A,), "job"),
-        ((ON_A, LATER, {"name": "x", "node": None}), "job"),
-        ((ON_A, {**LATER, "gpus": [0]}), "GPUs"),
-    ],
-)
-def test_each_corruption_is_caught(placements: tuple[dict, ...], rule: str) -> None:
-    assert rules(placements) == {rule}
-
-
-def test_memory_type_sharing_opening_and_claim() -> None:
-    tight = [{"name": "j0", **JOB, "memory_bytes": 5.0}, {"name": "j1", **JOB}]
-    on_b = {"name": "j0", "node": "b", "gpus": [0]}
-    found = check(instance(jobs=tight), solution(on_b, LATER)).violations
-    assert [(v.rule, v.amount) for v in found] == [("memory", 1.0)]
-    only_a = [{"name": "j0", **{**JOB, "epoch_time": {"A": [4.0, 3.0]}}}, {"name": "j1", **JOB}]
-    found = check(instance(jobs=only_a), solution(on_b, LATER)).violations
-    assert [v.rule for v in found] == ["GPU type"]
-    assert rules((ON_A, ON_B), options={"sharing": "off"}) == {"sharing"}
-    assert rules((ON_A, LATER), options={"node_opening": "printed"}) == {"node opening"}
-    assert rules((ON_A, ON_B), objective=121.9) == {"claimed objective"}
-    assert rules((ON_A, ON_B), objective=122.0) == set()
 
 
 def test_certificate_is_recomputed_and_refused_when_wrong() -> None:
@@ -181,7 +119,7 @@ def test_any_prices_prove_a_bound(opening: str) -> None:
     close = 0
     for seed in range(16):
         given = tiny(seed)
-        best = optimum(given.to_dict(), opening)
+        best = Oracle(given.to_dict()).optimum(opening)
         if not best:
             continue
         options = SelectionOptions(node_opening=opening)

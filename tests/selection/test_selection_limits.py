@@ -27,7 +27,7 @@ from optsched.selection.models import milp, patterns
 from optsched.selection.models.formulation import formulation_data
 from optsched.selection.models.milp import build as build_milp
 from optsched.selection.models.minlp import build as build_minlp
-from optsched.selection.models.openings import opening
+from optsched.selection.models.node_opening import opening
 from optsched.selection.models.outcomes import TARDINESS
 from optsched.selection.models.patterns import build as build_patterns
 from optsched.selection.models.patterns import nonzeros, pattern_data
@@ -181,24 +181,9 @@ def test_prices_bound_what_no_model_is_stated_of(
     assert result.bound >= known * (1 - 1e-9) > 0
 
 
-def test_columns_take_what_time_patterns_leave(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model fitted in the time at first, and no more once a rough selection was made."""
-
-    def late(*_: object) -> None:
-        raise OutOfTimeError
-
-    monkeypatch.setattr(patterns, "require_time", late)
-    result = optsched.solve("selection/5x10", "patterns", time_limit=60)
-    best = optsched.solve("selection/5x10", "columns")
-    assert result.chosen == "columns"
-    assert result.proved
-    assert result.objective == pytest.approx(best.objective, rel=1e-6)
-
-
 @pytest.mark.parametrize("opening", ["free", "printed"])
-@pytest.mark.parametrize("method", ["columns", "patterns"])
 def test_a_limit_in_the_midst_of_the_model_leaves_what_prices_soon_found(
-    method: str, opening: str, monkeypatch: pytest.MonkeyPatch
+    opening: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its programme never answers: the selection is within 2% of the bound of one that did."""
 
@@ -208,10 +193,9 @@ def test_a_limit_in_the_midst_of_the_model_leaves_what_prices_soon_found(
     options = {"node_opening": opening}
     best = optsched.solve("selection/24x96-six-classes", "columns", options=options)
     monkeypatch.setattr(columns._Best, "_try", ended(None))
-    monkeypatch.setattr(patterns, "solve_sifted", ended(unsolved(Settings())))
     try:
         result = optsched.solve(
-            "selection/24x96-six-classes", method, options=options, time_limit=600.0
+            "selection/24x96-six-classes", "columns", options=options, time_limit=600.0
         )
     finally:
         deadline.pass_all(False)

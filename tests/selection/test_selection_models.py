@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyomo.environ as pyo
 import pytest
+from independent.selection_oracle import Oracle
 from oracles.random_selection import tiny
-from oracles.selection import optimum
 from scales import in_units
 
 import optsched
@@ -113,7 +113,7 @@ def test_sifting_loses_no_optimum(monkeypatch: pytest.MonkeyPatch, share: float)
     for seed in range(8):
         for opening in ("free", "printed"):
             instance = tiny(seed)
-            best = optimum(instance.to_dict(), opening)
+            best = Oracle(instance.to_dict()).optimum(opening)
             result = solve(instance, "patterns", options={"node_opening": opening})
             if best is None:
                 assert result.termination is Termination.INFEASIBLE
@@ -141,5 +141,5 @@ def test_what_is_proved_does_not_know_the_files_unit(method: str) -> None:
         instance = SelectionInstance.from_dict(in_units(given, {"money": scale}))
         result = solve(instance, method)
         ended[scale] = result.termination
-        assert result.objective == pytest.approx(scale * optimum(given), rel=1e-6)
+        assert result.objective == pytest.approx(scale * Oracle(given).optimum(), rel=1e-6)
     assert set(ended.values()) == {Termination.OPTIMAL}

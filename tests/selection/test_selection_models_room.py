@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyomo.environ as pyo
 import pytest
+from independent.selection_oracle import Oracle
 from models_room import optimum_in
-from oracles.selection import optimum
 
 import optsched
 from optsched.verbs.exporting import export
@@ -37,8 +37,8 @@ def test_symbol_table_is_the_model(method: str) -> None:
 
 def test_optimum_by_brute_force() -> None:
     document = json.loads(TINY.read_text(encoding="utf-8"))
-    assert optimum(document) == pytest.approx(28.0)
-    assert optimum(document, "printed") == pytest.approx(95.0)
+    assert Oracle(document).optimum() == pytest.approx(28.0)
+    assert Oracle(document).optimum("printed") == pytest.approx(95.0)
     assert all(entry["dollars"] == 28.0 for entry in OPTIMUM.values())
 
 

@@ -70,9 +70,7 @@ def occupied(tables: Tables, seats: Mapping[int, Seat]) -> ClusterState:
     """A cluster whose dedicated GPUs are partly taken."""
     state = ClusterState(tables)
     for seat in seats.values():
-        node = state.nodes[seat.node]
-        node.free = [gpu for gpu in node.free if gpu not in seat.gpus]
-        state.moved(seat.node)
+        state.take(seat.node, seat.gpus)
     return state
 
 

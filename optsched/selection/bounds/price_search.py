@@ -26,7 +26,7 @@ from optsched.selection.cost import tables_of
 from optsched.selection.exact.grouping import grouped_classes, quantile_classes
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.arcs import Ints, Skeleton, skeleton_of, sparse
-from optsched.selection.models.openings import opening
+from optsched.selection.models.node_opening import opening
 from optsched.selection.models.outcomes import TARDINESS, tardiness_bound
 from optsched.selection.options import SelectionOptions
 

@@ -38,14 +38,14 @@ from optsched.selection.exact.starting_selection import (
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.arc_decode import seats_of
 from optsched.selection.models.arcs import Ints, Skeleton, skeleton_of
-from optsched.selection.models.openings import can_open, opening
+from optsched.selection.models.finer_units import solved_in_finer_units
+from optsched.selection.models.node_opening import can_open, opening
 from optsched.selection.models.outcomes import (
     TARDINESS,
     infeasible_outcome,
     judged,
     tardiness_bound,
 )
-from optsched.selection.models.what_is_left import told_apart
 from optsched.selection.options import SelectionOptions
 
 KEPT = 60
@@ -92,7 +92,7 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
         other.solve(skeleton_of(finer))
         return other.seats, other.bound
 
-    return told_apart(tables, best.outcome(), best.seats, settings, again)
+    return solved_in_finer_units(tables, best.outcome(), best.seats, settings, again)
 
 
 @dataclass
@@ -234,20 +234,6 @@ class _Best:
         value = None if seats is None else expected_cost(self.tables, seats)
         self.trace.append(TracePoint(self.settings.deadline.spent, value, self.bound))
         self.settings.progress.report(value, self.bound)
-
-
-def rough_selection(tables: Tables, settings: Settings) -> tuple[Assignment | None, float]:
-    """What prices soon make of an instance, and their bound in dollars.
-
-    For a model that may end its time without better.
-    """
-    clock = settings.deadline
-    if clock.is_over:
-        return None, 0.0
-    skeleton = skeleton_of(tables, quantile_classes(tables))
-    share = settings.within(clock.share(PRICES_SHARE))
-    found = best_prices(skeleton, share, SHARE_OF_GAP * GROUPS_GAP)
-    return _roughly(skeleton, found, settings), max(found.bound - tables.rounding, 0.0)
 
 
 def _roughly(skeleton: Skeleton, found: Found, settings: Settings) -> Assignment | None:

@@ -13,7 +13,7 @@ from optsched.selection.cost import Tables
 from optsched.selection.heuristics.cluster_state import ClusterState
 from optsched.selection.heuristics.dp import dp_jobs, fastest_seats
 from optsched.selection.heuristics.sts import sts_assignment
-from optsched.selection.models.openings import opening
+from optsched.selection.models.node_opening import opening
 from optsched.selection.models.outcomes import (
     infeasible_outcome,
     judged,

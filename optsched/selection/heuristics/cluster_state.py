@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
-from heapq import heappop, heappush
 from math import lcm
+
+import numpy as np
 
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Kind, Tables
@@ -27,125 +27,80 @@ class ClusterState:
 
     A fraction goes to the shared GPU of least sufficient room, else to a new GPU; whole GPUs go to
     the open node with the fewest free GPUs that suffice, else to the smallest unused node; ties by
-    the cost of the GPUs in use afterwards, then by index. Nodes lie in heaps by class and number of
-    free GPUs; entries that are out of date are dropped when they come up. A call is O(K x classes
-    of the type + log N). What is taken past `seat` must be told by `moved`.
+    the cost of the GPUs in use afterwards, then by index. A call is O(N), vectorised over nodes.
     """
 
     def __init__(self, tables: Tables) -> None:
-        self.tables = tables
+        nodes, self._kind = tables.instance.nodes, tables.kind_of
         self.nodes = [
-            NodeState(n, int(tables.kind_of[n]), node.gpus, list(range(node.gpus)))
-            for n, node in enumerate(tables.instance.nodes)
+            NodeState(n, int(self._kind[n]), node.gpus, list(range(node.gpus)))
+            for n, node in enumerate(nodes)
         ]
-        self._classes: list[list[int]] = [[] for _ in tables.kinds]
-        self._class_of: dict[int, int] = {}
-        self._heaps: dict[tuple[int, int], list[int]] = defaultdict(list)
-        self._count = [[0] * (kind.gpus + 1) for kind in tables.kinds]
-        self._sharing = [False] * len(tables.kinds)
-        self._most = [kind.gpus for kind in tables.kinds]
+        self._of_kind = [np.flatnonzero(self._kind == t) for t in range(len(tables.kinds))]
+        self._size = np.array([node.gpus for node in nodes])
+        self._free = self._size.copy()
+        self._rates = np.full((len(nodes), int(self._size.max())), np.inf)
+        for n, node in enumerate(nodes):
+            self._rates[n, : node.gpus] = node.cost_rate
+        self._count = [np.bincount(self._size[of], minlength=1).tolist() for of in self._of_kind]
         self._parts = [parts_of(kind) for kind in tables.kinds]
-        self._rooms: list[dict[int, list[tuple[int, int]]]] = [{} for _ in tables.kinds]
-        self._room_on: dict[tuple[int, int], int] = {}
-        self._full = False
-        self._free: dict[int, int] = {}
-        for v, each in enumerate(tables.classes):
-            self._classes[each.kind].append(v)
-            self._heaps[v, each.gpus] = sorted(each.nodes)
-            self._count[each.kind][each.gpus] += len(each.nodes)
-            for n in each.nodes:
-                self._class_of[n], self._free[n] = v, each.gpus
+        self._room: list[dict[tuple[int, int], int]] = [{} for _ in tables.kinds]
 
     def most_free(self, kind: int) -> int:
-        """The most free GPUs on one node of a type; they only ever grow fewer."""
-        most, counts = self._most[kind], self._count[kind]
-        while most and not counts[most]:
-            most -= 1
-        self._most[kind] = most
-        return most
+        """The most free GPUs on one node of a type."""
+        counts = self._count[kind]  # by number of free GPUs; they only ever grow fewer
+        while len(counts) > 1 and not counts[-1]:
+            counts.pop()
+        return len(counts) - 1
 
     def is_full(self) -> bool:
         """Whether no configuration of any type fits any more."""
-        if not self._full:
-            kinds = range(len(self.tables.kinds))
-            self._full = not any(self.most_free(t) or self._least_fits(t) for t in kinds)
-        return self._full
+        return not any(
+            self.most_free(t) or self._roomiest(t, min(parts)) is not None
+            for t, (_, parts) in enumerate(self._parts)
+        )
 
     def seat(self, kind: int, configuration: int) -> Seat | None:
         """Take GPUs for a configuration of a type by best fit; None when it fits nowhere."""
         whole, parts = self._parts[kind]
         part = parts[configuration]
         if part < whole:
-            found = self._roomiest(kind, part)
-            if found is not None:
-                self._leave(kind, found, self._room_on[found] - part)
-                return Seat(found[0], (found[1],), configuration)
+            shared = self._roomiest(kind, part)
+            if shared is not None:
+                self._room[kind][shared] -= part
+                return Seat(shared[0], (shared[1],), configuration)
         gpus = 1 if part < whole else configuration + 1
-        node = self._best_fit(kind, gpus)
-        if node is None:
+        if gpus > self.most_free(kind):
             return None
-        taken, node.free = tuple(node.free[:gpus]), node.free[gpus:]
+        node = self.nodes[self._best_fit(kind, gpus)]
+        taken = tuple(node.free[:gpus])
+        self.take(node.index, taken)
         if part < whole:
-            self._sharing[kind] = True
-            self._leave(kind, (node.index, taken[0]), whole - part)
-        self.moved(node.index)
+            self._room[kind][node.index, taken[0]] = whole - part
         return Seat(node.index, taken, configuration)
 
-    def moved(self, node: int) -> None:
-        """Note that a node's free GPUs have changed."""
-        now, before = len(self.nodes[node].free), self._free[node]
-        if now == before:
-            return
-        kind = self.nodes[node].kind
-        self._count[kind][before] -= 1
-        self._count[kind][now] += 1
-        self._free[node] = now
-        if now:
-            heappush(self._heaps[self._class_of[node], now], node)
-
-    def _least_fits(self, kind: int) -> bool:
-        return self._sharing[kind] and self._roomiest(kind, min(self._parts[kind][1])) is not None
-
-    def _leave(self, kind: int, gpu: tuple[int, int], room: int) -> None:
-        self._room_on[gpu] = room
-        heappush(self._rooms[kind].setdefault(room, []), gpu)
+    def take(self, node: int, gpus: tuple[int, ...]) -> None:
+        """Take those of some GPUs of a node that are free."""
+        here, counts = self.nodes[node], self._count[int(self._kind[node])]
+        counts[self._free[node]] -= 1
+        here.free = [gpu for gpu in here.free if gpu not in gpus]
+        self._free[node] = len(here.free)
+        counts[self._free[node]] += 1
 
     def _roomiest(self, kind: int, part: int) -> tuple[int, int] | None:
         """The shared GPU of least sufficient room."""
-        rooms = self._rooms[kind]  # only those there are: a GPU may have a million parts
-        for room in sorted(room for room in rooms if room >= part):
-            held = rooms[room]
-            while held and self._room_on[held[0]] != room:
-                heappop(held)
-            if held:
-                return held[0]
-            del rooms[room]
-        return None
+        rooms = ((room, gpu) for gpu, room in self._room[kind].items() if room >= part)
+        return min(rooms, default=(0, None))[1]
 
-    def _best_fit(self, kind: int, gpus: int) -> NodeState | None:
-        if gpus > self.most_free(kind):
-            return None
-        best: tuple[bool, int, float, int] | None = None
-        for v in self._classes[kind]:
-            each = self.tables.classes[v]
-            for free in range(gpus, each.gpus + 1):
-                key = (free == each.gpus, free - gpus)
-                if best is not None and key > best[:2]:
-                    if not best[0]:
-                        break
-                    continue
-                node = self._top(v, free)
-                if node is not None:
-                    full = (*key, each.cost_rate[each.gpus - free + gpus - 1], node)
-                    best = full if best is None else min(best, full)
-                    break
-        return None if best is None else self.nodes[best[3]]
-
-    def _top(self, v: int, free: int) -> int | None:
-        heap = self._heaps[v, free]
-        while heap and self._free[heap[0]] != free:
-            heappop(heap)
-        return heap[0] if heap else None
+    def _best_fit(self, kind: int, gpus: int) -> int:
+        nodes = self._of_kind[kind]
+        nodes = nodes[self._free[nodes] >= gpus]
+        is_open = self._free[nodes] < self._size[nodes]
+        nodes = nodes[is_open] if is_open.any() else nodes
+        free = self._free[nodes]
+        nodes = nodes[free == free.min()]
+        used = self._size[nodes] - self._free[nodes] + gpus
+        return int(nodes[self._rates[nodes, used - 1].argmin()])
 
 
 @cache

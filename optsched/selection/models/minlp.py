@@ -27,6 +27,7 @@ from optsched.selection.exact.starting_selection import (
     without_model,
 )
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.models.finer_units import COARSE
 from optsched.selection.models.formulation import (
     FormulationData,
     build_model,
@@ -39,7 +40,6 @@ from optsched.selection.models.outcomes import (
     model_outcome,
     tardiness_bound,
 )
-from optsched.selection.models.what_is_left import TELLING
 from optsched.selection.options import SelectionOptions
 
 
@@ -87,7 +87,7 @@ def solve_p1(
         if better is None or settings.deadline.is_over:
             return outcome
         left = expected_cost(tables, better) - paid
-        if left >= TELLING * unit or better is known or left <= tables.rounding:
+        if left >= COARSE * unit or better is known or left <= tables.rounding:
             return _with_reason(outcome, unit)
         known = better
 

@@ -89,12 +89,3 @@ def infeasible_outcome(tables: Tables, answer: Answer | None = None) -> Outcome:
         solver=None if answer is None else answer.solver,
         details={"message": message},
     )
-
-
-def no_less(outcome: Outcome, priced: float) -> Outcome:
-    """The outcome of a search cut short, with a bound in dollars that prices proved before it."""
-    if outcome.termination is Termination.OPTIMAL or outcome.claimed is None:
-        return outcome
-    if priced <= (outcome.bound or 0.0):
-        return outcome
-    return replace(outcome, bound=min(priced, outcome.claimed), bound_source="price certificate")

@@ -21,7 +21,7 @@ from optsched.backends import Answer, require_solver
 from optsched.backends.sizes import MOST_NONZEROS, fits, refuse_many_nonzeros, require_time
 from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import Outcome, Settings
 from optsched.selection.assignment import Assignment
 from optsched.selection.cost import Kind, Tables, tables_of
 from optsched.selection.exact.starting_selection import (
@@ -31,7 +31,8 @@ from optsched.selection.exact.starting_selection import (
     without_model,
 )
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.outcomes import model_outcome, no_less
+from optsched.selection.models.finer_units import solved_in_finer_units
+from optsched.selection.models.outcomes import model_outcome
 from optsched.selection.models.packings import (
     Counts,
     maximal_fills,
@@ -42,7 +43,6 @@ from optsched.selection.models.packings import (
 )
 from optsched.selection.models.pattern_decode import Counted, assignment_of
 from optsched.selection.models.sifting import solve_sifted
-from optsched.selection.models.what_is_left import told_apart
 from optsched.selection.options import SelectionOptions
 
 FEW_PATTERNS = 1_000
@@ -78,36 +78,29 @@ class PatternData:
 
 def patterns(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
     """Select resources by the pattern model, or by columns where it is large."""
-    from optsched.selection.exact import columns as by_columns
+    from optsched.selection.exact.columns import columns
 
     require_solver(settings.solver)
     began = clock()
     tables = tables_of(instance, options)
     if settings.solver == "highs" and not are_few(tables, settings.deadline):
-        return replace(by_columns.columns(instance, options, settings), chosen="columns")
+        return replace(columns(instance, options, settings), chosen="columns")
     size = nonzeros(tables)
     refuse_many_nonzeros("patterns", size, "use columns")
     known = starting_seats(tables)
     report_start(tables, known, settings)
-    limited = settings.solver == "highs" and settings.deadline.left is not None
-    rough, priced = by_columns.rough_selection(tables, settings) if limited else (None, 0.0)
     try:
         require_time(settings.deadline, size)
         answer, found = _solved(tables, settings, began)
     except OutOfTimeError:
-        if limited and not settings.deadline.is_over:
-            return replace(by_columns.columns(instance, options, settings), chosen="columns")
-        return no_less(without_model(tables, cheaper(tables, known, rough), settings), priced)
-    if answer.termination is not Termination.OPTIMAL:
-        known = cheaper(tables, known, rough)
+        return without_model(tables, known, settings)
     outcome = model_outcome(tables, answer, (known, found), tables.dollars, settings)
 
     def again(finer: Tables, _: object, quiet: Settings) -> tuple[Assignment | None, float | None]:
         answer, found = _solved(finer, quiet, clock())
         return found, None if answer.bound is None else answer.bound * finer.dollars
 
-    known = cheaper(tables, known, found)
-    return no_less(told_apart(tables, outcome, known, settings, again), priced)
+    return solved_in_finer_units(tables, outcome, cheaper(tables, known, found), settings, again)
 
 
 def _solved(tables: Tables, settings: Settings, began: float) -> tuple[Answer, Assignment | None]:

@@ -30,11 +30,11 @@ from optsched.selection.cost import Tables, tables_of
 from optsched.selection.exact.starting_selection import known_selections, report_start
 from optsched.selection.heuristics.sts import sts_assignment
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.models.finer_units import in_finer_unit
 from optsched.selection.models.outcomes import infeasible_outcome
 from optsched.selection.models.pattern_decode import assignment_of
 from optsched.selection.models.patterns import build, nonzeros, pattern_data, read_counted
 from optsched.selection.models.sifting import solve_sifted
-from optsched.selection.models.what_is_left import what_is_left
 from optsched.selection.options import SelectionOptions
 
 WHOLE = 1e-6
@@ -136,7 +136,7 @@ def _solve(tables: Tables, stages: Stages, settings: Settings) -> Outcome:
     bound = answer.bound if proved and answer is not None else None
     if bound is None:
         return _judged(tables, seats, shell, None, data.unit, settings)
-    left = what_is_left(stages.tables, expected_cost(tables, seats) - stages.paid, data.unit)
+    left = in_finer_unit(stages.tables, expected_cost(tables, seats) - stages.paid, data.unit)
     if left is None:
         return _judged(tables, seats, shell, stages.paid + bound * data.unit, data.unit, settings)
     paid = stages.paid + left[1]
