@@ -17,23 +17,23 @@ from dataclasses import dataclass, field
 
 def clock() -> float:
     """Return the seconds of `time.perf_counter`, less those in which the clock was stopped."""
-    return time.perf_counter() - _stood
+    return time.perf_counter() - _seconds_stopped
 
 
-def stood() -> float:
+def seconds_stopped() -> float:
     """Return the seconds in which the clock has been stopped so far."""
-    return _stood
+    return _seconds_stopped
 
 
 @contextmanager
-def standing_still() -> Iterator[None]:
+def clock_stopped() -> Iterator[None]:
     """Stop the clock during work that does not count as a method's, such as compiling."""
-    global _stood
+    global _seconds_stopped
     began = clock()
     try:
         yield
     finally:
-        _stood += clock() - began
+        _seconds_stopped += clock() - began
 
 
 class OutOfTimeError(Exception):
@@ -101,4 +101,4 @@ def pass_all(passed: bool) -> None:
 
 
 _all_passed = False
-_stood = 0.0
+_seconds_stopped = 0.0

@@ -40,7 +40,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from optsched.deadline import standing_still
+from optsched.deadline import clock_stopped
 from optsched.progress import compiling
 
 SMALL_WORK = 400_000
@@ -102,7 +102,7 @@ class Kernel:
         if self._dispatcher is not None:
             return
         folder = cache_folder(self.py_func)
-        with standing_still(), _one_process(folder):
+        with clock_stopped(), _one_process(folder):
             is_kept = is_intact(folder)
             if folder is not None and not is_kept:
                 _empty(folder)

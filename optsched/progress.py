@@ -41,7 +41,7 @@ class Event:
 
 
 Listener = Callable[[Event], object]
-Heard = Callable[[float | None, float | None], None]
+SolverListener = Callable[[float | None, float | None], None]
 """Function of an incumbent's value and a bound, each None where unknown."""
 
 
@@ -70,18 +70,18 @@ class Progress:
         if self.listener is not None:
             self.listener(Event(clock() - self.began, incumbent, bound))
 
-    def of_model(self, unit: float = 1.0) -> Heard | None:
+    def of_model(self, unit: float = 1.0) -> SolverListener | None:
         """Return what a solver reports to, whose model has the objective in this unit."""
         if self.listener is None:
             return None
 
-        def heard(incumbent: float | None, bound: float | None) -> None:
+        def listener(incumbent: float | None, bound: float | None) -> None:
             self.report(
                 None if incumbent is None else incumbent * unit,
                 None if bound is None else bound * unit,
             )
 
-        return heard
+        return listener
 
 
 def listener_of(callback: Listener | None, verbose: bool) -> Listener | None:

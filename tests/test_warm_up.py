@@ -24,9 +24,9 @@ def test_no_deadline_comes_nearer_while_code_is_compiled(monkeypatch: pytest.Mon
     now = [100.0]
     monkeypatch.setattr(deadline.time, "perf_counter", lambda: now[0])
     limit = Deadline(2.0)
-    with deadline.standing_still():
+    with deadline.clock_stopped():
         now[0] += 50.0
-        with deadline.standing_still():
+        with deadline.clock_stopped():
             now[0] += 7.0
     now[0] += 1.5
     assert (limit.is_over, limit.spent, limit.left) == (False, 1.5, 0.5)

@@ -17,7 +17,7 @@ from optsched.backends.sizes import require_time
 from optsched.backends.solvers import require_solver
 from optsched.deadline import OutOfTimeError, clock
 from optsched.errors import SolverError
-from optsched.progress import Heard
+from optsched.progress import SolverListener
 from optsched.result import Settings, Termination, TracePoint
 
 if TYPE_CHECKING:
@@ -40,26 +40,26 @@ def solve_model(
     build_time: float = 0.0,
     restarts: bool = True,
     cautious: bool = False,
-    heard: Heard | None = None,
+    listener: SolverListener | None = None,
 ) -> Answer:
     """Solve a Pyomo model and load its incumbent, integers rounded, into its variables.
 
     `start` passes the variables' values as a first solution, `cautious` scales the model by
-    `FINER`, and `heard` receives incumbents and bounds.
+    `FINER`, and `listener` receives incumbents and bounds.
     """
     require_solver(settings.solver)
     if not settings.deadline.has(build_time):
         return unsolved(settings, build_time)
     if settings.solver == "highs":
-        return _solve_with_highs(model, settings, start, build_time, restarts, cautious, heard)
+        return _solve_with_highs(model, settings, start, build_time, restarts, cautious, listener)
     if settings.solver == "scip":
         answer = _solve_with_scip(model, settings, build_time)
     else:
         answer = solve_with_pyomo(model, settings, start, build_time)
     if answer.has_solution:
         _round_integers(model)
-    if heard is not None:
-        heard(answer.objective, answer.bound)
+    if listener is not None:
+        listener(answer.objective, answer.bound)
     return answer
 
 
@@ -112,7 +112,7 @@ def _solve_with_highs(
     build_time: float,
     restarts: bool,
     cautious: bool,
-    heard: Heard | None,
+    listener: SolverListener | None,
 ) -> Answer:
     from optsched.backends.quiet import pyomo_highs
 
@@ -127,7 +127,7 @@ def _solve_with_highs(
         scale, finer, branching = _made_finer(highs), FINER, COARSE
         highs.setOptionValue(BRANCHING, branching)
     value = _hand_over_start(solver, highs, model, scale, finer) if start else None
-    recorder = _Recorder(heard, branching, finer)
+    recorder = _Recorder(listener, branching, finer)
     highs.cbMipLogging.subscribe(recorder)
     highs.cbMipImprovingSolution.subscribe(recorder)
     highs.cbLogging.subscribe(lambda event: recorder.log.append(event.message))
@@ -136,8 +136,8 @@ def _solve_with_highs(
     ended = run_steadily(highs, settings, value, recorder.tell)
     objective, bound = _in_unit(ended.objective, finer), _in_unit(ended.bound, finer)
     solved = clock()
-    if heard is not None:
-        heard(objective, bound)
+    if listener is not None:
+        listener(objective, bound)
     if ended.values is not None:
         for identity, column in solver._pyomo_var_to_solver_var_map.items():
             found = float(ended.values[column] / scale[column])
@@ -167,7 +167,7 @@ class _Recorder:
     It is itself a callback, and equal to itself only: HiGHS 1.16 keeps callbacks in a dictionary.
     """
 
-    heard: Heard | None = None
+    listener: SolverListener | None = None
     branching: float = FEASIBILITY
     finer: float = 1.0
     began: float = field(default_factory=clock)
@@ -187,8 +187,8 @@ class _Recorder:
 
     def tell(self) -> None:
         """Report the last point, in the thread that waits for the solver."""
-        if self.heard is not None and self.points:
-            self.heard(self.points[-1].incumbent, self.points[-1].bound)
+        if self.listener is not None and self.points:
+            self.listener(self.points[-1].incumbent, self.points[-1].bound)
 
 
 def _made_finer(highs: Any) -> NDArray[np.float64]:

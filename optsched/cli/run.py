@@ -28,7 +28,7 @@ from optsched.cli.settings import (
     print_json,
     read_options,
 )
-from optsched.deadline import stood
+from optsched.deadline import seconds_stopped
 from optsched.errors import InputError, MethodWarning, one_line, shown
 from optsched.files import write_document
 from optsched.io.outputs import require_file, require_outputs
@@ -151,7 +151,8 @@ def compare(
         warnings.simplefilter("always", MethodWarning)
         warnings.showwarning = lambda message, *_: show.note(f"optsched: {one_line(str(message))}")
         done, interrupted = show.table(groups, quiet=as_json or csv == STANDARD_OUTPUT)
-    show.note(f"(timings exclude {stood():.1f} s of loading compiled code)")
+    if seconds_stopped() >= 0.05:
+        show.note(f"(timings exclude {seconds_stopped():.1f} s of loading compiled code)")
     show.note_uncompiled()
     rows = [result.to_dict(with_solution=False) for result in done]
     if as_json:

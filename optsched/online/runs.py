@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from optsched.checking import CheckReport, relative_excess
-from optsched.deadline import clock, stood
+from optsched.deadline import clock, seconds_stopped
 from optsched.online.audit import audit
 from optsched.online.bounds.flow import ITERATIONS, FlowBounds, flow_bounds
 from optsched.online.bounds.gang import ITERATIONS as GANG_ITERATIONS
@@ -117,14 +117,14 @@ def run_policies(
     The bounds are those of the jobs: worked out once, with the first complete run's flow.
     """
     bounds: FlowBounds | None = None
-    before = stood()
+    before = seconds_stopped()
     for name in policies:
         run = _run(prediction, name, options, progress)
         if with_bounds and bounds is None and run.records.complete:
             bounds = flow_bounds(run.jobs, known_flow=run.metrics.total_flow_time)
         yield replace(
             run,
-            compile_time=stood() - before,
+            compile_time=seconds_stopped() - before,
             check=_audited(run, prediction) if with_audit else None,
             bounds=bounds,
             theorem=_theorem(run, prediction),

@@ -173,7 +173,7 @@ class Ticks:
 @pytest.fixture
 def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deadlines, "time", Ticks())
-    monkeypatch.setattr(deadlines, "_stood", 0.0)
+    monkeypatch.setattr(deadlines, "_seconds_stopped", 0.0)
 
 
 @pytest.mark.usefixtures("ticking")
@@ -213,7 +213,7 @@ def test_the_column_bound_keeps_its_last_certificate(monkeypatch: pytest.MonkeyP
     bounds = []
     for seconds in (9.0, 40.0, None):
         monkeypatch.setattr(deadlines, "time", Ticks())
-        monkeypatch.setattr(deadlines, "_stood", 0.0)
+        monkeypatch.setattr(deadlines, "_seconds_stopped", 0.0)
         limit = Deadline(seconds, began=0.0)
         found = column_bound.column_bound(durations, 200.0, 1200.0, deadline=limit)
         assert found is not None

@@ -243,7 +243,7 @@ def solve_slotted(
         built,
         settings,
         build_time=clock() - began,
-        heard=lambda _, bound: settings.progress.report(None, whole_slots(bound)),
+        listener=lambda _, bound: settings.progress.report(None, whole_slots(bound)),
     )
     if answer.termination is Termination.INFEASIBLE:
         return Solved(horizon + 1, None, answer)

@@ -168,7 +168,7 @@ def solve_pools(
         model,
         settings,
         build_time=clock() - began,
-        heard=lambda _, bound: settings.progress.report(None, whole_slots(bound)),
+        listener=lambda _, bound: settings.progress.report(None, whole_slots(bound)),
     )
     if answer.termination is Termination.INFEASIBLE:
         return SolvedPools(horizon + 1, None, answer)

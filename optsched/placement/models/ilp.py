@@ -45,7 +45,7 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
         began=began,
         start=True,
         cautious=True,
-        heard=settings.progress.of_model(data.unit),
+        listener=settings.progress.of_model(data.unit),
     )
     counts = formulation.read_counts(model) if answer.has_solution else start
     return _outcome(instance, options, data.unit, (start, counts), bound, answer, settings)

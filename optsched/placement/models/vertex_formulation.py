@@ -85,7 +85,7 @@ def ilp_vertex(
         replica_nonzeros(instance, data.bottleneck),
         settings,
         began=began,
-        heard=settings.progress.of_model(data.unit),
+        listener=settings.progress.of_model(data.unit),
     )
     counts, details = data.known, {"message": "no placement by the limit: Heavy-Edge's stands"}
     if answer.has_solution:

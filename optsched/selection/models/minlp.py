@@ -77,7 +77,7 @@ def solve_p1(
             settings,
             began=began,
             restarts=restarts,
-            heard=settings.progress.of_model(unit),
+            listener=settings.progress.of_model(unit),
         )
         if model is None:
             return without_model(tables, known, settings)

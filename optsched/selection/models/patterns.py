@@ -106,8 +106,8 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
 def _solved(tables: Tables, settings: Settings, began: float) -> tuple[Answer, Assignment | None]:
     """State and solve the model, begun at a time of the clock; raises OutOfTimeError."""
     model = build(pattern_data(tables), settings.deadline)
-    spent, heard = clock() - began, settings.progress.of_model(tables.dollars)
-    answer = solve_sifted(model, settings, build_time=spent, heard=heard)
+    spent, listener = clock() - began, settings.progress.of_model(tables.dollars)
+    answer = solve_sifted(model, settings, build_time=spent, listener=listener)
     return answer, assignment_of(tables, read_counted(model)) if answer.has_solution else None
 
 

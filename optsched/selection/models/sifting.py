@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 
 from optsched.backends import Answer, relax_model, solve_model
 from optsched.deadline import clock
-from optsched.progress import Heard
+from optsched.progress import SolverListener
 from optsched.result import Settings, Termination
 
 FEW_VARIABLES = 4_000
@@ -31,7 +31,11 @@ SAFE = 0.95
 
 
 def solve_sifted(
-    model: pyo.ConcreteModel, settings: Settings, *, build_time: float, heard: Heard | None = None
+    model: pyo.ConcreteModel,
+    settings: Settings,
+    *,
+    build_time: float,
+    listener: SolverListener | None = None,
 ) -> Answer:
     """Solve a model as `solve_model` does, at first over the variables of small reduced cost."""
     began = clock()
@@ -41,7 +45,7 @@ def solve_sifted(
     if large and settings.deadline.has(build_time):
         relaxed = relax_model(model, settings)
     if relaxed is None:
-        return solve_model(model, settings, build_time=build_time, heard=heard)
+        return solve_model(model, settings, build_time=build_time, listener=listener)
     optimum, costs = relaxed
     allowed = FIRST_SHARE * max(abs(optimum), 1e-3)
     while True:
@@ -49,7 +53,9 @@ def solve_sifted(
         for x in left_out:
             x.fix(0)
         try:
-            answer = solve_model(model, settings, build_time=build_time, heard=_incumbents(heard))
+            answer = solve_model(
+                model, settings, build_time=build_time, listener=_incumbents(listener)
+            )
         finally:
             for x in left_out:
                 x.unfix()
@@ -61,9 +67,9 @@ def solve_sifted(
         allowed = SPARE * wider if SPARE * wider > allowed else WIDER * allowed
 
 
-def _incumbents(heard: Heard | None) -> Heard | None:
+def _incumbents(listener: SolverListener | None) -> SolverListener | None:
     """A bound over some variables is none over all."""
-    return None if heard is None else lambda incumbent, _: heard(incumbent, None)
+    return None if listener is None else lambda incumbent, _: listener(incumbent, None)
 
 
 def _with_left_out(answer: Answer, optimum: float, least: float, began: float) -> Answer:
