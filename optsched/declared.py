@@ -213,6 +213,8 @@ _EXPECTED = {
     "list_type": "an array",
     "string_type": "a string",
     "bool_type": "true or false",
+    "int_type": "an integer",
+    "float_type": "a number",
 }
 
 

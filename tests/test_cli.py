@@ -313,17 +313,8 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
         ("solve", "small.json", "--method", "magic"),
         f"placement: method: found 'magic', expected one of {', '.join(METHODS)}",
     ),
-    "one of the methods": (
-        ("compare", "small.json", "--methods", "heavy-edge,magic"),
-        f"placement: method: found 'magic', expected one of {', '.join(METHODS)}",
-    ),
     "solver": (
         ("solve", "small.json", "--solver", "magic"),
-        "settings: solver: found 'magic', expected one of highs, scip, cbc, cplex, glpk, "
-        "gurobi, xpress",
-    ),
-    "solver of compare": (
-        ("compare", "small.json", "--solver", "magic"),
         "settings: solver: found 'magic', expected one of highs, scip, cbc, cplex, glpk, "
         "gurobi, xpress",
     ),
@@ -356,21 +347,9 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
         ("solve", "small.json", "--time-limit", "-1"),
         "settings: time_limit: found -1.0, expected a finite number in [0, 1e+18]",
     ),
-    "gap": (
-        ("solve", "small.json", "--gap", "1"),
-        "settings: gap: found 1.0, expected a finite number in [0, 1)",
-    ),
-    "threads": (
-        ("solve", "small.json", "--threads", "0"),
-        "settings: threads: found 0, expected an integer in [1, 1024]",
-    ),
     "seed": (
         ("solve", "small.json", "--seed", "-1"),
         "settings: seed: found -1, expected an integer in [0, 2^63 - 1]",
-    ),
-    "seed of a generator": (
-        ("generate", "placement", "--seed", "-1", "-o", "made"),
-        "generate placement: --seed: found -1, expected an integer in [0, 2^63 - 1]",
     ),
     "model": (
         ("generate", "placement", "--gpus", "0", "-o", "made"),
@@ -396,17 +375,9 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
         ("export", "small.json", "--method", "columns", "--format", "lp", "-o", "x.lp"),
         "method columns: found no Pyomo model, expected one of ilp, ilp-vertex, min-cut",
     ),
-    "format": (
-        ("export", "small.json", "--method", "ilp", "--format", "xls", "-o", "x"),
-        "export: --format: found 'xls', expected mps or lp or nl",
-    ),
     "sum of servers": (
         ("import", "pipedream", "graph.txt", "--gpus", "4", "--servers", "3,2", "-o", "x"),
         "import pipedream: --servers: found a sum of 5, expected --gpus 4",
-    ),
-    "servers": (
-        ("import", "pipedream", "graph.txt", "--gpus", "4", "--servers", "4,x", "-o", "x"),
-        "import pipedream: --servers: found '4,x', expected GPUs by server such as 8,5,3",
     ),
 }
 

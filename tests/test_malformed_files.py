@@ -127,32 +127,22 @@ NOT_EVEN_JSON: dict[str, tuple[bytes, str]] = {
         b'{"schema": "optsched/pla',
         "line 1 column 12: found no JSON (Unterminated string starting at), expected JSON",
     ),
-    "two documents": (b"{}{}", "line 1 column 3: found no JSON (Extra data), expected JSON"),
     "byte order mark": (
         b"\xef\xbb\xbf{}",
         "line 1 column 1: found no JSON (Unexpected UTF-8 BOM (decode using utf-8-sig)), "
         "expected JSON",
     ),
     "null byte": (b"\x00{}", "line 1 column 1: found no JSON (Expecting value), expected JSON"),
-    "control character": (
-        b'{"name": "a\x07b"}',
-        "line 1 column 12: found no JSON (Invalid control character at), expected JSON",
-    ),
     "invalid UTF-8": (b'{"a": "\xff"}', f"byte 7: {NOT_UTF8}"),
-    "an encoded half": (b'{"a": "\xed\xa0\x80"}', f"byte 7: {NOT_UTF8}"),
-    "UTF-16": ("{}".encode("utf-16"), f"byte 0: {NOT_UTF8}"),
     "an array": (b"[1, 2]", "found [1, 2], expected an object"),
     "NaN": (b'{"a": NaN}', f"found NaN, {PLAIN_JSON}"),
-    "minus Infinity": (b'{"a": -Infinity}', f"found -Infinity, {PLAIN_JSON}"),
     "1e400": (b'{"a": {"b": [0, 1e400]}}', f"a.b[1]: {TOO_LARGE}"),
-    "-1e400": (b'{"a": -1e400}', f"a: {TOO_LARGE}"),
     "a key twice": (b'{"a": {"b": 1, "c": 2, "b": 1}}', f"found key 'b' twice, {PLAIN_JSON}"),
     "5000 digits": (
         b'{"a": ' + b"9" * 5000 + b"}",
         "found an integer too long to read, expected numbers below 1e18",
     ),
     "half a character": (b'{"a": {"b": "\\ud800"}}', "a.b: found '\\ud800', expected Unicode text"),
-    "half a key": (b'{"a": [{"\\uDC00": 1}]}', "a[0]. : found '\\udc00', expected Unicode text"),
     "65 levels": (b'{"a":' * 64 + b"[]" + b"}" * 64, TOO_DEEP),
     "100000 levels": (b"[" * 100_000, TOO_DEEP),
     "too many bytes": (

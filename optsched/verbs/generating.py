@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from optsched.declared import Seed, choices_of, require
+from optsched.declared import Seed, choices_of, declared, require
 from optsched.errors import InputError, shown, suggestion
 from optsched.io.numerals import without_numpy
 from optsched.problem import resolve
@@ -156,7 +156,7 @@ def arguments_of(
     make: Callable[..., Any], given: Mapping[str, Any], source: str, place: str
 ) -> dict[str, Any]:
     """Return a generator's arguments from flat names; raises InputError."""
-    hints = typing.get_type_hints(make)
+    hints = declared(make)
     names = [name for name in inspect.signature(make).parameters if name not in RESERVED]
     classes = {name: c for name in names if (c := data_class(hints.get(name))) is not None}
     owners = {key: owner for owner, c in classes.items() for key in _field_types([c])}
@@ -166,10 +166,8 @@ def arguments_of(
     types = {**hints, **_field_types(list(classes.values()))}
     for key, value in given.items():
         usable = tuple(value) if isinstance(value, list) else value
-        if key in types and not any(_is_a(usable, kind) for kind in choices_of(types[key])):
-            kinds = (getattr(kind, "__name__", str(kind)) for kind in choices_of(types[key]))
-            expected = " or ".join(kind for kind in kinds if kind != "NoneType")
-            raise InputError(source, _within(place, key), shown(value), expected)
+        if key in types:
+            require(source, _within(place, key), usable, types[key])
         if key in plain:
             arguments[key] = usable
         elif key in owners:
@@ -196,14 +194,6 @@ def _within(place: str, key: str) -> str:
     return ".".join(filter(None, (place, key)))
 
 
-def _is_a(value: Any, kind: Any) -> bool:
-    """Whether a value has a type, as far as TOML has types."""
-    plain = {bool: (bool,), int: (int,), float: (int, float), str: (str,), type(None): ()}
-    if typing.get_origin(kind) in (tuple, list, Sequence):
-        return isinstance(value, tuple)
-    return kind not in plain or type(value) in plain[kind]
-
-
 def _required(make: Callable[..., Any]) -> list[str]:
     parameters = inspect.signature(make).parameters.values()
     return [p.name for p in parameters if p.default is inspect.Parameter.empty]
@@ -213,7 +203,7 @@ def _field_types(classes: list[Any]) -> dict[str, Any]:
     """Return the types of the classes' fields by name, inner data classes included."""
     types: dict[str, Any] = {}
     for made_of in classes:
-        for name, hint in typing.get_type_hints(made_of).items():
+        for name, hint in declared(made_of).items():
             inner = data_class(hint)
             types |= {name: hint} if inner is None else _field_types([inner])
     return types
