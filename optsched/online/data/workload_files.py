@@ -248,9 +248,9 @@ def row_schema() -> dict[str, Any]:
             low, high, _ = RANGES[name]
             kind = {"type": "integer" if name == "gpus" else "number"}
             kind |= {"minimum": low, "maximum": high}
-        properties[name] = kind | about.said
+        properties[name] = kind | about.keywords
     properties[WALLTIME] = {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1e15}
-    properties[WALLTIME] |= WALLTIME_SAYS.said
+    properties[WALLTIME] |= WALLTIME_SAYS.keywords
     return {
         "title": "Workload",
         "description": "A row of a workload table: one job.",
