@@ -15,9 +15,7 @@ from optsched.experiments import gap_table, read_plan
 from optsched.experiments.plans.units import expand
 from optsched.experiments.run.worker import run_unit
 from optsched.experiments.store.store import Store, StoreReader
-from optsched.generators.online import generate_online
 from optsched.library import load
-from optsched.online.instance import OnlineInstance
 from optsched.online.policies.by_name import POLICIES as ONLINE
 from optsched.problems import PROBLEMS
 from optsched.rolling.policies.by_name import POLICIES as ROLLING
@@ -136,13 +134,6 @@ def test_a_folder_that_generate_wrote_is_an_instance(tmp_path: Path) -> None:
     (table,) = gap_table(swept(tmp_path, text))
     assert [run.instance for run in table.runs] == ["w", "w"]
     assert table.lines[1].checked == 1
-
-
-def test_an_online_instance_survives_json() -> None:
-    made = generate_online(30, 3, seed=2)
-    again = OnlineInstance.from_dict(json.loads(json.dumps(made.to_dict())))
-    assert again.to_dict() == made.to_dict()
-    assert optsched.solve(again, "spjf").objective == optsched.solve(made, "spjf").objective
 
 
 @pytest.mark.parametrize(

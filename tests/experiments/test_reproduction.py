@@ -99,6 +99,8 @@ def test_names() -> None:
     assert names_of(["a-srpt-table2", "a-srpt-table2"]) == ["a-srpt-table2"]
     with pytest.raises(InputError, match="expected one of a-srpt-table1, a-srpt-table2"):
         names_of(["table3"])
+    with pytest.raises(InputError, match=r"reproduction\.py"):  # a file is no folder
+        reproduce("sts-fig2", __file__, quick=True)
 
 
 @pytest.mark.parametrize("name", ["reproduction", "beyond"])

@@ -128,13 +128,6 @@ def alive(pid: int) -> bool:
         return False
 
 
-def killed_and_resumed(plan: Path, store: Path, kills: int) -> None:
-    rng = random.Random(kills)
-    for _ in range(kills):
-        kill_on_the_way(plan, store, rng, max(1, 2 * UNITS // (3 * kills)))
-    assert start(plan, store).wait() == 0
-
-
 def test_two_workers_store_what_one_does(
     plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
 ) -> None:
@@ -144,19 +137,22 @@ def test_two_workers_store_what_one_does(
     assert sweep(plan, tmp_path / "two.sqlite").run == 0
 
 
-def test_killed_twice_and_resumed(
-    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
+@pytest.mark.parametrize(
+    "kills",
+    [
+        2,
+        pytest.param(10, marks=pytest.mark.full),
+        pytest.param(35, marks=pytest.mark.nightly),
+    ],
+)
+def test_killed_and_resumed(
+    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]], kills: int
 ) -> None:
-    killed_and_resumed(plan, tmp_path / "killed.sqlite", 2)
-    assert content(tmp_path / "killed.sqlite") == expected
-
-
-@pytest.mark.full
-def test_killed_ten_times_and_resumed(
-    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
-) -> None:
-    killed_and_resumed(plan, tmp_path / "killed.sqlite", 10)
-    assert content(tmp_path / "killed.sqlite") == expected
+    store, rng = tmp_path / "killed.sqlite", random.Random(kills)
+    for _ in range(kills):
+        kill_on_the_way(plan, store, rng, max(1, 2 * UNITS // (3 * kills)))
+    assert start(plan, store).wait() == 0
+    assert content(store) == expected
 
 
 def kill_workers(plan: Path, store: Path, kills: int) -> None:
@@ -178,41 +174,26 @@ def is_worker(pid: int) -> bool:
     return False
 
 
-def killed_workers_and_tried_again(plan: Path, store: Path, kills: int) -> None:
-    kill_workers(plan, store, kills)
-    assert rows(store) == UNITS
-    with StoreReader(store) as base:
-        found = base.rows("SELECT status FROM results WHERE status <> 'done'")
-    lost = [row["status"] for row in found]
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks Linux for its processes")
+@pytest.mark.parametrize(
+    ("kills", "store"),
+    [
+        (4, "killed.sqlite"),
+        *(pytest.param(n, f"{n}.sqlite", marks=pytest.mark.nightly) for n in range(2, 9)),
+    ],
+)
+def test_killed_workers_cost_their_unit_alone(
+    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]], kills: int, store: str
+) -> None:
+    path = tmp_path / store
+    kill_workers(plan, path, kills)
+    assert rows(path) == UNITS
+    with StoreReader(path) as base:
+        lost = [r["status"] for r in base.rows("SELECT status FROM results WHERE status <> 'done'")]
     assert set(lost) <= {"crashed"}
     assert len(lost) <= kills
-    assert sweep(plan, store, workers=2, retry_errors=True).run == len(lost)
-
-
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks Linux for its processes")
-def test_killed_workers_cost_their_unit_alone(
-    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
-) -> None:
-    killed_workers_and_tried_again(plan, tmp_path / "killed.sqlite", 4)
-    assert content(tmp_path / "killed.sqlite") == expected
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks Linux for its processes")
-@pytest.mark.parametrize("kills", [2, 3, 4, 5, 6, 7, 8])
-def test_thirty_five_killed_workers(
-    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]], kills: int
-) -> None:
-    killed_workers_and_tried_again(plan, tmp_path / "killed.sqlite", kills)
-    assert content(tmp_path / "killed.sqlite") == expected
-
-
-@pytest.mark.nightly
-def test_killed_thirty_five_times_and_resumed(
-    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
-) -> None:
-    killed_and_resumed(plan, tmp_path / "killed.sqlite", 35)
-    assert content(tmp_path / "killed.sqlite") == expected
+    assert sweep(plan, path, workers=2, retry_errors=True).run == len(lost)
+    assert content(path) == expected
 
 
 def test_an_interrupt_stops_and_keeps(plan: Path, tmp_path: Path) -> None:
