@@ -390,7 +390,7 @@ def test_any_value_anywhere_in_a_solution(place: str, value: Any) -> None:
 @lru_cache
 def store_content() -> bytes:
     """A result store of two runs."""
-    family = Family("f", instances=("placement/fig2",), methods=("heavy-edge", "repartition"))
+    family = Family(name="f", instances=("placement/fig2",), methods=("heavy-edge", "repartition"))
     sweep(Plan("p", (family,), "", "test"), "whole.sqlite", workers=0)
     return Path("whole.sqlite").read_bytes()
 

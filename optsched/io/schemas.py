@@ -20,7 +20,7 @@ SCHEMAS: dict[str, str] = {
     "workload": "optsched.online.data.workload_files:row_schema",
     "cluster": "optsched.online.data.cluster:OnlineCluster",
     "catalogue": "optsched.online.data.catalogue:Catalogue",
-    "plan": "optsched.experiments.plans.plan_schema:plan_schema",
+    "plan": "optsched.experiments.plans.plan:plan_schema",
 }
 del SCHEMAS["online"]  # a workload is a table; "workload" is the schema of its rows
 

@@ -176,7 +176,7 @@ def seeded(
 ) -> Family:
     """A family of one generated instance; its runs take the instance's seed."""
     return Family(
-        name,
+        name=name,
         generator=generator or problem,
         recipe_of=problem,
         arguments=arguments,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +39,7 @@ def runs_of(
     if artefact.plan is None:
         return pd.DataFrame()
     families = tuple(artefact.plan(scale))
-    text = canonical([asdict(family) for family in families])
+    text = canonical([family.model_dump(mode="json") for family in families])
     code = f"{_code()}{_digest(scale.trace)}"
     if artefact.timed is not None and not scale.quick:
         warm_up(artefact.timed)

@@ -8,36 +8,113 @@ problem. Names that do not exist are refused, with the nearest one that does.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from optsched.declared import About, Between, Gap, Iterations, NonNegative, Seed, Threads, declared
-from optsched.errors import InputError, shown
-from optsched.experiments.plans.fields import (
-    Reader,
-    as_declared,
-    as_name,
-    as_names,
-    as_seeds,
-    as_values,
+from pydantic import (
+    BeforeValidator,
+    Field,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
+
+from optsched.declared import (
+    About,
+    Between,
+    Gap,
+    Iterations,
+    NonNegative,
+    Seed,
+    Threads,
+    expected_of,
+)
+from optsched.errors import InputError, shown, suggestion
 from optsched.io.reading import read_text
 from optsched.library import shipped_folder
-from optsched.schema import described
+from optsched.schema import FileModel, fault, parse
 
 LARGEST_PLAN = 2**20
 MOST_UNITS = 1_000_000
 """Of a plan, and so of instances and of seeds."""
+
+
+def _line(value: Any) -> str:
+    if not isinstance(value, str) or not value.isprintable() or len(value) > 500:
+        raise fault("", shown(value), "a text in one line")
+    return value
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    texts = list(value) if isinstance(value, list | tuple) else [value]
+    if not all(isinstance(v, str) and v and v.isprintable() for v in texts):
+        raise fault("", shown(value), "a list of names")
+    if len(set(texts)) < len(texts):
+        raise fault("", shown(value), "names that differ")
+    return tuple(texts)
+
+
+def _seeds(value: Any) -> tuple[int, ...]:
+    if type(value) is int and 1 <= value <= MOST_UNITS:
+        return tuple(range(value))
+    good = isinstance(value, list | tuple) and all(expected_of(Seed, v) is None for v in value)
+    if not good or not value or len(set(value)) < len(value):
+        raise fault("", shown(value), "a list of different seeds from 0 on, or how many")
+    return tuple(value)
+
+
+def _values(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not _usable(dict(value)):
+        expected = "a table of texts, truths, finite numbers, and lists and tables of them"
+        raise fault("", shown(value), expected)
+    return dict(value)
+
+
+def _usable(value: Any) -> bool:
+    """Whether JSON and a database can hold it; TOML also has dates, and integers of any length."""
+    if isinstance(value, dict | list):
+        return all(map(_usable, value.values() if isinstance(value, dict) else value))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, str) or (isinstance(value, int) and abs(value) < 2**63)
+
+
+_LINE: dict[str, Any] = {"type": "string", "maxLength": 500}
+_LINES = {"type": "array", "items": _LINE, "minItems": 1, "uniqueItems": True}
+_SEED = TypeAdapter(Seed).json_schema()
+_SEED_LIST = {"type": "array", "items": _SEED, "minItems": 1, "uniqueItems": True}
 Count = Annotated[int, Between(1, MOST_UNITS)]
+_COUNT = TypeAdapter(Count).json_schema()
+Line = Annotated[str, BeforeValidator(_line), WithJsonSchema(_LINE)]
+Names = Annotated[
+    tuple[str, ...], BeforeValidator(_names), WithJsonSchema({"anyOf": [_LINE, _LINES]})
+]
+Seeds = Annotated[
+    tuple[int, ...], BeforeValidator(_seeds), WithJsonSchema({"anyOf": [_COUNT, _SEED_LIST]})
+]
+Values = Annotated[dict[str, Any], BeforeValidator(_values), WithJsonSchema({"type": "object"})]
 
 
-@described
-@dataclass(frozen=True)
-class Limits:
+class _Table(FileModel):
+    """A table of a plan: an unknown key is answered with the nearest known one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_unknown_key(cls, data: Any) -> Any:
+        known = [name for name in cls.model_fields if name != "recipe_of"]
+        for key in data if isinstance(data, dict) else ():
+            if key not in cls.model_fields:
+                raise fault("", f"unknown key {shown(key)}", suggestion(key, known))
+        return data
+
+
+class Limits(_Table):
     """What a method may use on one instance."""
 
     iterations: Annotated[
@@ -85,46 +162,84 @@ class Limits:
         """The part that a method sees, and that can change its answer."""
         names = ("iterations", "time_limit", "gap", "threads", "solver")
         settings = {name: getattr(self, name) for name in names}
+        settings |= {
+            k: float(settings[k]) for k in ("time_limit", "gap") if settings[k] is not None
+        }
         return settings if self.bound else {**settings, "bound": False}
 
 
-@dataclass(frozen=True)
-class Family:
-    """Instances that belong together, and what is run on them.
+class Family(_Table):
+    """Instances that belong together, and what is run on them."""
 
-    Attributes
-    ----------
-    name : str
-        The name of its table.
-    instances : tuple of str
-        Shipped names, files, folders or globs; relative to the plan's folder.
-    generator : str or None
-        Else, the kind of a generator, with its `arguments`, `count` and `first_seed`. A plan made
-        in Python may name a function of its own, ``module:function``, if `recipe_of` is given.
-    recipe_of : str or None
-        The problem of instances that the store keeps by generator, arguments and seed, and not in
-        full: they may be large. Only plans made in Python have it.
-    methods : tuple of str
-        By default those of `optsched compare`.
-    seeds : tuple of int
-        Each method runs once a seed.
-    options : mapping
-        The problem's options.
-    limits : Limits
-        The plan's, with the family's own on top.
-    """
+    name: Annotated[Line, About("The name of its table.", "", "placement")]
+    instances: Annotated[
+        Names,
+        About(
+            "Shipped names, files, folders or globs, relative to the plan's folder.",
+            "",
+            ["placement/vgg19-16"],
+        ),
+    ] = ()
+    generator: Annotated[
+        Line | None,
+        About(
+            "Instead of instances, a kind of `optsched generate`. A plan made in Python may name "
+            "a function of its own, `module:function`, if `recipe_of` is given.",
+            "",
+            "placement",
+        ),
+    ] = None
+    recipe_of: Annotated[
+        SkipJsonSchema[str | None],
+        About(
+            "The problem of instances that the store keeps by generator, arguments and seed, and "
+            "not in full: they may be large. Only plans made in Python have it."
+        ),
+    ] = None
+    arguments: Annotated[
+        Values,
+        About("What the generator is given, by name.", "", {"model": "GPT-13B", "gpus": 32}),
+    ] = Field(default_factory=dict)
+    count: Annotated[Count, About("Instances that the generator makes.", "instances", 20)] = 1
+    first_seed: Annotated[Seed, About("The seed of the first; the others follow.", "", 0)] = 0
+    methods: Annotated[
+        Names,
+        About(
+            "What is run; by default the methods of `optsched compare`.",
+            "",
+            ["heavy-edge", "exact"],
+        ),
+    ] = ()
+    seeds: Annotated[Seeds, About("Each method runs once a seed: a list, or how many.", "", 5)] = (
+        0,
+    )
+    options: Annotated[
+        Values,
+        About("The problem's options, by name.", "", {"all_reduce_bandwidth": "bottleneck"}),
+    ] = Field(default_factory=dict)
+    limits: Annotated[Limits, About("The plan's, with these on top.")] = Limits()
 
-    name: str
-    instances: tuple[str, ...] = ()
-    generator: str | None = None
-    recipe_of: str | None = None
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    count: int = 1
-    first_seed: int = 0
-    methods: tuple[str, ...] = ()
-    seeds: tuple[int, ...] = (0,)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
+    @model_validator(mode="after")
+    def _one_source(self) -> Family:
+        if bool(self.instances) == (self.generator is not None):
+            found = "both" if self.instances else "neither"
+            raise fault("", found, "either instances or a generator")
+        return self
+
+
+class _PlanFile(_Table):
+    """A sweep: families of instances, and what is run on them."""
+
+    name: Annotated[Line | None, About("The plan's name; by default the file's.", "", "small")] = (
+        None
+    )
+    description: Annotated[Line, About("What it is for.", "", "Heuristics and bounds")] = ""
+    limits: Annotated[Limits, About("What a method may use on one instance.")] = Limits()
+    families: Annotated[
+        tuple[Family, ...],
+        Field(min_length=1, strict=False),
+        About("Instances that belong together, with their methods."),
+    ]
 
 
 @dataclass(frozen=True)
@@ -203,49 +318,26 @@ def _find(reference: str) -> Path:
 
 
 def _plan(document: dict[str, Any], text: str, source: str) -> Plan:
-    reader = Reader(source, document)
-    name = reader.take("name", as_name, Path(source).stem)
-    description = reader.take("description", as_name, "")
-    limits = _limits(reader, Limits())
-    entries = reader.tables("families")
-    reader.finish()
-    families = tuple(_family(entry, limits) for entry in entries)
-    repeated = [f.name for f in families if [g.name for g in families].count(f.name) > 1]
+    file = parse(_PlanFile, document, source)
+    families = []
+    for family in file.families:
+        own = family.limits.model_dump(exclude_unset=True)
+        limits = file.limits.model_copy(update=own)
+        families.append(family.model_copy(update={"limits": limits}))
+    names = [family.name for family in families]
+    repeated = [name for name in names if names.count(name) > 1]
     if repeated:
         raise InputError(source, "families", f"{shown(repeated[0])} twice", "names that differ")
     units = sum(f.count * len(f.seeds) * max(1, len(f.methods)) for f in families)
     if units > MOST_UNITS:
         raise InputError(source, "families", f"{units} units", f"at most {MOST_UNITS}")
-    return Plan(name, families, text, source, description)
+    return Plan(file.name or Path(source).stem, tuple(families), text, source, file.description)
 
 
-def _family(reader: Reader, limits: Limits) -> Family:
-    family = Family(
-        name=reader.take("name", as_name),
-        instances=reader.take("instances", as_names, ()),
-        generator=reader.take("generator", as_name, None),
-        arguments=reader.take("arguments", as_values, {}),
-        count=reader.take("count", as_declared(Count), 1),
-        first_seed=reader.take("first_seed", as_declared(Seed), 0),
-        methods=reader.take("methods", as_names, ()),
-        seeds=reader.take("seeds", as_seeds, (0,)),
-        options=reader.take("options", as_values, {}),
-    )
-    if bool(family.instances) == (family.generator is not None):
-        found = "both" if family.instances else "neither"
-        raise reader.fault("", found, "either instances or a generator")
-    family = replace(family, limits=_limits(reader, limits))
-    reader.finish()
-    return family
-
-
-def _limits(reader: Reader, outer: Limits) -> Limits:
-    inner = reader.table("limits")
-    if inner is None:
-        return outer
-    read = {
-        name: inner.take(name, as_declared(hint), getattr(outer, name))
-        for name, hint in declared(Limits).items()
-    }
-    inner.finish()
-    return Limits(**read)
+def plan_schema() -> dict[str, Any]:
+    """The JSON Schema of a plan's TOML; names and methods are left to `read_plan`."""
+    schema = _PlanFile.model_json_schema()
+    schema["title"] = "Plan"
+    one_source = [{"required": ["instances"]}, {"required": ["generator"]}]
+    schema["$defs"]["Family"]["oneOf"] = one_source
+    return schema

@@ -146,7 +146,9 @@ def rows_of(runs: pd.DataFrame, settings: Sequence[Setting]) -> pd.DataFrame:
     arguments = {setting.words: setting.arguments for setting in settings}
     best = runs.groupby(["family", "seed"])["bound"].transform("max")
     offers = list(zip(runs["family"], runs["seed"], strict=True))
-    made = {at: generate("placement", int(at[1]), **arguments[at[0]]) for at in set(offers)}
+    made: dict[Any, Any] = {
+        at: generate("placement", int(at[1]), **arguments[at[0]]) for at in set(offers)
+    }
     pairs = zip(offers, runs["objective"], strict=True)
     rows = runs.assign(
         setting=runs["family"],
