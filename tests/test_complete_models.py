@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from oracles import makespan, placement, selection
+from independent.selection_oracle import Oracle
+from oracles import makespan, placement
 from oracles.makespan_cases import tiny_instance
 from oracles.random_selection import tiny
 from pyomo.contrib.solver.common.factory import SolverFactory
@@ -126,14 +127,16 @@ def makespan_terms(model: Any, instance: Any) -> dict[tuple, Any]:
 
 def draw_selection(rng: random.Random) -> Drawn:
     opening, sharing = rng.choice(["free", "printed"]), rng.choice(["on", "off"])
-    drawn, solutions = [], []
+    solutions: list[Any] = []
     while not solutions:
         instance = tiny(rng.randrange(10**6), jobs=rng.choice([2, 3]), nodes=2, most=2)
         document = instance.to_dict()
-        keep = lambda choices: drawn.append(choices) or True  # noqa: E731
-        for _, cost in selection.selections(document, opening, sharing == "on", keep):
-            has = {("waits", j): int(role is None) for j, role in enumerate(drawn[-1])}
-            roles = [role or (None, 0) for role in drawn[-1]]
+        for placement_of, cost in Oracle(document, sharing == "on").selections(opening):
+            has = {("waits", j): int(role is None) for j, role in enumerate(placement_of)}
+            roles = [
+                (None, 0) if role is None else (role[0], role[1] if isinstance(role[1], int) else 1)
+                for role in placement_of
+            ]
             has["opened",] = len({n for n, *_ in roles} - {None})
             for n in range(len(document["nodes"])):
                 has["open", n] = int(any(n == role[0] for role in roles))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -91,7 +91,6 @@ class Oracle:
             for job in self.jobs
         ]
         self.left = [remaining(job) for job in self.jobs]
-        self.allows: Callable[[int, frozenset[int]], bool] = lambda node, part: True
         for job, choices in zip(self.jobs, self.choices, strict=True):
             if not any(choices):
                 raise RefusedError(f"no node can hold {job['name']}")
@@ -176,6 +175,23 @@ class Oracle:
         """The least cost over all assignments; None where (16) as printed cannot be met."""
         return min(self.by_seated(opening).values(), default=None)
 
+    def selections(self, opening: str = "free") -> Iterator[tuple[list[Placement | None], float]]:
+        """Every selection, one by one, with its cost."""
+        wanted = min(len(self.jobs), len(self.nodes))
+        roles = [
+            [None, *((node, c) for node, each in enumerate(choices) for c in each)]
+            for choices in self.choices
+        ]
+        for chosen in itertools.product(*roles):
+            used = []
+            for node in range(len(self.nodes)):
+                here = [place[1] for place in chosen if place is not None and place[0] == node]
+                shared = sorted((c for c in here if not isinstance(c, int)), reverse=True)
+                used.append(sum(c for c in here if isinstance(c, int)) + least_gpus(tuple(shared)))
+            fits = all(u <= node["gpus"] for u, node in zip(used, self.nodes, strict=True))
+            if fits and (opening != "printed" or sum(u > 0 for u in used) == wanted):
+                yield list(chosen), self.cost(list(chosen), used)
+
     def fewest_waiting(self, opening: str = "free") -> tuple[int, float] | None:
         """The least number of jobs that wait, and the least cost with so many."""
         found = self.by_seated(opening).items()
@@ -198,8 +214,7 @@ class Oracle:
             extended: dict[tuple[frozenset[int], int], float] = {}
             for (seated, opened), value in reached.items():
                 for part, cost in hosted[alike].items():
-                    allowed = cost < math.inf and self.allows(number, part)
-                    if allowed and not part & seated:
+                    if cost < math.inf and not part & seated:
                         key = (part | seated, opened + bool(part))
                         extended[key] = min(extended.get(key, math.inf), value + cost)
             reached = extended
