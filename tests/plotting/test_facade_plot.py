@@ -13,9 +13,11 @@ from plotting.readable import faults
 import optsched
 from optsched.cli import _code
 from optsched.errors import InputError, MissingExtraError
+from optsched.online import runs as online
 from optsched.online.options import OnlineOptions
 from optsched.plotting.axes import house_style
 from optsched.problems import PROBLEMS
+from optsched.rolling import runs as rolling
 
 SMALL = {
     "placement": ("placement/fig2", "heavy-edge"),
@@ -52,12 +54,6 @@ def test_a_result_is_drawn_as_its_instance_and_solution_are(problem: str, pictur
     assert len(outlines(ax)) > 0
 
 
-def test_the_first_picture_is_the_standard_one() -> None:
-    result = optsched.solve("makespan/fig2", "sjf-bco")
-    gids = {bar.get_gid() for bar in optsched.plot(result).collections}
-    assert any(str(gid).startswith("job-") for gid in gids)
-
-
 def test_a_solution_of_a_shipped_instance_finds_it(tmp_path: Path) -> None:
     solution = optsched.solve("placement/fig2", "heavy-edge").solution
     assert optsched.plot(solution).get_title(loc="left").startswith("fig2")
@@ -67,31 +63,33 @@ def test_a_solution_of_a_shipped_instance_finds_it(tmp_path: Path) -> None:
 
 
 def test_several_runs_share_a_picture() -> None:
-    runs = [optsched.solve("rolling/three-by-hand", name) for name in ("sts", "edf")]
-    ax = optsched.plot("rolling/three-by-hand", runs, picture="nodes-in-use")
-    assert [line.get_label() for line in ax.lines] == ["sts", "edf"]
     costs = [optsched.solve("selection/3x6", name) for name in ("sts", "edf")]
     split = optsched.plot(costs[0].given, costs, picture="cost-split")
     assert [label.get_text() for label in split.get_yticklabels()] == ["sts", "edf"]
 
 
-def test_a_run_is_drawn_by_its_records() -> None:
-    from optsched.online import runs as online
-    from optsched.rolling import runs as rolling
-
-    instance = optsched.load("rolling/three-by-hand")
-    (run,) = rolling.run_policies(instance, ["edf"])
-    drawn = outlines(optsched.plot(instance, optsched.solve(instance, "edf")))
-    assert outlines(optsched.plot(instance, run)) == drawn
-    assert outlines(optsched.plot(instance, run.records)) == drawn
-    workload = optsched.load("online/small-400x40")
-    results = [optsched.solve(workload, name) for name in ("spjf", "spwf")]
-    predicted = online.predicted(workload, OnlineOptions.from_dict({}), seed=0)
-    runs = list(online.run_policies(predicted, ["spjf", "spwf"]))
+@pytest.mark.parametrize(
+    ("name", "policies", "picture"),
+    [
+        ("rolling/three-by-hand", ["sts", "edf"], "nodes-in-use"),
+        ("online/small-400x40", ["spjf", "spwf"], "queue"),
+    ],
+)
+def test_results_runs_and_records_are_drawn_alike(
+    name: str, policies: list[str], picture: str
+) -> None:
+    instance = optsched.load(name)
+    results = [optsched.solve(instance, policy) for policy in policies]
+    if name.startswith("online"):
+        predicted = online.predicted(instance, OnlineOptions.from_dict({}), seed=0)
+        runs = list(online.run_policies(predicted, policies))
+    else:
+        runs = list(rolling.run_policies(instance, policies))
+    expected = outlines(optsched.plot(instance, results, picture=picture))
     for given in (results, runs, [run.records for run in runs]):
-        ax = optsched.plot(workload, given)
-        assert [line.get_label() for line in ax.lines] == ["spjf", "spwf"]
-        assert outlines(ax) == outlines(optsched.plot(workload, results))
+        ax = optsched.plot(instance, given, picture=picture)
+        assert [line.get_label() for line in ax.lines] == policies
+        assert outlines(ax) == expected
 
 
 def test_another_problems_solution_is_refused() -> None:

@@ -8,34 +8,28 @@ from pathlib import Path
 from optsched.experiments import ARTEFACTS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "models").rglob("*.md"), *(ROOT / "docs").rglob("*.md")]
-SCRIPTS = [
-    path
-    for folder in ("docs", "docs/beyond", "benchmarks")
-    for path in (ROOT / folder).glob("*.py")
-]
+DOCS = ROOT / "docs"
+BUILT = {"site", "_build"}
+
+
+def _text(*patterns: str) -> str:
+    paths = (path for pattern in patterns for path in ROOT.glob(pattern))
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths if "site" not in path.parts)
 
 
 def test_each_picture_is_made_by_a_command_and_shown() -> None:
-    docs = ROOT / "docs"
-    found = [path for kind in ("png", "svg") for path in docs.rglob(f"*.{kind}")]
-    found = [path for path in found if not {"site", "_build"} & set(path.parts)]
-    pages = "\n".join(
-        path.read_text(encoding="utf-8") for path in PAGES if "site" not in path.parts
-    )
-    scripts = "\n".join(path.read_text(encoding="utf-8") for path in SCRIPTS)
-    saved = set(re.findall(r'savefig\(\s*"([\w.-]+)"', pages))
-    drawn = set(re.findall(r"-o (?:docs/)?([\w.-]+\.png)", pages))
-    for path in found:
-        name, where = path.name, path.parent.name
-        assert name in pages, f"{path} is not shown"
+    pictures = [path for kind in ("png", "svg") for path in DOCS.rglob(f"*.{kind}")]
+    pictures = [path for path in pictures if not BUILT & set(path.parts)]
+    pages = _text("*.md", "models/**/*.md", "docs/**/*.md")
+    scripts = _text("docs/*.py", "docs/beyond/*.py", "benchmarks/*.py")
+    saved = {*re.findall(r'savefig\(\s*"([\w.-]+)"', pages)}
+    drawn = {*re.findall(r"-o (?:docs/)?([\w.-]+\.png)", pages)}
+    for path in pictures:
+        assert path.name in pages, f"{path} is not shown"
         made = {
-            "pictures": name in saved | drawn,
+            "pictures": path.name in saved | drawn,
             "library": "draw_solution" in scripts and "draw_status" in scripts,
-            "docs": name in drawn
-            or path.stem in ARTEFACTS
-            or f'name="{path.stem}"' in scripts
-            or name in scripts,
+            "docs": path.name in drawn or path.stem in ARTEFACTS or path.stem in scripts,
         }
-        assert made[where], f"{path} is made by no command"
-    assert len(found) > 40
+        assert made[path.parent.name], f"{path} is made by no command"
+    assert len(pictures) > 40

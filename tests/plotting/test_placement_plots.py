@@ -16,41 +16,36 @@ from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
 from optsched.plotting import plot_breakdown, plot_placement
 
-# Server 0 has 4 GPUs of which it offers 2; the cost of every part is known by hand.
-COUNTS = ((1, 1), (1, 0))
+SOLUTION = PlacementSolution.of("by hand", ((1, 1), (1, 0)))
 
 
-def _stage(name: str, replicas: int, received: float, sent: float, size: float) -> dict[str, Any]:
-    return {
-        "name": name,
-        "replicas": replicas,
-        "forward_time": 1,
-        "backward_time": 2,
-        "input_bytes": received,
-        "output_bytes": sent,
-        "parameter_bytes": size,
-    }
+def _stage(name: str, replicas: int, *traffic: float, **more: Any) -> dict[str, Any]:
+    times = {"name": name, "replicas": replicas, "forward_time": 1, "backward_time": 2}
+    keys = ("input_bytes", "output_bytes", "parameter_bytes")
+    return {**times, **dict(zip(keys, traffic, strict=True)), **more}
 
 
-def _instance(names: tuple[str, str] = ("front", "back")) -> PlacementInstance:
+def _instance(*stages: dict[str, Any], free: tuple[int, ...] = (2, 1), **job: Any) -> Any:
+    """Server 0 has 4 GPUs of which it offers 2; the cost of every part is known by hand."""
+    stages = stages or (_stage("front", 2, 0, 10, 30), _stage("back", 1, 20, 0, 50))
+    has = max(4, *free)
     return PlacementInstance.from_dict(
         {
             "schema": "optsched/placement",
             "version": 1,
             "name": "by hand",
-            "cluster": {"gpus_per_server": 4, "inter_bandwidth": 40, "intra_bandwidth": 1000},
-            "free_gpus": [2, 1],
-            "job": {
-                "model": "two stages",
-                "all_reduce": "ring",
-                "stages": [_stage(names[0], 2, 0, 10, 30), _stage(names[1], 1, 20, 0, 50)],
-            },
+            "cluster": {"gpus_per_server": has, "inter_bandwidth": 40, "intra_bandwidth": 1000},
+            "free_gpus": list(free),
+            "job": {"model": "m", "all_reduce": "ring", "stages": list(stages), **job},
         }
     )
 
 
-def _solution() -> PlacementSolution:
-    return PlacementSolution.of("by hand", COUNTS)
+def _sliced(**job: Any) -> Any:
+    """Two replicas of 2 GPUs and one of 1, on servers that offer 4 and 3."""
+    slices = {"tensor_parallel": 2, "tensor_bytes": 500, "expert_bytes": 10}
+    stages = _stage("front", 2, 0, 10, 30, **slices), _stage("back", 1, 20, 0, 50)
+    return _instance(*stages, free=(4, 3), **job)
 
 
 def _bars(ax: Axes, prefix: str) -> dict[str, Rectangle]:
@@ -66,48 +61,44 @@ def _words(ax: Axes) -> str:
     return " ".join([_title(ax), *(text.get_text() for text in ax.texts)])
 
 
-def test_bars_fill_a_server_from_its_first_gpu_to_its_last_offered() -> None:
-    ax = plot_placement(_instance(), _solution())
+@pytest.mark.parametrize(
+    ("instance", "spans", "names"),
+    [
+        (
+            _instance(),
+            {
+                "stage-0-server-0": (0, 0, 1),
+                "stage-1-server-0": (0, 1, 2),
+                "not-offered-server-0": (0, 2, 4),
+                "stage-0-server-1": (1, 0, 1),
+                "not-offered-server-1": (1, 1, 4),
+            },
+            ["front (x2)", "back (x1)", "not offered"],
+        ),
+        (
+            _sliced(),
+            {
+                "stage-0-server-0": (0, 0, 2),
+                "stage-1-server-0": (0, 2, 3),
+                "stage-0-server-1": (1, 0, 2),
+                "not-offered-server-1": (1, 3, 4),
+            },
+            ["front (x2 of 2 GPUs)", "back (x1)", "not offered"],
+        ),
+    ],
+)
+def test_bars_fill_a_server_from_its_first_gpu_to_its_last_offered(
+    instance: Any, spans: dict[str, Any], names: list[str]
+) -> None:
+    ax = plot_placement(instance, SOLUTION)
     bars = {**_bars(ax, "stage-"), **_bars(ax, "not-offered-")}
-    spans = {
+    assert spans == {
         gid: (round(bar.get_y() + bar.get_height() / 2), bar.get_x(), bar.get_x() + bar.get_width())
         for gid, bar in bars.items()
     }
-    assert spans == {
-        "stage-0-server-0": (0, 0, 1),
-        "stage-1-server-0": (0, 1, 2),
-        "not-offered-server-0": (0, 2, 4),
-        "stage-0-server-1": (1, 0, 1),
-        "not-offered-server-1": (1, 1, 4),
-    }
-
-
-def _sliced(micro_batches: int | None = None) -> tuple[PlacementInstance, PlacementSolution]:
-    """Two replicas of 2 GPUs and one of 1, on servers that offer 4 and 3."""
-    document = _instance().to_dict()
-    document["free_gpus"] = [4, 3]
-    document["job"]["stages"][0] |= {
-        "tensor_parallel": 2, "tensor_bytes": 500, "expert_bytes": 10
-    }  # fmt: skip
-    if micro_batches is not None:
-        document["job"]["micro_batches"] = micro_batches
-    return PlacementInstance.from_dict(document), _solution()
-
-
-def test_replicas_of_two_gpus_take_two_cells() -> None:
-    ax = plot_placement(*_sliced())
-    bars = {**_bars(ax, "stage-"), **_bars(ax, "not-offered-")}
-    spans = {gid: (bar.get_x(), bar.get_x() + bar.get_width()) for gid, bar in bars.items()}
-    assert spans == {
-        "stage-0-server-0": (0, 2),
-        "stage-1-server-0": (2, 3),
-        "stage-0-server-1": (0, 2),
-        "not-offered-server-1": (3, 4),
-    }
-    names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == ["front (x2 of 2 GPUs)", "back (x1)", "not offered"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == names
     frame = _bars(ax, "bottleneck")["bottleneck"]
-    assert frame.get_width() == 2
+    assert frame.get_width() == spans["stage-0-server-1"][2]
 
 
 def test_slices_experts_and_micro_batches_in_titles_and_stacks() -> None:
@@ -117,17 +108,14 @@ def test_slices_experts_and_micro_batches_in_titles_and_stacks() -> None:
     Its work is 3 + 1 + 0.5 + 0.25 = 4.75 s; back works 3 s and receives half of 40 bytes over the
     NIC's tenth, 2 s, half inside, 0.02 s: 5.02 s.
     """
-    instance, solution = _sliced()
-    title = _title(plot_placement(instance, solution))
-    assert title.endswith(
+    assert _title(plot_placement(_sliced(), SOLUTION)).endswith(
         "= compute 3,000 + inter-server 1,000 + intra-server 0 + tensor all-reduce 500 "
         "+ expert all-to-all 250 + all-reduce 1,500 ms"
     )
-    ax = plot_breakdown(instance, solution)
+    ax = plot_breakdown(_sliced(), SOLUTION)
     assert [container.get_label() for container in ax.containers] == list(PARTS.values())
-    ax = plot_breakdown(*_sliced(2))
-    title = _title(ax)
-    assert title == (
+    ax = plot_breakdown(_sliced(micro_batches=2), SOLUTION)
+    assert _title(ax) == (
         "by hand: 8,895 ms an iteration of 2 micro-batches "
         "= slowest work 5,020 + fill and drain 2,375 + exposed all-reduce 1,500 ms"
     )
@@ -136,13 +124,11 @@ def test_slices_experts_and_micro_batches_in_titles_and_stacks() -> None:
 
 
 def test_many_stages_get_a_colour_bar_and_a_number_in_each_cell() -> None:
-    instance = optsched.load("placement/gpt-175b-64x1")
-    solution = optsched.solve(instance, "heavy-edge").solution
-    ax = plot_placement(instance, solution)
+    result = optsched.solve("placement/gpt-175b-64x1", "heavy-edge")
+    ax = plot_placement(result.given, result.solution)
     assert ax.get_legend() is None
-    assert [other.get_ylabel() for other in ax.figure.axes if other is not ax] == [
-        "stage, counted from 0"
-    ]
+    (other,) = (other for other in ax.figure.axes if other is not ax)
+    assert other.get_ylabel() == "stage, counted from 0"
     numbers = [text.get_text() for text in ax.texts if text.get_text().isdigit()]
     assert sorted(map(int, numbers)) == list(range(64))
     assert len({bar.get_facecolor() for bar in _bars(ax, "stage-").values()}) == 64
@@ -150,40 +136,32 @@ def test_many_stages_get_a_colour_bar_and_a_number_in_each_cell() -> None:
 
 @pytest.mark.parametrize("name", ["fig2", "vgg19-16", "gpt-175b-64x1"])
 def test_the_frame_stands_where_explain_puts_the_bottleneck(name: str) -> None:
-    instance = optsched.load(f"placement/{name}")
-    solution = optsched.solve(instance, "heavy-edge").solution
-    worst = optsched.explain(instance, solution).bottleneck
-    ax = plot_placement(instance, solution)
+    result = optsched.solve(f"placement/{name}", "heavy-edge")
+    worst = optsched.explain(result.given, result).bottleneck
+    ax = plot_placement(result.given, result.solution)
     frame = _bars(ax, "bottleneck")["bottleneck"]
     bar = _bars(ax, f"stage-{worst.stage}-server-{worst.server}").popitem()[1]
     assert frame.get_bbox().bounds == pytest.approx(bar.get_bbox().bounds)
-    stated = _words(ax)
-    assert f"set by stage {worst.stage} ({worst.name[:12]}" in stated
-    assert f") on server {worst.server} =" in stated
+    assert f"set by stage {worst.stage} ({worst.name[:12]}" in _words(ax)
+    assert f") on server {worst.server} =" in _words(ax)
 
 
 def test_the_title_states_the_bottleneck_s_time_and_split() -> None:
     # Stage "front" on server 1: 3 s; its 20 bytes out go over a tenth of the NIC, 2 s; a ring of
     # 30 bytes over the same share, 3 s.
-    title = _title(plot_placement(_instance(), _solution()))
-    assert title == (
+    assert _title(plot_placement(_instance(), SOLUTION)) == (
         "by hand: 8,000 ms an iteration, set by stage 0 (front) on server 1 "
         "= compute 3,000 + inter-server 2,000 + intra-server 0 + all-reduce 3,000 ms"
     )
-
-
-def test_options_change_the_time_shown() -> None:
-    options = {"all_reduce_overlap": 0.5}
     for plot in (plot_placement, plot_breakdown):
-        title = plot(_instance(), _solution(), options).get_title(loc="left")
-        assert title.startswith("by hand: 6,500 ms")
+        ax = plot(_instance(), SOLUTION, {"all_reduce_overlap": 0.5})
+        assert _title(ax).startswith("by hand: 6,500 ms")
 
 
 def test_the_stack_of_each_row_is_its_breakdown() -> None:
-    instance = optsched.load("placement/vgg19-16")
-    solution = optsched.solve(instance, "heavy-edge").solution
-    rows = optsched.explain(instance, solution).rows
-    ax = plot_breakdown(instance, solution)
+    result = optsched.solve("placement/vgg19-16", "heavy-edge")
+    rows = optsched.explain(result.given, result).rows
+    ax = plot_breakdown(result.given, result.solution)
     left = [0.0] * len(rows)
     drawn = [name for name in PARTS if name not in ("tensor", "experts")]
     for container, attribute in zip(ax.containers, drawn, strict=True):
@@ -198,7 +176,7 @@ def test_the_stack_of_each_row_is_its_breakdown() -> None:
 
 
 def test_the_breakdown_frames_its_longest_stack() -> None:
-    ax = plot_breakdown(_instance(), _solution())
+    ax = plot_breakdown(_instance(), SOLUTION)
     frame = _bars(ax, "bottleneck")["bottleneck"]
     assert (frame.get_x(), frame.get_width()) == (0, pytest.approx(8000))
     assert round(frame.get_y() + frame.get_height() / 2) == 1
@@ -207,27 +185,17 @@ def test_the_breakdown_frames_its_longest_stack() -> None:
 
 
 def test_of_many_rows_the_slowest_are_drawn_and_the_axis_says_so() -> None:
-    instance = _long_pipeline(70)
-    solution = PlacementSolution.of(instance.name, [[1]] * 70)
-    ax = plot_breakdown(instance, solution)
+    stages = [{**_stage(f"s{s}", 1, 0, 0, 0), "forward_time": s} for s in range(70)]
+    ax = plot_breakdown(_instance(*stages, free=(70,)), PlacementSolution.of("by hand", [[1]] * 70))
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert names == [f"s{s} on server 0 (x1)" for s in range(6, 70)]
     assert ax.get_ylabel() == "the 64 slowest of 70"
 
 
-def _long_pipeline(stages: int) -> PlacementInstance:
-    document = _instance().to_dict()
-    document["cluster"]["gpus_per_server"] = stages
-    document["free_gpus"] = [stages]
-    document["job"]["stages"] = [
-        {**_stage(f"s{s}", 1, 0, 0, 0), "forward_time": s} for s in range(stages)
-    ]
-    return PlacementInstance.from_dict(document)
-
-
 @pytest.mark.parametrize("plot", [plot_placement, plot_breakdown])
 def test_names_are_drawn_as_they_are(plot: Any) -> None:
-    ax = plot(_instance(("_$x_{$", "a" * 200)), _solution())
+    stages = _stage("_$x_{$", 2, 0, 10, 30), _stage("a" * 200, 1, 20, 0, 50)
+    ax = plot(_instance(*stages), SOLUTION)
     ax.figure.canvas.draw()  # matplotlib reads formulas only now
     drawn = [text.get_text() for text in ax.get_yticklabels()]
     drawn += [text.get_text() for text in ax.get_legend().get_texts()]

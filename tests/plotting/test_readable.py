@@ -20,10 +20,12 @@ from optsched.plotting import rolling
 from optsched.plotting.gantt import utilisation
 from optsched.problems import PROBLEMS
 from optsched.result import TracePoint
+from optsched.rolling.runs import run_policies
 from optsched.verbs.sensitivity import Curve, Point, Sensitivity
 
 LONG = "a name as long as somebody's script would make it, with its $ and _ and "
 NAMES = ("name", "model")
+RUN = "rolling/three-by-hand"
 
 
 def longer(value: Any, under: str = "") -> Any:
@@ -77,9 +79,16 @@ def test_rows_of_a_low_picture_are_not_all_named() -> None:
 
 
 def test_of_more_jobs_the_load_of_each_server_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Server 1 has 2 GPUs, of which one is held half of the time; server 0 is idle."""
-    shares = utilisation(np.array([[1, 0.0, 5.0, 1]]), (1, 2), 10.0)
+    """Server 1 has 2 GPUs, of which one is held half of the time; server 0 is idle.
+
+    Drawn in one row, the servers' 3 GPUs are in use for a sixth of the time.
+    """
+    usage = np.array([[1, 0.0, 5.0, 1]])
+    shares = utilisation(usage, (1, 2), 10.0)
     assert shares.mean(axis=1).tolist() == pytest.approx([0.25, 0.0])
+    with monkeypatch.context() as patch:
+        patch.setattr("optsched.plotting.gantt.MAX_ROWS", 1)
+        assert utilisation(usage, (1, 2), 10.0).mean() == pytest.approx(1 / 6)
     monkeypatch.setattr("optsched.plotting.makespan.MAX_BARS", 5)
     monkeypatch.setattr(rolling, "MAX_BARS", 5)
     for name, method in (("makespan/uniform-10x4", "sjf-bco"), ("rolling/light-6x60", "edf")):
@@ -90,13 +99,6 @@ def test_of_more_jobs_the_load_of_each_server_is_drawn(monkeypatch: pytest.Monke
         shares = ax.images[0].get_array()
         assert list(shares.sum(axis=1)) == sorted(shares.sum(axis=1), reverse=True)
         assert 0 <= shares.min() < shares.max() <= 1 + 1e-9
-
-
-def test_rows_drawn_together_are_weighted_by_their_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    """1 of 1 and 1 of 3 GPUs in use are 2 of 4, not the mean of 100% and 33%."""
-    monkeypatch.setattr("optsched.plotting.gantt.MAX_ROWS", 1)
-    usage = np.array([[0, 0.0, 10.0, 1], [1, 0.0, 10.0, 1]])
-    assert utilisation(usage, (1, 3), 10.0) == pytest.approx(0.5)
 
 
 def table(rows: int) -> pd.DataFrame:
@@ -123,14 +125,10 @@ def stored() -> pd.DataFrame:
 
 
 def sensitive() -> Axes:
-    points = [Point(x, 2.0 / x, 1.5 / x, 0.3, True, x == 10) for x in (1.0, 10.0, 100.0)]
-    curves = (
-        Curve("network card", "Gbit/s", tuple(points)),
-        Curve("intra", "Gbit/s", tuple(points)),
-    )
-    return plotting.plot_sensitivity(
-        Sensitivity("placement", LONG, LONG[:30], "iteration time", "ms", 1e3, curves)
-    )
+    points = tuple(Point(x, 2.0 / x, 1.5 / x, 0.3, True, x == 10) for x in (1.0, 10.0, 100.0))
+    curves = tuple(Curve(name, "Gbit/s", points) for name in ("network card", "intra"))
+    study = Sensitivity("placement", LONG, LONG[:30], "iteration time", "ms", 1e3, curves)
+    return plotting.plot_sensitivity(study)
 
 
 def traced() -> Axes:
@@ -139,21 +137,15 @@ def traced() -> Axes:
     return optsched.plot(replace(result, trace=trace, instance=LONG), picture="trace")
 
 
-def costs() -> Axes:
-    from optsched.rolling.runs import run_policies
-
-    return plotting.plot_cost_by_policy(list(run_policies(optsched.load("rolling/three-by-hand"))))
-
-
 @pytest.mark.parametrize(
     "draw",
     [
         lambda: plotting.plot_gaps(table(3)),
         lambda: plotting.plot_excess(stored()),
         lambda: plotting.plot_profile(table(8)),
+        lambda: plotting.plot_cost_by_policy(list(run_policies(optsched.load(RUN)))),
         sensitive,
         traced,
-        costs,
     ],
 )
 def test_tables_and_sweeps_can_be_read(draw: Callable[[], Axes]) -> None:
@@ -164,10 +156,8 @@ def test_an_outlier_flattens_nothing() -> None:
     """One run 100,000 per cent above its bound: the others' excesses still stand apart."""
     ax = plotting.plot_excess(stored())
     assert ax.get_xscale() == "symlog"
-    at = ax.transAxes.inverted().transform(ax.transData.transform([[1, 0], [10, 0], [100, 0]]))[
-        :, 0
-    ]
-    assert min(at[1] - at[0], at[2] - at[1]) > 0.1
+    pixels = ax.transData.transform([[1, 0], [10, 0], [100, 0]])
+    assert min(np.diff(ax.transAxes.inverted().transform(pixels)[:, 0])) > 0.1
     near = plotting.plot_excess(stored().assign(objective=[1.0 + i / 100 for i in range(30)]))
     assert near.get_xscale() == "linear"
 
