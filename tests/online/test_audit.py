@@ -78,48 +78,6 @@ def test_early_start(run: tuple[Jobs, Records]) -> None:
     assert "start" in rules(jobs, moved)
 
 
-def test_wrong_duration(run: tuple[Jobs, Records]) -> None:
-    jobs, records = run
-    shorter = -(records.end - records.start)[3] * 1e-6
-    assert rules(jobs, corrupted(records, "end", 3, shorter)) == {"duration"}
-
-
-def test_wrong_alpha(run: tuple[Jobs, Records]) -> None:
-    jobs, records = run
-    assert rules(jobs, corrupted(records, "alpha", 0, 1e-3)) == {"alpha"}
-
-
-@pytest.mark.parametrize("column", ["submit", "gpus", "iterations"])
-def test_not_as_submitted(run: tuple[Jobs, Records], column: str) -> None:
-    jobs, records = run
-    assert rules(jobs, corrupted(records, column, 2, 1)) >= {f"record: {column}"}
-
-
-def test_gang(run: tuple[Jobs, Records]) -> None:
-    jobs, records = run
-    assert "gang" in rules(jobs, corrupted(records, "taken", 0, 1))
-    assert "gang" in rules(jobs, corrupted(records, "server", 0, 10**6))
-
-
-def test_capacity(run: tuple[Jobs, Records]) -> None:
-    """A job moved in time onto servers that others hold."""
-    jobs, records = run
-    whole = int(np.flatnonzero(records.gpus == jobs.cluster.gpus)[0])
-    busy = records.start[0] + (records.end - records.start)[0] / 2
-    shift = busy - records.start[whole]
-    moved = corrupted(corrupted(records, "start", whole, shift), "end", whole, shift)
-    assert "capacity" in rules(jobs, moved)
-
-
-def test_missing_and_repeated_jobs(run: tuple[Jobs, Records]) -> None:
-    jobs, records = run
-    names = records.job_id.copy()
-    names[1] = names[0]
-    assert rules(jobs, replace(records, job_id=names)) == {"record"}
-    names[1] = "nobody"
-    assert rules(jobs, replace(records, job_id=names)) == {"record"}
-
-
 def test_queue_rules() -> None:
     """A run of one policy does not pass for another's."""
     jobs, predicted = random_case(7)
@@ -295,16 +253,3 @@ def test_a_mutated_kernel_is_found(kernel: str, found: str) -> None:
         check=True,
     )
     assert done.stdout.strip() == found
-
-
-def test_records_of_another_cluster_or_prediction() -> None:
-    jobs, predicted = random_case(5)
-    records = simulate_online(jobs, "wcs-subtime", predicted)
-    assert rules(jobs, replace(records, servers=records.servers + 1)) == {"record: cluster"}
-    assert audit(jobs, records, predicted=predicted).violations == ()
-    found = audit(jobs, corrupted(records, "predicted", 4, 1.0), predicted=predicted).violations
-    assert {violation.rule for violation in found} == {"record: predicted"}
-    knows = simulate_online(jobs, "a-srpt-perfect")
-    assert audit(jobs, knows).violations == ()
-    guessed = corrupted(knows, "predicted", 4, 1.0)
-    assert rules(jobs, guessed) == {"record: predicted"}

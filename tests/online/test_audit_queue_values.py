@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from optsched.checking import Violation
-from optsched.online.audit_rules import delay as audit_delay
-from optsched.online.audit_rules.delay import _chosen, delay_violations
-from optsched.online.audit_rules.placement import expected_offer, offer_violations
-from optsched.online.audit_rules.queue import _backfilled, queue_violations, virtual_order
+from optsched.online.audit_rules.delay import delay_violations
+from optsched.online.audit_rules.placement import offer_violations
+from optsched.online.audit_rules.queue import queue_violations, virtual_order
 from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records
 
@@ -138,16 +137,6 @@ def test_what_could_start_around_the_head_does_not_wait() -> None:
     assert around(c={"predicted": 9.5, "on": {2: 3}}, d={"on": {2: 2}}) == []
 
 
-def test_starts_that_are_alone_are_looked_at_from_the_first_to_the_last() -> None:
-    left = [("work conservation", "EASY", "job d at 1 s", 1.0)]
-    assert around(d={"on": {2: 2}, "start": 10.0}) == left  # a and c are alone
-    assert around(d={"on": {2: 2}, "start": 10.0}, e={"on": {2: 1}}) == left  # c is
-
-
-def test_behind_a_head_that_never_fits_nothing_is_judged() -> None:
-    assert around(b={"on": {0: 4, 1: 4, 2: 5}}, d={"on": {2: 1}}) == []
-
-
 def test_of_a_run_that_was_cut_the_head_is_not_known() -> None:
     assert around(d={"on": {2: 2}}) != []
     assert around(d={"on": {2: 2}}, complete=False) == []
@@ -194,17 +183,6 @@ def test_smaller_keys_start_first() -> None:
     assert queue(waiting(policy="own"), ROWS) == []
 
 
-def test_the_starts_looked_at_are_spread_over_the_run() -> None:
-    def found(spot_checks: int, *predicted: float) -> list[str]:
-        rows = ({"start": t, "predicted": p} for t, p in enumerate(predicted))
-        return [each[2] for each in queue(records(*rows, policy="spjf"), None, spot_checks)]
-
-    assert found(1, 2, 1, 3, 4) == ["job a before job b"]
-    assert found(2, 2, 1, 3, 4) == ["job a before job b"]
-    assert found(2, 1, 2, 4, 3) == []  # the first and the last
-    assert found(4, 1, 2, 4, 3) == ["job c before job d"]
-
-
 def test_nothing_that_fits_is_left_waiting() -> None:
     rule = "work conservation", "V-A 1-d"
     running = (
@@ -233,12 +211,6 @@ def test_virtual_order() -> None:
     done, place = virtual_order(submit, work)
     assert done.tolist() == [6.0, 2.0, 2.0, 12.0, 14.0, 20.75, 24.25, 21.25]
     assert place.tolist() == [2, 0, 1, 3, 4, 5, 7, 6]
-
-
-def test_virtual_order_of_less_than_a_second() -> None:
-    done, place = virtual_order(np.array([0.0, 0.25]), np.array([0.75, 0.625]))
-    assert done.tolist() == [0.75, 1.375]
-    assert place.tolist() == [0, 1]
 
 
 def virtual(*starts: float, policy: str = "a-srpt", **settings: Any) -> Records:
@@ -279,58 +251,7 @@ def test_starts_keep_the_virtual_order() -> None:
     assert queue(records(*rows, policy="a-srpt", servers=2))[0][2].startswith("job b before its")
 
 
-def test_twenty_are_listed() -> None:
-    early = [{"start": 0.0, "submit": 0.0} for _ in range(25)]
-    assert len(queue(records(*early, policy="a-srpt"))) == 20
-    backwards = [{"start": 100.0 - i, "predicted": 1.0} for i in range(25)]
-    found = queue(records(*backwards, policy="a-srpt"))
-    assert [each[2] for each in found[:2]] == ["job b before job a", "job c before job b"]
-    assert len(found) == 20
-
-
-def test_backfilling() -> None:
-    """Only a heavy head is overtaken, by a light job or one on an offer that is good enough."""
-    done, place = np.array([0.0, 0, 0, 9]), np.array([1, 0, 2, 3])
-    everyone = np.arange(4)
-
-    def found(heavy: Sequence[int], alpha: float = 2.0) -> list[Any]:
-        third = {"start": 2, "alpha": alpha, "estimate": 2.0}
-        of = records({"start": 5}, {"start": 6}, third, {"start": 9})
-        mask = np.isin(everyone, heavy)
-        return listed(_backfilled(of, everyone, mask, done, place))
-
-    rule = "queue order", "backfilling"
-    both = [(*rule, "job a before job b", 1.0), (*rule, "job c before job b", 2.0)]
-    assert found([]) == both
-    assert found([0]) == both  # the head is b, first in place
-    assert found([1]) == []
-    assert found([1, 2], 3.0) == []
-    assert found([1, 2], 3 * (1 + 0.9e-9)) == []
-    assert found([1, 2], 3 * (1 + 1.5e-9)) == both[1:]
-    assert found([1], 3.5) == []
-    together = records(*({"start": 5} for _ in range(4)))
-    assert _backfilled(together, everyone, np.zeros(4, dtype=bool), done * 0, place) == []
-    # done at the very moment, and later
-    done[:2] = 2.0
-    assert found([]) == both
-    done[1] = 2.5
-    assert found([]) == [(*rule, "job a before job b", 1.0), (*rule, "job c before job a", 1.0)]
-
-
 # --- offers
-
-
-def test_expected_offers() -> None:
-    free = [2, 0, 3, 1, 3]
-    assert expected_offer(free, "most", 7) == {2: 3, 4: 3, 0: 1}
-    assert expected_offer(free, "least", 4) == {3: 1, 0: 2, 2: 1}
-    assert expected_offer(free, "first-fit", 6) == {0: 2, 2: 3, 3: 1}
-    assert expected_offer(free, "best-fit-last", 4) == {2: 3, 3: 1}
-    assert expected_offer(free, "best-fit-last", 2) == {0: 2}
-    assert expected_offer(free, "best-fit-last", 3) == {2: 3}
-    assert expected_offer(free, "best-fit-last", 7) == {2: 3, 4: 3, 3: 1}
-    assert expected_offer([2, 1, 1], "best-fit-last", 3) == {0: 2, 1: 1}
-    assert expected_offer(free, "most", 9) == {2: 3, 4: 3, 0: 2, 3: 1}
 
 
 def offers(*heavy: bool, spot_checks: int = 99, **settings: Any) -> list[Any]:
@@ -360,18 +281,6 @@ def test_offers_by_rule() -> None:
     assert offers() == []
     assert offers(offer="most", spot_checks=1) == []
     assert offers(offer="most", spot_checks=2) == rule("most", ("g", 2.0))
-
-
-def test_offers_looked_at() -> None:
-    wrong = [{"start": 2.0 * t, "on": {1: 1}} for t in range(25)]
-    light = np.zeros(25, dtype=bool)
-    assert len(offer_violations(records(*wrong, offer="most"), light, 25)) == 20
-    (first,) = offer_violations(records(*wrong, offer="most"), light, 1)
-    assert first.where == "job a"
-    both = offer_violations(records(*wrong, offer="most"), light, 2)
-    assert [v.where for v in both] == ["job a", "job y"]
-    together = records({"on": {1: 1}}, {"on": {1: 1}}, offer="most")
-    assert offer_violations(together, light[:2], 5) == []
 
 
 # --- the delay of a heavy head
@@ -442,11 +351,6 @@ def test_a_head_of_slices_starts_when_they_fit(heavy: bool) -> None:
     assert len(head(10.0, heavy, SlicesOf4(), tau=0.0)) == 1
 
 
-def test_a_light_head_of_slices_takes_the_first_offer_that_holds_them() -> None:
-    assert head(2.0, False, Slices(), hold="window", tau=100.0) == []  # 8 s, not 1.5 x 2
-    assert len(head(20.0, False, Slices(), hold="window", tau=100.0)) == 1
-
-
 def test_a_window_that_ends_while_no_offer_holds_the_slices() -> None:
     """Four GPUs are of use at 2 and at 20, not from 10 to 20."""
     between = Slices(second=math.inf)
@@ -457,14 +361,6 @@ def test_a_window_that_ends_while_no_offer_holds_the_slices() -> None:
         assert amount == 5
     # up to 12 nothing allows a start: 12 - 2
     ((amount, _),) = head(12.0, times=between, hold="window", tau=1.0)
-    assert amount == 10
-
-
-def test_at_the_windows_end_an_offer_need_not_be_good() -> None:
-    """6 s at 10 is 3 x 2 but for the last digits: it starts there, whichever they are."""
-    settings = {"hold": "window", "tau": 8 / 9, "comm_heavy": 3 * (1 - 0.5e-9)}
-    assert head(10.0, **settings) == []
-    ((amount, _),) = head(20.0, **settings)
     assert amount == 10
 
 
@@ -502,17 +398,6 @@ def test_a_start_that_nothing_allows_is_held_against_the_head() -> None:
     assert head(2.0, heavy=False) == []
 
 
-def test_an_offer_good_but_for_the_last_digits_says_nothing() -> None:
-    for share in (1 - 0.9e-9, 1 - 0.2e-9, 1 + 0.9e-9):
-        assert head(33.0, hold="window", comm_heavy=4 * share) == []
-
-
-def test_a_better_offer_is_better_by_more_than_rounding() -> None:
-    assert head(10.0, times=Times(second=8 * (1 - 1.5e-9)), hold="none") == []
-    assert head(20.0, times=Times(second=8 * (1 - 0.9e-9)), hold="none") == []
-    assert head(20.0, times=Times(second=8.0), hold="none") == []
-
-
 def test_offers_of_the_rule_that_was_chosen() -> None:
     # least: of 2, 1, 1 and 1 free one each, 8 s as before; the window ends at 2 + 100 x 9 s
     assert head(10.0, hold="none", offer="adaptive") == []
@@ -537,31 +422,6 @@ def test_a_head_follows_the_one_before_it() -> None:
     early = [(*rule, "job b", 29.0), (*rule, "job c", 1.0)]
     assert found(place, done) == early  # server 1 was free: at 1 s, and when b had started
     assert found(place, np.array([0.0, 30.0, 31.0])) == []
-
-
-def test_which_heads_are_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
-    heavy = np.array([True, False] * 10)
-    assert _chosen(heavy, 8) == sorted([0, 4, 8, 12, 18, 1, 5, 9, 13, 19])
-    assert _chosen(heavy, 9) == _chosen(heavy, 8)
-    assert _chosen(heavy, 0) == [0, 1]
-    assert _chosen(heavy[:3], 100) == [0, 1, 2]
-    assert _chosen(heavy[:1], 4) == [0]
-
-    rows = [{"start": 3.0 * i, "on": {0: 4}} for i in range(1, 4)]
-    of, times = records(*rows, servers=1), Times()
-    everyone, zeros = np.ones(3, dtype=bool), np.zeros(3, dtype=int)
-    given: Any = (of, zeros, everyone, times, np.zeros(3), np.arange(3), 99)
-    for most, replayed in ((0, ["job a"]), (1, ["job a", "job b"]), (9, None)):
-        monkeypatch.setattr(audit_delay, "MOST_OFFERS", most)
-        where = [v.where for v in delay_violations(*given)]
-        assert where == (replayed or ["job a", "job b", "job c"])
-
-
-def test_twenty_delays_are_listed() -> None:
-    of = records(*({"start": 3.0 * i} for i in range(1, 26)))
-    given: Any = (of, np.zeros(25, dtype=int), np.zeros(25, dtype=bool), Times())
-    found = delay_violations(*given, np.zeros(25), np.arange(25), 99)
-    assert [v.amount for v in found] == [3.0] * 20
 
 
 # --- jobs that wait for near GPUs
@@ -614,11 +474,6 @@ def test_when_the_gpus_are_near_enough(comm_heavy: float, starts: float) -> None
     assert turns(starts + 25, comm_heavy=comm_heavy, slot=1.0) == []
 
 
-def test_gpus_near_enough_but_for_the_last_digits_say_nothing() -> None:
-    for share in (1 - 0.5e-10, 1 + 0.5e-10):
-        assert turns(45.0, comm_heavy=3 * share) == []
-
-
 def test_a_pass_gives_its_gpus_by_key() -> None:
     """g, of two GPUs, takes them at 20 before f if its key is less than f's 4 x 9 x 4 = 144."""
     sooner = {"submit": 20, "start": 20, "end": 60, "on": {0: 2}, "predicted": 71.0}
@@ -642,11 +497,3 @@ def test_offers_by_the_rule_that_was_chosen() -> None:
     assert of_f(20.0, "least") == [("consolidation", "", "job f", 19.0)]
     assert of_f(1.0, "adaptive", 4.5) == [("offer", "offer adaptive", "job f", 4.0)]
     assert of_f(20.0, "adaptive", 4.5) == [("consolidation", "", "job f", 19.0)]
-
-
-def test_of_passes_that_fall_together_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing = {"submit": 15, "start": 15, "end": 15, "on": {1: 1}}
-    assert turns(45.0) != []
-    assert turns(45.0, nothing) == []
-    monkeypatch.setattr("optsched.online.audit_rules.consolidation.MOST_TURNS", 7)
-    assert turns(45.0) == []

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from optsched.checking import CANCELLATION, Violation
-from optsched.online.audit import _heavy, audit
+from optsched.online.audit import audit
 from optsched.online.audit_rules.placement import IterationTimes
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
@@ -147,18 +147,6 @@ def test_columns_as_submitted() -> None:
     assert listed(audit(told, records(), predicted=wrong).violations) == expected
 
 
-def test_who_knows_the_iterations() -> None:
-    knowing = replace(records(), policy="a-srpt-perfect")
-    off = {"c": 1.0, "a": 1.0, "b": 8.0, "f": 1.0, "d": 3.0}
-    expected = [("record: predicted", "", f"job {name}", each, 0.0) for name, each in off.items()]
-    assert found(knowing)[:5] == expected
-
-
-def test_a_start_before_submission() -> None:
-    assert found(with_("e", start=5.5, end=11.5)) == [("start", "(1)", "job e", 0.5, 0.0)]
-    assert "start" in {each[0] for each in found(with_("e", start=np.nan))}
-
-
 def pieces(name: str, **columns: tuple[int, int]) -> Records:
     """The records with another first piece of a job."""
     made = records()
@@ -229,72 +217,3 @@ def test_what_rounding_may_leave_of_the_flow_time() -> None:
     assert audit(told, before).rounding == pytest.approx(
         CANCELLATION * (600 - ends + submitted), rel=1e-12, abs=0
     )
-
-
-def many(count: int, **changed: Any) -> tuple[Jobs, Records]:
-    """Jobs of 2 s on one GPU, one after the other, the predictions growing."""
-    rows = [(f"j{i}", 0.0, "one", 1.0, i + 1.0, 2.0 * i, 2.0 * i + 2, {0: 1}) for i in range(count)]
-    return jobs(rows, 1, 4), records(rows, servers=1, **changed)
-
-
-def test_twenty_violations_of_a_rule_are_listed() -> None:
-    told, done = many(25)
-    assert audit(told, done).violations == ()
-    assert len(audit(told, replace(done, submit=done.submit + 1)).violations) == 20
-    unknown = replace(done, job_id=np.array([f"k{i}" for i in range(25)], dtype=object))
-    rules = [v.rule for v in audit(told, unknown).violations]
-    assert rules == ["record"] * 20
-    nowhere = replace(done, taken=done.taken * 0)  # too few GPUs, and none on a server
-    assert [v.rule for v in audit(told, nowhere).violations] == ["gang"] * 20
-    backwards = replace(done, predicted=done.predicted[::-1].copy(), policy="spjf")
-    rules = [v.rule for v in audit(told, backwards).violations]
-    assert rules == ["queue order"] * 20
-    together = replace(done, start=np.zeros(25), end=np.full(25, 2.0))
-    over = audit(told, together).violations
-    assert [v.amount for v in over] == list(range(1, 21))
-    assert over[0].where == "server 0 at 0 s, job j4"
-
-
-def test_the_starts_that_are_looked_at() -> None:
-    """200 of 201 starts: the last but one is passed over, and found where all are looked at."""
-    told, done = many(201, policy="spjf")
-    assert audit(told, done).violations == ()
-    predicted = done.predicted.copy()
-    predicted[[199, 200]] = predicted[[200, 199]]
-    swapped = replace(done, predicted=predicted)
-    assert audit(told, swapped).violations == ()
-    expected = [("queue order", "V-A 1-d", "job j199 before job j200", 1.0, 0.0)]
-    assert listed(audit(told, swapped, spot_checks=201).violations) == expected
-
-
-def test_queue_rules_are_checked_on_records_that_are_right() -> None:
-    told, done = many(3, policy="a-srpt")
-    late = [("queue order", "Algorithm 1")] * 3  # a virtual machine of 4 GPUs: 0.5, 1.5 and 3 s
-    assert [each[:2] for each in listed(audit(told, done).violations)] == late[:1]
-    assert audit(told, done, spot_checks=0).violations == ()
-    assert len(audit(told, done, spot_checks=1).violations) == 1
-    wrong = replace(done, alpha=done.alpha * 2)
-    assert {v.rule for v in audit(told, wrong).violations} == {"alpha"}
-    nobody = many(0, policy="a-srpt")
-    assert audit(*nobody).violations == ()
-
-
-def test_offers_are_checked_of_policies_that_are_known() -> None:
-    # e may have GPUs of servers 0, 1 and 2: 3, 1 and 0 are free
-    at_4 = [row if row[0] != "d" else (*row[:5], 4.0, 16.0, row[7]) for row in ROWS]
-    told = [row if row[0] != "e" else (*row[:7], {1: 1}) for row in at_4]
-    most = records(told, offer="most")
-    assert audit(jobs(), most).violations == ()
-    rules = {v.rule for v in audit(jobs(), replace(most, policy="wcs-subtime")).violations}
-    assert rules == {"offer"}
-
-
-def test_heavy_jobs() -> None:
-    told = jobs()
-    times = IterationTimes(told.configurations.jobs, told.cluster.hardware)
-    rows = np.arange(6)
-    for ratio, heavy in ((AWAY / NEAR, True), (AWAY / NEAR * 1.001, False)):
-        found = _heavy(told, records(comm_heavy=ratio), rows, times)
-        assert found.tolist() == [False, heavy, heavy, False, False, False]
-    everyone = _heavy(told, records(comm_heavy=1.0), rows, times)
-    assert everyone.all()

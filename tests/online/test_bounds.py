@@ -111,16 +111,6 @@ def test_dual_beats_durations_under_load() -> None:
     assert bounds.durations * 1.02 < bounds.capacity_dual <= flow
 
 
-@pytest.mark.parametrize("scale", [2.0**-50, 2.0**-30, 2.0**30])
-def test_cells_in_other_units(scale: float) -> None:
-    jobs = tiny_case(3)
-    length = jobs.iterations * jobs.least
-    edges = cell_edges(jobs, length, 40)
-    assert len(edges) > 20
-    others = cell_edges(replace(jobs, submit=jobs.submit * scale), length * scale, 40)
-    assert others.tolist() == (edges * scale).tolist()
-
-
 @pytest.mark.parametrize("length", [0.0, 1e-30, 1e-3])
 def test_cells_of_jobs_that_take_next_to_no_time(length: float) -> None:
     """All submitted late in one moment: the cells span what is left of it, and the bound holds."""

@@ -171,15 +171,6 @@ def test_a_workload_without_its_cluster(
     assert "cluster.json: found No such file" in capsys.readouterr().err
 
 
-def test_same_input_same_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    outputs = []
-    for _ in range(2):
-        assert _code(simulate(folder, "--policy", "a-srpt", "--json")) == 0
-        (row,) = json.loads(capsys.readouterr().out)
-        outputs.append({k: v for k, v in row.items() if not k.endswith("_time")})
-    assert outputs[0] == outputs[1]
-
-
 def test_table_and_records(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = folder / "records.csv"
     command = simulate(

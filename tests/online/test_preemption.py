@@ -82,12 +82,6 @@ def test_srpt_stops_the_longer_job_and_pays_the_checkpoint() -> None:
     assert compute_metrics(records).utilisation == (2 * 4 + 3 + 2 * 7) / (2 * 14)
 
 
-def test_srpt_leaves_a_job_that_has_less_left() -> None:
-    jobs = jobs_of((0, 2, 10), (8, 2, 3))
-    records = simulate_online(jobs, "srpt-preemptive")
-    assert stretches(records) == [[(0, 10)], [(10, 13)]]
-
-
 def test_least_attained_service_takes_turns() -> None:
     """Two equal jobs on the same GPUs, rounds of 4 s; a resumed one loses the first second.
 
@@ -223,45 +217,6 @@ class Remaining:
                 view.start(job, offer)
 
 
-class FairShares:
-    """max-min in a policy's own words, for jobs that work whole seconds."""
-
-    def __init__(self, length: float) -> None:
-        self.length, self.key = length, dict[int, float]()
-
-    def rank(self, view: View, jobs: list[QueuedJob]) -> None:
-        """Keys by time received over time due, at shares min(g, level) that add up to all GPUs."""
-        level, room = np.inf, view.gpus
-        sizes = sorted(job.gpus for job in jobs)
-        for at, size in enumerate(sizes):
-            if size * (len(sizes) - at) >= room:
-                level = room / (len(sizes) - at)
-                break
-            room -= size
-        for job in jobs:
-            worked = view.attained(job) / job.gpus
-            due = min(1.0, level / job.gpus) * (view.now - job.submit)
-            self.key[job.row] = worked / due if worked else 0.0
-
-    def place(self, job: QueuedJob) -> tuple[float, int]:
-        return self.key.get(job.row, 0.0), job.row
-
-    def schedule(self, view: View) -> None:
-        if view.queue and view.now % self.length == 0.0:
-            running, room = [each.job for each in view.running], view.gpus
-            self.rank(view, [*view.queue, *running])
-            for job in sorted([*view.queue, *running], key=self.place):
-                if job.gpus <= room:
-                    room -= job.gpus
-                elif job in running:
-                    view.preempt(job)
-        for job in sorted(view.queue, key=self.place):
-            if (offer := view.offer(job, "best-fit-last")) is not None:
-                view.start(job, offer)
-        if view.queue:
-            view.wake((view.now // self.length + 1) * self.length)
-
-
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("sliced", [False, True])
 def test_own_policies_are_the_compiled_ones(seed: int, sliced: bool) -> None:
@@ -291,21 +246,6 @@ def test_many_waiting_jobs(name: str) -> None:
     assert audit(jobs, records).violations == ()
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_rounds_of_shares_are_those_of_plain_python(seed: int) -> None:
-    """Whether many or few wait of a size, with equal keys, and a round takes more than the last."""
-    rng = np.random.default_rng([8, seed])
-    gpus = rng.choice([1, 1, 1, 1, 2, 3, 8, 40], 600)
-    iterations = np.ceil(rng.pareto(1.0, 600) * 4)
-    submit = np.sort(rng.choice([0, 1, 40, 41, 60], 600)).astype(float)
-    rows = zip(submit, gpus, iterations, strict=True)
-    jobs = jobs_of(*((float(r), int(g), float(n)) for r, g, n in rows), servers=10, per_server=4)
-    options = PolicyOptions(round=8.0, checkpoint=1.0)
-    records = simulate_online(jobs, "max-min", None, options)
-    assert list(simulate_policy(jobs, FairShares(8.0), None, options)) == list(records)
-    assert audit(jobs, records).violations == ()
-
-
 def test_the_view_expects_the_ends_of_what_runs() -> None:
     """With true lengths a job that is not stopped ends when it was expected to."""
     jobs, _ = random_case(4)
@@ -326,15 +266,6 @@ def test_the_view_expects_the_ends_of_what_runs() -> None:
     for at in np.flatnonzero(parts.ended):
         shown = expected[str(records.job_id[parts.job[at]]), float(parts.start[at])]
         assert shown == pytest.approx(float(parts.end[at]), rel=1e-12)
-
-
-def test_what_does_not_run_cannot_be_stopped() -> None:
-    class Wrong:
-        def schedule(self, view: View) -> None:
-            view.preempt(view.queue[0])
-
-    with pytest.raises(InputError, match="a running job"):
-        simulate_policy(jobs_of((0, 1, 1)), Wrong())
 
 
 # the audit
@@ -423,15 +354,6 @@ def test_a_cheaper_checkpoint_is_work_from_nowhere(
     jobs, _predicted, records = stopped
     dearer = replace(records, options=replace(records.options, checkpoint=1.0))
     assert {v.rule for v in audit(jobs, dearer).violations} == {"duration"}
-
-
-def test_segments_of_a_policy_that_stops_nothing_are_refused(
-    stopped: tuple[Jobs, np.ndarray, Records],
-) -> None:
-    jobs, _, records = stopped
-    assert "no preemption" in {
-        v.rule for v in audit(jobs, replace(records, policy="fifo")).violations
-    }
 
 
 @pytest.mark.parametrize(

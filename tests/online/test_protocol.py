@@ -102,25 +102,6 @@ def test_consolidation_on_a_view_is_the_compiled_one(seed: int) -> None:
     assert list(exact) == list(simulate_policy(jobs, Consolidated(1 + 1e-9), predicted))
 
 
-def test_the_view_shows_what_runs() -> None:
-    """Whatever is expected to end when it really does has gone by then."""
-    jobs, _ = random_case(3)
-    seen: list[tuple[float, float, str]] = []
-
-    class Watching(FirstSubmitted):
-        def schedule(self, view: View) -> None:
-            super().schedule(view)
-            held = sum(sum(running.servers.values()) for running in view.running)
-            assert held == jobs.cluster.gpus - view.free_gpus
-            for running in view.running:
-                assert running.start <= view.now < running.expected_end
-                seen.append((running.start, running.expected_end, running.job.job_id))
-
-    records = simulate_policy(jobs, Watching("most"))
-    ended = {(record.start, record.end, record.job_id) for record in records}
-    assert set(seen) == ended
-
-
 class FirstSubmitted:
     """wcs-subtime under any offer rule."""
 
@@ -204,33 +185,3 @@ def test_easy_takes_the_users_estimates() -> None:
         assert not audit(jobs, records).violations
         starts.append(records.start.tolist())
     assert starts == [[0, 10, 11], [0, 22, 2], [0, 22, 2], [0, 10, 11]]
-
-
-def test_with_true_lengths_easy_keeps_its_promise() -> None:
-    """Each job at the head starts no later than the moment it was first promised."""
-    kept = 0
-    for seed in range(20):
-        jobs, _ = random_case(seed)
-        policy = Promising()
-        for record in simulate_policy(jobs, policy):
-            assert record.start <= policy.promised.get(record.job_id, record.start)
-        kept += len(policy.promised)
-    assert kept > 100
-
-
-class Promising(Easy):
-    """Notes when a head that waits is first promised its GPUs."""
-
-    def __init__(self) -> None:
-        self.promised: dict[str, float] = {}
-
-    def schedule(self, view: View) -> None:
-        super().schedule(view)
-        if not view.queue:
-            return
-        head, free = view.queue[0], view.free_gpus
-        for running in sorted(view.running, key=lambda running: running.expected_end):
-            free += running.job.gpus
-            if free >= head.gpus:
-                self.promised.setdefault(head.job_id, running.expected_end)
-                return

@@ -23,6 +23,7 @@ from optsched.online.simulator.offers import GPU_BITS, RULES, all_free
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 STEPS = 20_000
 """Instants between two calls of `progress`, and two looks for an interrupt."""
 STEPS_OF_A_JOB = 200
@@ -101,7 +102,7 @@ def _run(
         slot=float(options.slot),
     )
     heavy = made.worst / made.estimate >= options.comm_heavy
-    bucket, bucket_gpus = _buckets(jobs, policy, heavy)
+    bucket, bucket_gpus, bucket_offer = _buckets(jobs, policy, heavy)
     walltime = jobs.workload.walltime
     data = event_loop.JobData(
         submit=jobs.submit,
@@ -113,6 +114,7 @@ def _run(
         rank=_ranks(jobs, policy, predicted),
         bucket=bucket,
         bucket_gpus=bucket_gpus,
+        bucket_offer=bucket_offer,
         heavy=heavy,
     )
     delayed = n if policy.delays else 0
@@ -239,8 +241,8 @@ def _ranks(jobs: Jobs, policy: Policy, predicted: Floats) -> Ints:
     return rank
 
 
-def _buckets(jobs: Jobs, policy: Policy, heavy: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Return the bucket of each configuration, and the GPUs of each bucket, ascending.
+def _buckets(jobs: Jobs, policy: Policy, heavy: Bools) -> tuple[Ints, Ints, Ints]:
+    """Return each configuration's bucket, and by bucket the GPUs and whether offers are checked.
 
     Jobs of equal g share a bucket unless the offer decides whether they start.
     """
@@ -252,7 +254,9 @@ def _buckets(jobs: Jobs, policy: Policy, heavy: NDArray[np.bool_]) -> tuple[Ints
         alone[:] = False
     key = np.stack((made.gpus, np.where(alone, np.arange(len(alone)), -1)), axis=1)
     distinct, bucket = np.unique(key.reshape(-1, 2), axis=0, return_inverse=True)
-    return bucket.reshape(-1).astype(np.int64), distinct[:, 0].copy()
+    gpus, first = distinct.T
+    _, offer = np.unique(2 * gpus + heavy[first], return_inverse=True)
+    return bucket.reshape(-1).astype(np.int64), gpus.copy(), np.where(first < 0, -1, offer)
 
 
 def _check_predictions(jobs: Jobs, predicted: Floats) -> None:

@@ -4,15 +4,15 @@ At one instant: ends of jobs, completions of the virtual machine, arrivals, then
 pass. Further events are the end of the head's delay window. With slots an event acts at the next
 multiple of the slot. The comments name the lines of Algorithm 1.
 Guarantee: the records follow models/online/README.md to the tie; a naive simulator in the tests
-gives the same. Complexity: O(log n) an event, O(configurations) a start where a pass goes past jobs
-that do not fit, and what an offer takes.
+gives the same. Complexity: O(log n) an event, O(waiting configurations that fit) a start behind the
+head, and what an offer takes.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
@@ -67,6 +67,8 @@ class JobData(NamedTuple):
         By configuration. Jobs of one bucket fit or do not fit together.
     bucket_gpus : (B,) int
         g of each bucket, ascending.
+    bucket_offer : (B,) int
+        Buckets of one number are offered the same; -1: no offer keeps its jobs from starting.
     heavy : (C,) bool
         alpha^max / alpha~ >= comm_heavy.
     """
@@ -80,6 +82,7 @@ class JobData(NamedTuple):
     rank: Ints
     bucket: Ints
     bucket_gpus: Ints
+    bucket_offer: Ints
     heavy: Bools
 
 
@@ -99,6 +102,28 @@ class Runs(NamedTuple):
     window: Floats
 
 
+class Offers(NamedTuple):
+    """Offers that buckets got before, and whether these suited; a moment counts starts and ends.
+
+    Attributes
+    ----------
+    sizes : (B, GPUs a server + 1) int
+        By number in `bucket_offer`: servers in all, and servers by GPUs.
+    examined, changed : (B,) int
+        When it was compared with the free GPUs last, and when it differed from before.
+    tried : (B,) int
+        When a bucket's jobs were last set beside their offer.
+    suits : (B,) bool
+        Whether it suited them.
+    """
+
+    sizes: Ints
+    examined: Ints
+    changed: Ints
+    tried: Ints
+    suits: Bools
+
+
 @kernel
 def simulate(
     jobs: JobData,
@@ -114,18 +139,26 @@ def simulate(
 
     Ends early once ``stop[0]`` is set.
     """
-    # arrays are named one by one: helpers that take whole tuples count references to all in them
+    # arrays are named one by one: at each call numba counts references to all arrays of a tuple
     submit, configuration_of, work_of = jobs.submit, jobs.configuration, jobs.work
     heavy, bucket_of, bucket_gpus = jobs.heavy, jobs.bucket, jobs.bucket_gpus
+    bucket_offer = jobs.bucket_offer
     gpus_of, estimates, start = packed.gpus, packed.estimate, runs.start
     n, sizes = len(submit), np.zeros(len(servers.histogram), dtype=np.int64)
     ends = [(np.inf, NONE)]  # running jobs by their end
     due = [(np.inf, NONE)]  # EASY: running jobs by their expected end, all in order
     machine, clock = [(np.inf, NONE)], 0.0  # virtual machine: jobs by their work left
     line = [NONE]  # waiting jobs by rank; jobs that started from behind the head leave later
-    buckets = [[NONE] for _ in range(len(bucket_gpus))]  # the same, bucket by bucket
-    in_use, is_in_use = [0 for _ in range(0)], np.zeros(len(buckets), dtype=np.bool_)
-    failed = np.full(len(buckets), -1)  # starts and ends when nothing of a bucket suited last
+    buckets = [[NONE] for _ in range(len(bucket_gpus))]  # ranks of the waiting, by bucket
+    first = np.full(len(buckets), NONE)  # the first rank of each bucket
+    in_use = [0 for _ in range(0)]  # buckets of waiting jobs, ascending
+    offers = Offers(
+        sizes=np.zeros((len(buckets), len(sizes)), dtype=np.int64),
+        examined=np.full(len(buckets), -1),
+        changed=np.zeros(len(buckets), dtype=np.int64),
+        tried=np.full(len(buckets), -1),
+        suits=np.ones(len(buckets), dtype=np.bool_),
+    )
     row_at = np.empty(n, dtype=np.int64)  # by rank
     released = [0 for _ in range(0)]  # jobs that queue at this instant
     pieces = [0 for _ in range(0)]
@@ -181,7 +214,7 @@ def simulate(
                 heapq.heappush(line, rank)
             if rules.behind_head != HEAD_ONLY:
                 bucket = bucket_of[configuration_of[row]]
-                _push(buckets, in_use, is_in_use, bucket, rank)
+                _push(buckets, first, in_use, bucket, rank)
         released.clear()
 
         # lines 3-25: start the head of the line as often as it may start
@@ -208,6 +241,8 @@ def simulate(
                 if not _is_accepted(rules, runs, row, alpha, estimates[kind], length, now):
                     break
             heapq.heappop(line)  # line 7
+            if rules.behind_head != HEAD_ONLY:  # no job of its bucket comes before the head
+                _pop(buckets, first, in_use, bucket_of[kind])
             _take_offer(runs, servers, row, gpus, rule, pieces)
             _start(runs, row, alpha, now, now + jobs.iterations[row] * alpha, ends)
             started, queued = started + 1, queued - 1
@@ -234,71 +269,39 @@ def simulate(
             promise, spare = _reservation(
                 due, gpus_of, configuration_of, gpus, servers.total[0], now
             )
-        first_of = [(NONE, -1)]  # the first job of each bucket that fits
-        refused = [0 for _ in range(0)]  # buckets that suit no offer until GPUs are taken
-        kept = 0
-        for bucket in in_use:
-            ranks = buckets[bucket]
-            while ranks[0] != NONE and not np.isnan(start[row_at[ranks[0]]]):
-                heapq.heappop(ranks)
-            if ranks[0] == NONE:
-                is_in_use[bucket] = False
-                continue
-            in_use[kept] = bucket
-            kept += 1
-            if bucket_gpus[bucket] > servers.total[0]:
-                continue
-            if failed[bucket] == started + ended:
-                refused.append(bucket)
-            else:
-                heapq.heappush(first_of, (ranks[0], bucket))
-        del in_use[kept:]
-        passed_over, turn = [NONE], -1
-        while True:
-            rank, bucket = heapq.heappop(first_of)
+        passed_over, turn = [NONE], head if rules.behind_head != SCAN else -1
+        while len(in_use) > 0 and bucket_gpus[in_use[0]] <= servers.total[0]:
+            bucket, alpha = _next_behind(
+                rules, bucket_gpus, bucket_offer, configuration_of, heavy, estimates, servers,
+                table, sizes, row_at, buckets, first, in_use, offers, passed_over,
+                started + ended, turn,
+            )  # fmt: skip
             if bucket < 0:
                 break
-            if bucket_gpus[bucket] > servers.total[0]:
+            if np.isnan(alpha):
+                kind = configuration_of[row_at[first[bucket]]]
+                offer_sizes(servers, rule_for(rules.offer, heavy[kind]), gpus_of[kind], sizes)
+                keep_time(table, packed, kind, sizes)
                 continue
-            row, may_start, alpha = row_at[rank], False, np.inf
+            turn = first[bucket]
+            row = row_at[turn]
             kind = configuration_of[row]
             gpus, rule = gpus_of[kind], rule_for(rules.offer, heavy[kind])
-            if rank != head:
-                alpha = estimates[kind]
-                if offer_sizes(servers, rule, gpus, sizes) > 1:
-                    alpha = known_time(table, kind, sizes)
-                    if np.isnan(alpha):
-                        alpha = keep_time(table, packed, kind, sizes)
-                if rules.behind_head == EASY:
-                    length = _expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
-                    late = now + length > promise
-                    may_start = alpha < np.inf and not (late and gpus > spare)
-                    spare -= gpus if late and may_start else 0
-                elif _suits(rules, heavy[kind], alpha, estimates[kind]):
-                    may_start = rank > turn  # or its turn was before the last start of this pass
-                else:
-                    failed[bucket] = started + ended
-                    refused.append(bucket)
+            _pop(buckets, first, in_use, bucket)
+            if rules.behind_head == EASY:
+                length = _expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
+                late = now + length > promise
+                if alpha == np.inf or (late and gpus > spare):
+                    passed_over.append(turn)
                     continue
-            heapq.heappop(buckets[bucket])
-            if buckets[bucket][0] != NONE:
-                heapq.heappush(first_of, (buckets[bucket][0], bucket))
-            if not may_start:
-                passed_over.append(rank)
-                continue
-            turn = rank
-            for bucket in refused:
-                heapq.heappush(first_of, (buckets[bucket][0], bucket))
-            refused.clear()
+                spare -= gpus if late else 0
+                due.insert(place(due, (now + length, row)), (now + length, row))
             _take_offer(runs, servers, row, gpus, rule, pieces)
             _start(runs, row, alpha, now, now + jobs.iterations[row] * alpha, ends)
             started, queued = started + 1, queued - 1
-            if rules.behind_head == EASY:
-                length = _expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
-                due.insert(place(due, (now + length, row)), (now + length, row))
         for rank in passed_over[1:]:
             bucket = bucket_of[configuration_of[row_at[rank]]]
-            _push(buckets, in_use, is_in_use, bucket, rank)
+            _push(buckets, first, in_use, bucket, rank)
     yield started, np.array(pieces)
 
 
@@ -350,14 +353,85 @@ def _suits(rules: Rules, heavy: bool, alpha: float, estimate: float) -> bool:
 
 
 @register_jitable
-def _push(
-    buckets: list[list[int]], in_use: list[int], is_in_use: Bools, bucket: int, rank: int
-) -> None:
-    """Put a waiting job into a bucket, and the bucket among those in use."""
+def _next_behind(
+    rules: Rules,
+    bucket_gpus: Ints,
+    bucket_offer: Ints,
+    configuration_of: Ints,
+    heavy: Bools,
+    estimates: Floats,
+    servers: FreeServers,
+    table: TimeTable,
+    sizes: Ints,
+    row_at: Ints,
+    buckets: list[list[int]],
+    first: Ints,
+    in_use: list[int],
+    offers: Offers,
+    passed_over: list[int],
+    moment: int,
+    turn: int,
+) -> tuple[int, float]:
+    """Return the bucket whose first job is next to start behind rank `turn`, and the job's alpha.
+
+    The bucket is -1 if there is none, alpha NaN if it has to be computed first. Jobs up to `turn`
+    are passed over. `moment` counts starts and ends. O(buckets in use that fit).
+    """
+    best, rank, alpha, at = -1, NONE, np.inf, 0
+    while at < len(in_use):
+        bucket = in_use[at]
+        gpus, offer = bucket_gpus[bucket], bucket_offer[bucket]
+        if gpus > servers.total[0]:  # and so have all that follow
+            break
+        if offer >= 0:  # jobs refuse an offer again that has not changed
+            kind = configuration_of[row_at[first[bucket]]]
+            if offers.examined[offer] != moment:
+                offers.examined[offer] = moment
+                sizes[0] = offer_sizes(servers, rule_for(rules.offer, heavy[kind]), gpus, sizes)
+                for size in range(len(sizes)):
+                    if offers.sizes[offer, size] != sizes[size]:
+                        offers.sizes[offer, size] = sizes[size]
+                        offers.changed[offer] = moment
+            if offers.tried[bucket] < offers.changed[offer]:
+                alpha = estimates[kind]
+                if offers.sizes[offer, 0] > 1:
+                    alpha = known_time(table, kind, offers.sizes[offer])
+                    if np.isnan(alpha):
+                        return bucket, alpha
+                offers.tried[bucket] = moment
+                offers.suits[bucket] = _suits(rules, heavy[kind], alpha, estimates[kind])
+        while offers.suits[bucket] and first[bucket] <= turn:
+            passed_over.append(first[bucket])
+            _pop(buckets, first, in_use, bucket)
+        if first[bucket] == NONE:
+            continue
+        at += 1
+        if offers.suits[bucket] and first[bucket] < rank:
+            best, rank = bucket, first[bucket]
+    if best >= 0:
+        kind = configuration_of[row_at[rank]]
+        alpha, rule = estimates[kind], rule_for(rules.offer, heavy[kind])
+        if offer_sizes(servers, rule, bucket_gpus[best], sizes) > 1:
+            alpha = known_time(table, kind, sizes)
+    return best, alpha
+
+
+@register_jitable
+def _push(buckets: list[list[int]], first: Ints, in_use: list[int], bucket: int, rank: int) -> None:
+    """Put a waiting job into a bucket."""
+    if first[bucket] == NONE:
+        in_use.insert(place(in_use, bucket), bucket)
     heapq.heappush(buckets[bucket], rank)
-    if not is_in_use[bucket]:
-        is_in_use[bucket] = True
-        in_use.append(bucket)
+    first[bucket] = min(first[bucket], rank)
+
+
+@register_jitable
+def _pop(buckets: list[list[int]], first: Ints, in_use: list[int], bucket: int) -> None:
+    """Remove the first job of a bucket."""
+    heapq.heappop(buckets[bucket])
+    first[bucket] = buckets[bucket][0]
+    if first[bucket] == NONE:
+        in_use.pop(place(in_use, bucket))
 
 
 @register_jitable
@@ -389,7 +463,7 @@ def _expected_length(walltime: Floats, row: int, predicted: float) -> float:
 
 
 @register_jitable
-def place(entries: list[tuple[float, int]], entry: tuple[float, int]) -> int:
+def place(entries: Any, entry: Any) -> int:
     """Return where an entry stands, or belongs, in a list that is in order."""
     low, high = 0, len(entries)
     while low < high:
