@@ -55,12 +55,10 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "optsched/selection/cost.py": ("tests/selection/test_selection_values.py",),
     "optsched/rolling/audit.py": ("tests/rolling/test_audit_values.py",),
     "optsched/online/audit.py": ("tests/online/test_audit_values.py",),
-    "optsched/online/audit_rules/delay.py": ("tests/online/test_audit_queue_values.py",),
-    "optsched/online/audit_rules/offers.py": ("tests/online/test_audit_queue_values.py",),
+    "optsched/online/audit_rules/replays.py": ("tests/online/test_audit_queue_values.py",),
     "optsched/online/audit_rules/queue.py": ("tests/online/test_audit_queue_values.py",),
-    "optsched/online/audit_rules/reservation.py": ("tests/online/test_audit_queue_values.py",),
     "optsched/online/audit_rules/placement.py": (
-        "tests/online/test_audit_placement_values.py",
+        "tests/online/test_audit_queue_values.py",
         "tests/online/test_audit.py::test_alpha_on_any_offer_is_that_of_heavy_edge",
     ),
 }
@@ -90,23 +88,16 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     "optsched/rolling/audit.py": {
         ("_use_of_nodes", "0.0  ->  1.0"): "nothing is in use before the first moment",
     },
-    "optsched/online/audit_rules/reservation.py": {
-        ("reservation_violations", "rows < rows[i]  ->  rows <= rows[i]"): (
-            "a job that starts does not wait"
-        ),
-    },
-    "optsched/online/audit_rules/delay.py": {
+    "optsched/online/audit_rules/replays.py": {
         ("module", "5000  ->  5001"): "how long the replay goes on, not what it finds",
         ("_moments", "records.end > head  ->  records.end >= head"): (
             "the head's first moment twice, with the same GPUs free"
         ),
     },
-    "optsched/online/audit_rules/offers.py": {
-        ("expected_offer", "free[server] >= left  ->  free[server] > left"): (
-            "the largest server left is then the tightest that fits"
-        ),
-    },
     "optsched/online/audit_rules/queue.py": {
+        ("reservation_violations", "rows < rows[i]  ->  rows <= rows[i]"): (
+            "a job that starts does not wait"
+        ),
         ("_backfilled", "place < place[i]  ->  place <= place[i]"): (
             "the job itself does not wait once it has started"
         ),
@@ -116,6 +107,9 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ),
     },
     "optsched/online/audit_rules/placement.py": {
+        ("expected_offer", "free[server] >= left  ->  free[server] > left"): (
+            "the largest server left is then the tightest that fits"
+        ),
         ("_heaviest_end", "u > v  ->  u >= v"): "no replica has an edge to itself",
         ("module", "1.0  ->  2.0"): "any number below 0 is less than every weight",
     },

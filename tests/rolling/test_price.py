@@ -15,52 +15,11 @@ from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.by_name import make_policy
 from optsched.rolling.policies.fewest_migrations import Placed
 from optsched.rolling.policies.price import (
-    Configurations,
-    GpuTypes,
     Price,
-    clear_prices,
-    value_jobs,
 )
 from optsched.rolling.policies.price_patterns import PricePatterns
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.cost import Tables
-from optsched.uncertainty.survival import Curve, Curves
-
-
-def multiplier(due: float) -> tuple[float, float]:
-    """W = 10 or 20, evenly; speeds of 2 s an epoch for 2 $ and 1.25 s for 2.5 $; slope 2/3."""
-    survival = np.array([1.0, 0.5])
-    curves = Curves.of([Curve(np.array([0.0, 10.0, 20.0]), survival, survival)])
-    inverse = np.array([[1.25, 2.0]])
-    given = Configurations(1 / inverse, inverse, np.array([[1, 0]]))
-    cost, weights = np.array([2.0, 1.0]), np.array([10.0])
-    values = value_jobs(np.array([0]), given, cost, curves, np.array([due]), weights)
-    return float(values.multiplier[0]), float(values.change[0])
-
-
-def test_multipliers_by_hand() -> None:
-    """eta M against slope x max(v, M): v = 1 for 10 epochs, 0.5 for 10 more; 2/3 v = 10 M.
-
-    In 40 s all epochs may be slow: M = 0. Overdue: M = 1. In 32.5 s the first ten are slow (20 s)
-    and the others fast (12.5 s): M from 2/3 x 0.5 / 10 = 1/30 on. In 30 s all are fast: 25 s,
-    M = 2/3 x 1 / 10 = 1/15.
-    """
-    assert multiplier(40.0) == (0.0, np.inf)
-    assert multiplier(-1.0)[0] == 1.0
-    found, change = multiplier(32.5)
-    assert found == pytest.approx(1 / 30, abs=1e-9)
-    assert change == 10.0
-    found, change = multiplier(30.0)
-    assert found == pytest.approx(1 / 15, abs=1e-9)
-    assert change == np.inf
-
-
-def test_prices_clear_the_demand() -> None:
-    """Three jobs worth 3, 2 and 1 $/s on one of two GPUs at no cost: the price is 1."""
-    gain = np.array([3.0, 2.0, 1.0]).reshape(3, 1, 1)
-    for gpus, price in ((2.0, 1.0), (3.0, 0.0)):
-        types = GpuTypes(np.ones((1, 1)), np.zeros(1), np.array([gpus]))
-        assert clear_prices(gain, types, 3, 40)[0] == pytest.approx(price, abs=1e-6)
 
 
 def view_of(seed: int, jobs: int, nodes: int) -> View:

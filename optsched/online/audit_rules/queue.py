@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import Violation
-from optsched.online.audit_rules.consolidation import consolidation_violations
-from optsched.online.audit_rules.delay import delay_violations
 from optsched.online.audit_rules.placement import IterationTimes
+from optsched.online.audit_rules.replays import consolidation_violations, delay_violations
 from optsched.online.records import Records
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ class Policy:
 
 _QUEUE = f"{_HERE}.queue:queue"
 _GREEDY = f"{_HERE}.randomised_greedy:randomised_greedy"
-_PROGRAMME = f"{_HERE}.dynamic_programme:dp"
+_PROGRAMME = f"{_HERE}.queue:dp"
 _PATTERNS = f"{_HERE}.price_patterns:price_patterns"
 _OPTIMUM = f"{_HERE}.interval_optimum:interval_optimum"
 _ALL = (

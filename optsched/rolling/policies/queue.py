@@ -1,9 +1,11 @@
-"""Policies ``edf``, ``fifo`` and ``avg-edf``: earliest due date first, first come first served.
+"""Policies on dedicated GPUs: the queues ``edf``, ``fifo``, ``avg-edf``, and ``dp``, ``avg-dp``.
 
-Running jobs keep their GPUs until they are done; waiting jobs take in turn the cheapest free
-configuration that completes them by the due date, else the fastest free one. ``avg-`` plans with
-E[W] epochs until a job has made so many, and with w^max from then on (sts, VII-A1). Dedicated GPUs
-only. Guarantee: none. Complexity of a decision: O(J T K) for J waiting jobs.
+Queues serve the earliest due date or submission first: running jobs keep their GPUs until they are
+done; waiting jobs take in turn the cheapest free configuration that completes them by the due
+date, else the fastest free one. The dynamic programme over jobs x GPUs chooses anew at each event:
+proxy (28) says which jobs run; in order of arrival each takes the fastest free configuration.
+``avg-`` plans with E[W] epochs until a job has made so many, and with w^max from then on (sts,
+VII-A1). Guarantee: none. Complexity of a decision of a queue: O(J T K) for J waiting jobs.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.result import Settings
+from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables, type_rates
 from optsched.selection.heuristics.cluster_state import ClusterState
+from optsched.selection.heuristics.dp import dp_jobs, fastest_seats
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +59,28 @@ class Queue:
             if seat is not None:
                 seats[j] = seat
         return Plan(seats)
+
+
+def dp(name: str, world: World, settings: Settings) -> DynamicProgramme:
+    """Make ``dp`` or ``avg-dp``."""
+    return DynamicProgramme(world, name)
+
+
+class DynamicProgramme:
+    """``dp`` and ``avg-dp``."""
+
+    wake = math.inf
+
+    def __init__(self, world: World, name: str) -> None:
+        self.world, self.name, self.average = world, name, name.startswith("avg-")
+
+    def decide(self, view: View) -> Plan:
+        """Choose for all jobs anew."""
+        tables, jobs = view.tables, self.world.instance.jobs
+        order = dp_jobs(tables, planned_times(view, self.average))
+        order.sort(key=lambda j: (jobs[view.jobs[j]].submit_time, j))
+        seats = fastest_seats(tables, ClusterState(tables), order)
+        return Plan(with_fewest_migrations(tables, placed_of(seats), view.running))
 
 
 def planned_times(view: View, average: bool) -> Floats:

@@ -1,9 +1,14 @@
-"""The audit's replay of a-srpt's head of the queue: when had this job to start?
+"""The audit's replays of single jobs: when had this job to start, by what the records show?
 
-Jobs start in the order of their virtual completions and nothing overtakes the head, so a job comes
-to the head when it is complete virtually and the one before it has started; from then on only ends
-change what is free. The records give both, and with them the first offer, kappa, the window's end
-and the first better offer. Source: models/online/README.md, "a-srpt".
+The head of a-srpt's queue: jobs start in the order of their virtual completions and nothing
+overtakes the head, so a job comes to the head when it is complete virtually and the one before it
+has started; from then on only ends change what is free. The records give both, and with them the
+first offer, kappa, the window's end and the first better offer.
+
+Turns of spwf-consolidated: at every arrival and end a pass comes to each waiting job, in the order
+of the keys. Jobs that started earlier, or in the same pass with a lesser key, hold their GPUs; the
+job starts at its first turn with an offer that is good enough.
+Source: models/online/README.md, "a-srpt" and "spwf-consolidated".
 """
 
 from __future__ import annotations
@@ -26,10 +31,12 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 INF = float("inf")
 IMPROVEMENT = 1e-9
-ARITHMETIC = 1e-9
-"""Relative rounding of a recomputed alpha."""
-MOST_OFFERS = 5_000
-"""Offers replayed in an audit; checks end there."""
+AS_ESTIMATED = 1 + 1e-9
+"""An offer up to so many times alpha~ is as good as alpha~."""
+ARITHMETIC, LAST_DIGITS = 1e-9, 1e-10
+"""Relative rounding of a recomputed alpha: at the head, and at a turn."""
+MOST_OFFERS, MOST_TURNS = 5_000, 20_000
+"""Offers and turns replayed in an audit, about a second; checks end there."""
 
 
 def delay_violations(
@@ -42,7 +49,7 @@ def delay_violations(
     spot_checks: int,
 ) -> list[Violation]:
     """Replay the head of a-srpt for jobs spread evenly over the run, half of them heavy ones."""
-    replay = _Replay(records, configuration, heavy, times, done, place)
+    replay = _Head(records, configuration, heavy, times, done, place)
     violations = []
     for i in _chosen(replay.heavy, spot_checks):
         if replay.offers > MOST_OFFERS:
@@ -70,7 +77,7 @@ def _chosen(heavy: NDArray[np.bool_], spot_checks: int) -> list[int]:
 
 
 @dataclass
-class _Replay:
+class _Head:
     records: Records
     configuration: Ints
     heavy: NDArray[np.bool_]
@@ -148,3 +155,88 @@ class _Replay:
         rule = rule_of(self.records.options.offer or "most", bool(self.heavy[i]))
         offer = expected_offer(free, rule, int(self.records.gpus[i]))
         return self.times.of(int(self.configuration[i]), tuple(offer.values()))
+
+
+def consolidation_violations(
+    records: Records,
+    asked: tuple[Ints, NDArray[np.bool_]],
+    times: IterationTimes,
+    place: Ints,
+    arrivals: Floats,
+    chosen: Ints,
+) -> list[Violation]:
+    """Replay the turns of chosen jobs up to their starts."""
+    replay = _Turns(records, *asked, times, place, arrivals)
+    violations = []
+    for i in chosen.tolist():
+        said = replay.start_of(i)
+        if replay.turns > MOST_TURNS:
+            break
+        if said is None:
+            continue
+        expected, offer = said
+        start, submit = float(records.start[i]), float(records.submit[i])
+        off, allowed = abs(start - expected), slack(start - submit, start)
+        where = f"job {records.job_id[i]}"
+        if expected == INF:  # no turn up to its start is good enough
+            violations.append(Violation("consolidation", "", where, start - submit, allowed))
+        elif not off <= allowed:
+            violations.append(Violation("consolidation", "", where, off, allowed))
+        elif offer != dict(records[i].servers):
+            gpus = float(records.gpus[i])
+            violations.append(Violation("offer", f"offer {records.options.offer}", where, gpus))
+    return violations[:20]
+
+
+@dataclass
+class _Turns:
+    records: Records
+    configuration: Ints
+    heavy: NDArray[np.bool_]
+    times: IterationTimes
+    place: Ints
+    arrivals: Floats
+    turns: int = 0
+
+    def __post_init__(self) -> None:
+        self.owner = np.repeat(np.arange(len(self.records)), np.diff(self.records.first))
+
+    def start_of(self, i: int) -> tuple[float, dict[int, int]] | None:
+        """When and where a job starts; inf and nowhere if no turn is good enough.
+
+        None where an offer is good enough but for the last digits, or where a job of no length has
+        two passes fall together.
+        """
+        records = self.records
+        kind, gpus = int(self.configuration[i]), int(records.gpus[i])
+        rule = rule_of(records.options.offer or "best-fit-last", bool(self.heavy[i]))
+        good = max(records.options.comm_heavy, AS_ESTIMATED) * self.times.estimate(kind)
+        here = (records.end >= records.submit[i]) & (records.start <= records.start[i])
+        here[i] = False
+        if (records.end[here] <= records.start[here]).any():
+            return None
+        pieces = np.flatnonzero(here[self.owner])
+        first, last = float(records.submit[i]), float(records.start[i])
+        events = np.concatenate((self.arrivals, records.end[here]))
+        for now in np.unique(events[(events >= first) & (events <= last)]).tolist():
+            self.turns += 1
+            if self.turns > MOST_TURNS:
+                return None
+            free = self._free(pieces, i, now)
+            if sum(free) < gpus:
+                continue
+            offer = expected_offer(free, rule, gpus)
+            alpha = self.times.of(kind, tuple(offer.values()))
+            if abs(alpha - good) <= LAST_DIGITS * good:
+                return None
+            if alpha < good:
+                return now, offer
+        return INF, {}
+
+    def _free(self, pieces: Ints, i: int, now: float) -> list[int]:
+        """Free GPUs by server at a job's turn in the pass of that moment."""
+        records, owner = self.records, self.owner[pieces]
+        before = self.place[owner] < self.place[i]
+        begun = (records.start[owner] < now) | ((records.start[owner] == now) & before)
+        held = pieces[begun & (records.end[owner] > now)]
+        return free_beside(records, records.server[held], records.taken[held])

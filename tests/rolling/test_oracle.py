@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 from independent.day import batches, seed_of_the_day
-from independent.rolling_cases import draw_rolling
-from independent.rolling_oracle import (
+from independent.selection_cases import pick
+from oracles.rolling import (
     Stretch,
     best_list_schedule,
     cost_alone,
+    draw_rolling,
     energy_cost,
     faults,
     random_run,
     seats,
     tardiness_cost,
 )
-from independent.selection_cases import pick
 
 import optsched
 from optsched.library.verify import RefusedError, verify
