@@ -193,7 +193,9 @@ def solved(model: Any, rows: list[Row], terms: dict[tuple, Any]) -> float | None
     model.of_the_user = pyo.ConstraintList()
     for row, sense, rhs in rows:
         left = sum(c * terms[at] for at, c in row.items())
-        model.of_the_user.add([left == rhs, left >= rhs, left <= rhs][sense])
+        row_of_the_user = [left == rhs, left >= rhs, left <= rhs][sense]
+        if not isinstance(row_of_the_user, bool):  # a server too small for a stage has none
+            model.of_the_user.add(row_of_the_user)
     solver = SolverFactory("scip_direct" if "minlp" in model.name else "highs")
     result = solver.solve(
         model, load_solutions=False, raise_exception_on_nonoptimal_result=False, rel_gap=0

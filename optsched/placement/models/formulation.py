@@ -38,6 +38,9 @@ from optsched.placement.models.micro_batches import (
 from optsched.placement.options import PlacementOptions
 
 ROUNDING = 1e-9
+LOOSE = 2.0
+"""Upper bound on alpha in a complete model over a time that no placement exceeds. HiGHS's presolve
+takes a model for infeasible whose bounds on alpha meet but for `ROUNDING`."""
 INSTEAD = "use heavy-edge or repartition"
 
 
@@ -212,7 +215,7 @@ def _declare_variables(model: pyo.ConcreteModel, data: PlacementModelData) -> No
     if data.is_synchronous:
         declare_pipeline(model)
     low = min(data.bound / data.unit, 1.0) * (1 - ROUNDING)
-    high = data.upper_bound / data.unit * (1 + ROUNDING)
+    high = data.upper_bound / data.unit * (1 + ROUNDING if data.pruned else LOOSE)
     model.alpha = pyo.Var(bounds=(low, high), doc="alpha, iteration time")
     model.count = pyo.Expression(
         model.STAGES,
