@@ -29,9 +29,11 @@ class Termination(StrEnum):
     """How a method ended. A status, never an exception."""
 
     OPTIMAL = "optimal"
+    """Proved at the gap asked."""
     FEASIBLE = "feasible"
+    """A solution without such a proof."""
     TIME_LIMIT = "time-limit"
-    """A limit was given and reached."""
+    """A limit was given and reached, with a solution or without one."""
     NO_SOLUTION = "no-solution"
     """Ended on its own without a solution, and without a proof that there is none."""
     INFEASIBLE = "infeasible"

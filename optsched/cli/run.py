@@ -72,7 +72,12 @@ def solve(
         str | None, Option("-o", metavar="SOLUTION", help="Write the solution here.")
     ] = None,
 ) -> int:
-    """Solve one instance, check the answer and print it."""
+    """Solve one instance, check the answer and print it.
+
+    Status: optimal, feasible, time-limit (a limit was reached), no-solution (ended without one and
+    without a proof), infeasible (proved), interrupted or error. Exit code: 0 with a solution, 1
+    infeasible, 3 without a solution, 4 after an error.
+    """
     if as_json:
         require_file(output, "standard output takes what --json prints")
     require_outputs([output], files_behind(file))
