@@ -204,7 +204,8 @@ def build_model(
     instance : instance, str or Path
         An instance, or what `optsched.load` takes.
     method : str, optional
-        A name of `optsched.METHODS` that states a model.
+        A name of `optsched.METHODS` that states a model; the default is one of placement and of
+        makespan.
     options : mapping, optional
         The problem's own options.
     pruned : bool, optional
@@ -219,8 +220,9 @@ def build_model(
 
     Raises
     ------
-    NotApplicableError
-        If the method is not a model.
+    InputError
+        If the problem has no such method; `NotApplicableError` if the method is not a model or
+        refuses the instance.
 
     Examples
     --------

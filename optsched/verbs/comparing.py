@@ -84,9 +84,10 @@ def compare(
     Raises
     ------
     InputError
-        If an instance or a method cannot be used at all. A method that refuses one instance, or
-        fails on it, gets a row with the status "error" that says so; of a failure that is not
-        one of `optsched.errors` a `MethodWarning` tells, too.
+        If an instance or a method cannot be used at all. A method that fails on one instance
+        gets a row with the status "error", and so does a method of `methods` that refuses it;
+        a default method that refuses is left out. A failure that is not one of
+        `optsched.errors` is a `MethodWarning`, too.
 
     Examples
     --------

@@ -53,7 +53,8 @@ def explain(
     Raises
     ------
     InputError
-        If a file cannot be used, the solution breaks a rule, or the method finds none.
+        If a file cannot be used, the solution breaks a rule (a wrong claim of its objective is
+        none), or the method finds none.
 
     Examples
     --------
@@ -82,8 +83,9 @@ def explain(
     decided = solution_of(problem, solution)
     used = dict(decided.options if options is None else options)
     report = check(instance, decided, used)
-    if report.objective is None and report.violations:
-        raise InputError(source, "", str(report.violations[0]), "a feasible solution")
+    broken = [v for v in report.violations if not v.rule.startswith("claimed")]
+    if broken:
+        raise InputError(source, "", str(broken[0]), "a feasible solution")
     chosen = resolve(problem.options).from_dict(used)
     if report.objective is None:  # it says that there is none, and the checker agrees
         claimed: Conflict = resolve(problem.conflict or "")(instance, chosen, True)

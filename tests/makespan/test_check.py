@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import optsched
+from optsched.errors import InputError
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.solution import MakespanSolution
 from optsched.verbs.judging import certificate_violations
@@ -77,6 +78,8 @@ def test_catches_a_completion_after_the_horizon(solved: tuple) -> None:
     instance, solution = solved
     late = changed(solution, 0, start=instance.horizon - 1)
     assert "horizon" in broken(instance, late)
+    with pytest.raises(InputError, match="horizon"):
+        optsched.explain(instance, late)
 
 
 @pytest.mark.parametrize("start", [0.5, -1])
