@@ -30,7 +30,8 @@ count = 3
 methods = ["heavy-edge", "min-cut", "exact"]
 limits = { iterations = 100, unit_time = 120.0 }
 """
-UNITS = 9
+KILLS = 6
+"""Of each of five nightly sweeps of thirty units: thirty in all."""
 
 
 @pytest.fixture
@@ -47,49 +48,21 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield made
 
 
-def test_a_killed_worker_changes_nothing(cluster: Any, tmp_path: Path) -> None:
-    plan = tmp_path / "plan.toml"
-    plan.write_text(PLAN, encoding="utf-8")
-    killed: list[int] = []
-
-    def kill_one(standing: Standing) -> None:
-        if standing.run == 2 and not killed:
-            killed.append(next(iter(cluster.workers.values())).pid)
-            os.kill(killed[0], signal.SIGKILL)
-
-    standing = sweep(
-        plan, tmp_path / "dask.sqlite", dask=cluster.scheduler_address, progress=kill_one
-    )
-    assert killed
-    assert (standing.run, standing.failed) == (UNITS, 0)
-    run_here(plan, tmp_path / "here.sqlite")
-    with StoreReader(tmp_path / "dask.sqlite") as a, StoreReader(tmp_path / "here.sqlite") as b:
-        assert a.content() == b.content()
-        assert len(a.content()) == UNITS
-        (run,) = a.rows("SELECT workers FROM runs")
-    assert "2 workers, 2 threads" in run["workers"]
-
-
-def run_here(plan: Path, store: Path) -> None:
-    """What an undisturbed run stores, unit by unit in this process."""
-    with Store(store) as here:
-        for planned in expand(read_plan(plan)):
-            for unit in planned.units:
-                here.add(run_unit(unit, planned.document))
-
-
-KILLS = 6
-"""Of each of five sweeps of thirty units: thirty in all."""
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("seed", range(5))
-def test_thirty_killed_workers(cluster: Any, tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "kills", "seed"),
+    [
+        (3, 1, 0),
+        *(pytest.param(10, KILLS, seed, marks=pytest.mark.nightly) for seed in range(5)),
+    ],
+)
+def test_killed_workers_change_nothing(
+    cluster: Any, tmp_path: Path, count: int, kills: int, seed: int
+) -> None:
     """At random moments of a sweep; a unit that too many workers died of is tried again."""
-    rng = random.Random(seed)
+    rng, units = random.Random(seed), 3 * count
     plan, store = tmp_path / "plan.toml", tmp_path / "dask.sqlite"
-    plan.write_text(PLAN.replace("count = 3", "count = 10"), encoding="utf-8")
-    points = sorted(rng.sample(range(1, 28), KILLS))
+    plan.write_text(PLAN.replace("count = 3", f"count = {count}"), encoding="utf-8")
+    points = sorted(rng.sample(range(1, units - 2), kills))
     killed: list[int] = []
 
     def kill(standing: Standing) -> None:
@@ -99,17 +72,27 @@ def test_thirty_killed_workers(cluster: Any, tmp_path: Path, seed: int) -> None:
             killed.append(kill_one(cluster, rng))
 
     standing = sweep(plan, store, dask=cluster.scheduler_address, progress=kill)
-    assert len(killed) == len(set(killed)) == KILLS
-    assert standing.run == 30
+    assert len(killed) == len(set(killed)) == kills
+    assert standing.run == units
     with StoreReader(store) as base:
         lost = base.rows("SELECT status FROM results WHERE status <> 'done'")
+        (run,) = base.rows("SELECT workers FROM runs")
+    assert "2 workers, 2 threads" in run["workers"]
     assert {row["status"] for row in lost} <= {"crashed"}
     again = sweep(plan, store, dask=cluster.scheduler_address, retry_errors=True)
     assert (again.run, again.failed) == (len(lost), 0)
     run_here(plan, tmp_path / "here.sqlite")
     with StoreReader(store) as a, StoreReader(tmp_path / "here.sqlite") as b:
         assert a.content() == b.content()
-        assert len(a.content()) == 30
+        assert len(a.content()) == units
+
+
+def run_here(plan: Path, store: Path) -> None:
+    """What an undisturbed run stores, unit by unit in this process."""
+    with Store(store) as here:
+        for planned in expand(read_plan(plan)):
+            for unit in planned.units:
+                here.add(run_unit(unit, planned.document))
 
 
 def kill_one(cluster: Any, rng: random.Random) -> int:

@@ -39,29 +39,28 @@ def test_the_rest_is_reckoned_from_the_first_that_landed(
     ]
 
 
+@pytest.mark.parametrize(
+    ("steps", "last"),
+    [
+        # 50 of 100 from an earlier start, then one each 20 s: 35/3 s each, 46 left
+        (
+            [(0, 50, 100), (5, 51, 100), (20, 52, 100), (25, 53, 100), (40, 54, 100)],
+            "54 of 100 steps, about 537 s remaining",
+        ),
+        # two rounds of 30 steps, 10 s each: after 2 of the second, 28 are left
+        (
+            [(10 * at, at, 30) for at in range(31)] + [(300 + 10 * at, at, 30) for at in range(3)],
+            "2 of 30 steps, about 280 s remaining",
+        ),
+    ],
+)
 def test_what_was_done_before_is_no_speed(
-    clock: list[float], capsys: pytest.CaptureFixture[str]
+    steps: list[tuple[float, int, int]],
+    last: str,
+    clock: list[float],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """50 of 100 from an earlier start; then one each 20 s."""
     with StepProgress("a-srpt-fig6") as said:
-        for at, done in ((0, 50), (5, 51), (20, 52), (25, 53), (40, 54)):
-            clock[0] = at
-            said(done, 100)
-    assert capsys.readouterr().err.splitlines() == [
-        "a-srpt-fig6: 52 of 100 steps, about 720 s remaining",  # 15 s each, 48 left
-        "a-srpt-fig6: 54 of 100 steps, about 537 s remaining",  # 35/3 s each, 46 left
-    ]
-
-
-def test_a_second_round_starts_anew(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    """Two rounds of 30 steps, 10 s each: after 2 of the second, 28 are left."""
-    with StepProgress("a-srpt-fig9", "draws") as said:
-        for at in range(31):
-            clock[0] = 10.0 * at
-            said(at, 30)
-        capsys.readouterr()
-        for at in range(3):
-            clock[0] = 300.0 + 10.0 * at
-            said(at, 30)
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last == "a-srpt-fig9: 2 of 30 draws, about 280 s remaining"
+        for clock[0], done, total in steps:
+            said(done, total)
+    assert capsys.readouterr().err.splitlines()[-1] == f"a-srpt-fig6: {last}"

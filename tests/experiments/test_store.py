@@ -76,7 +76,6 @@ def rows(path: Path) -> int:
 def test_pending_finished_and_resumed(store: Path, tmp_path: Path) -> None:
     with Store(store) as base:
         assert numbers(base) == [1, 2]
-        assert base.finished("p") == 1
         register(base, tmp_path)
         assert numbers(base) == [1, 2]
 
@@ -146,7 +145,6 @@ def test_a_full_disk_loses_nothing(store: Path) -> None:
         big = failed(unit_of(base, 1), Status.ERROR, "x" * 100_000)
         line = refused(lambda: base.add(big))
         assert "database or disk is full, expected room on the disk" in line
-        assert base.finished("p") == 1
         base._base.execute("PRAGMA max_page_count = 1000000")
         base.add(row_of(base, 1))
     assert rows(store) == 2
@@ -248,7 +246,6 @@ def test_a_plan_that_another_replaced(store: Path, tmp_path: Path) -> None:
         base.register("p", other.sha256, PLAN, expand(other))
         line = refused(lambda: base.unit("p", number, key))
         assert "plan 'p' replaced by another of that name" in line
-        assert base.finished("p") == 0
     assert rows(store) == 1
 
 

@@ -95,13 +95,6 @@ class Store:
         with self._clear():
             return [(number, key) for number, key in self._base.execute(chosen, values)]
 
-    def finished(self, plan: str) -> int:
-        """How many of the plan's units have a row."""
-        chosen = "SELECT count(*) FROM members m JOIN results r ON r.key = m.key WHERE m.plan = ?"
-        with self._clear():
-            count: int = self._base.execute(chosen, (plan,)).fetchone()[0]
-        return count
-
     def unit(self, plan: str, number: int, key: str) -> Unit:
         """One unit of a plan; refused if another plan of the same name has taken its place."""
         chosen = (
