@@ -94,6 +94,7 @@ CASES = {
 }
 
 
+@pytest.mark.usefixtures("short_searches")
 @pytest.mark.parametrize("name", CASES)
 def test_the_violated_condition_is_named(name: str) -> None:
     case, members, said = CASES[name]
