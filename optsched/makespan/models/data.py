@@ -7,11 +7,15 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from optsched.backends import sizes
+import pyomo.environ as pyo
+
+from optsched.backends import Answer, sizes, solve_model
 from optsched.backends.sizes import refuse_many_nonzeros, require_time
 from optsched.deadline import Deadline
 from optsched.makespan.bounds.durations import Durations, durations_of
+from optsched.makespan.contention import Schedule
 from optsched.makespan.instance import MakespanInstance, duration, iterations_per_slot
+from optsched.result import Settings, Termination
 
 
 @dataclass(frozen=True)
@@ -168,9 +172,36 @@ def model_data(
     return data
 
 
-def whole_slots(bound: float | None) -> float | None:
-    """Round a solver's bound up to whole slots, but for its tolerance."""
-    return None if bound is None else float(math.ceil(bound - ROUNDING))
+@dataclass(frozen=True)
+class Solved:
+    """Bound that a solved slotted model proves, and what was read off its solution.
+
+    Every schedule that ends by the model's horizon takes at least `bound` slots; where there is
+    none, it is the horizon plus one.
+    """
+
+    bound: int
+    answer: Answer
+    schedule: Schedule | None = None
+    plan: Plan | None = None
+
+
+def solve_slots(
+    model: pyo.ConcreteModel, low: int, horizon: int, settings: Settings, build_time: float
+) -> Solved:
+    """Solve a model whose makespan is a whole number of slots between two values."""
+
+    def whole_slots(bound: float | None) -> int:
+        return low if bound is None else max(low, math.ceil(bound - ROUNDING))
+
+    answer = solve_model(
+        model,
+        settings,
+        build_time=build_time,
+        listener=lambda _, bound: settings.progress.report(None, whole_slots(bound)),
+    )
+    infeasible = answer.termination is Termination.INFEASIBLE
+    return Solved(horizon + 1 if infeasible else whole_slots(answer.bound), answer)
 
 
 def model_nonzeros(data: MakespanModelData) -> int:

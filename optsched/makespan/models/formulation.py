@@ -7,9 +7,8 @@ one server have a fixed duration; only runs that span servers need contention le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
 
 import pyomo.environ as pyo
 
@@ -17,28 +16,30 @@ from optsched.backends.relations import stated
 from optsched.makespan.contention import Schedule
 from optsched.makespan.models.data import MakespanModelData
 
-CLOCK_EVERY = 64
-
 
 def build(data: MakespanModelData) -> pyo.ConcreteModel:
-    """State the model; see `models/makespan/README.md`."""
+    """State the model; see `models/makespan/README.md`. Raises OutOfTimeError at a deadline."""
     model = pyo.ConcreteModel(name="makespan")
     _declare_sets(model, data)
     _declare_runs(model, data)
     _declare_placements(model, data)
     model.makespan = pyo.Objective(expr=model.last_end, doc="min C")
-    _every_job_runs_once(model, data)
-    _the_last_end_counts(model, data)
-    _a_spanning_job_gets_its_gpus(model, data)
-    _a_placement_is_held_while_running(model, data)
-    _servers_hold_their_gpus(model, data)
-    _declare_levels(model, data)
-    _links_are_in_use(model, data)
-    _levels_count_contending_jobs(model, data)
-    _iterations_are_done(model, data)
+    families = [
+        _every_job_runs_once,
+        _the_last_end_counts,
+        _a_spanning_job_gets_its_gpus,
+        _a_placement_is_held_while_running,
+        _servers_hold_their_gpus,
+        _declare_levels,
+        _links_are_in_use,
+        _levels_count_contending_jobs,
+        _iterations_are_done,
+    ]
     if data.pruned:
-        _equal_servers_are_ordered(model, data)
-        _equal_jobs_are_ordered(model, data)
+        families += [_equal_servers_are_ordered, _equal_jobs_are_ordered]
+    for state_family in families:
+        data.deadline.check()
+        state_family(model, data)
     return model
 
 
@@ -103,9 +104,7 @@ def _declare_runs(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
         domain=pyo.Integers, bounds=(data.bound, data.horizon), doc="C: the makespan, slots"
     )
     running = _grouped(
-        ((j, k, t), (a, d))
-        for j, k, a, d in _in_time(model.SPANNING_RUNS, data)
-        for t in range(a, a + d)
+        ((j, k, t), (a, d)) for j, k, a, d in model.SPANNING_RUNS for t in range(a, a + d)
     )
     model.spans_wide = pyo.Expression(
         model.WIDTHS,
@@ -141,8 +140,9 @@ def _declare_runs(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
 def _every_job_runs_once(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     inside = _grouped((j, (s, a)) for j, s, a in model.INSIDE_RUNS)
 
-    @_family(model, data, model.JOBS, doc="(1) every job runs once")
+    @model.Constraint(model.JOBS, doc="(1) every job runs once")
     def runs_once(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        # sum_sa X_jsa + S_j = 1
         runs = sum(model.inside_run[j, s, a] for s, a in inside.get(j, ()))
         return stated(model, runs + (model.spanning[j] if j in model.SPANNERS else 0) == 1)
 
@@ -151,8 +151,9 @@ def _the_last_end_counts(model: pyo.ConcreteModel, data: MakespanModelData) -> N
     inside = _grouped((j, (s, a)) for j, s, a in model.INSIDE_RUNS)
     spanning = _grouped((j, (k, a, d)) for j, k, a, d in model.SPANNING_RUNS)
 
-    @_family(model, data, model.JOBS, doc="(2) C is no earlier than any end")
+    @model.Constraint(model.JOBS, doc="(2) C is no earlier than any end")
     def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        # C >= sum_sa (a + d1_j) X_jsa + sum_kad (a + d) B_jkad
         alone = sum(
             (a + (data.inside(j) or 0)) * model.inside_run[j, s, a] for s, a in inside.get(j, ())
         )
@@ -184,37 +185,44 @@ def _declare_placements(model: pyo.ConcreteModel, data: MakespanModelData) -> No
 
 
 def _a_spanning_job_gets_its_gpus(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
-    @_family(model, data, model.SPANNERS, doc="(3a) a spanning job gets G_j GPUs")
+    @model.Constraint(model.SPANNERS, doc="(3a) a spanning job gets G_j GPUs")
     def all_gpus(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        # sum_s y_js = G_j S_j
         placed = sum(model.gpus[j, s] for s in model.SERVERS)
         return placed == data.gpus(j) * model.spanning[j]
 
-    @_family(model, data, model.SPANNERS, doc="(3b) on as many servers as its run says")
+    @model.Constraint(model.SPANNERS, doc="(3b) on as many servers as its run says")
     def all_servers(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        # sum_s z_js = sum_kad k B_jkad
         return sum(model.uses[j, s] for s in model.SERVERS) == model.servers_used[j]
 
-    @_family(model, data, model.SPANNERS, model.SERVERS, doc="(3c) a server it uses gives a GPU")
+    @model.Constraint(model.SPANNERS, model.SERVERS, doc="(3c) a server it uses gives a GPU")
     def at_least_one(model: pyo.ConcreteModel, j: int, s: int) -> pyo.Expression:
+        # z_js <= y_js
         return model.uses[j, s] <= model.gpus[j, s]
 
-    @_family(model, data, model.SPANNERS, model.SERVERS, doc="(3d) only a server in use gives GPUs")
+    @model.Constraint(model.SPANNERS, model.SERVERS, doc="(3d) only a server in use gives GPUs")
     def only_if_used(model: pyo.ConcreteModel, j: int, s: int) -> pyo.Expression:
+        # y_js <= c_js z_js
         return model.gpus[j, s] <= data.most(j, s) * model.uses[j, s]
 
 
 def _a_placement_is_held_while_running(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     indices = (model.SPANNERS, model.SERVERS, model.SLOTS)
 
-    @_family(model, data, *indices, doc="(4a) a running job holds what it was given")
+    @model.Constraint(*indices, doc="(4a) a running job holds what it was given")
     def held_running(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
+        # w_jst >= y_js - c_js (1 - A_jt)
         return model.held[j, s, t] >= model.gpus[j, s] - data.most(j, s) * (1 - model.spans[j, t])
 
-    @_family(model, data, *indices, doc="(4b) and no more")
+    @model.Constraint(*indices, doc="(4b) and no more")
     def held_no_more(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
+        # w_jst <= y_js
         return model.held[j, s, t] <= model.gpus[j, s]
 
-    @_family(model, data, model.SPANNERS, model.SLOTS, doc="(4c) G_j GPUs in every slot it runs")
+    @model.Constraint(model.SPANNERS, model.SLOTS, doc="(4c) G_j GPUs in every slot it runs")
     def held_in_all(model: pyo.ConcreteModel, j: int, t: int) -> pyo.Expression:
+        # sum_s w_jst = G_j A_jt
         held = sum(model.held[j, s, t] for s in model.SERVERS)
         return held == data.gpus(j) * model.spans[j, t]
 
@@ -222,12 +230,13 @@ def _a_placement_is_held_while_running(model: pyo.ConcreteModel, data: MakespanM
 def _servers_hold_their_gpus(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     running = _grouped(
         ((s, t), (j, a))
-        for j, s, a in _in_time(model.INSIDE_RUNS, data)
+        for j, s, a in model.INSIDE_RUNS
         for t in range(a, a + (data.inside(j) or 0))
     )
 
-    @_family(model, data, model.SERVERS, model.SLOTS, doc="(5) a server runs at most O_s GPUs")
+    @model.Constraint(model.SERVERS, model.SLOTS, doc="(5) a server runs at most O_s GPUs")
     def capacity(model: pyo.ConcreteModel, s: int, t: int) -> pyo.Expression:
+        # sum_j (G_j sum_{a <= t < a + d1_j} X_jsa + w_jst) <= O_s
         inside = sum(data.gpus(j) * model.inside_run[j, s, a] for j, a in running.get((s, t), ()))
         spread = sum(model.held[j, s, t] for j in model.SPANNERS)
         return stated(model, inside + spread <= data.capacity(s))
@@ -257,36 +266,36 @@ def _declare_levels(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
 def _links_are_in_use(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     indices = (model.SPANNERS, model.SERVERS, model.SLOTS)
 
-    @_family(model, data, *indices, doc="(6a) a running job is on the links of its servers")
+    @model.Constraint(*indices, doc="(6a) a running job is on the links of its servers")
     def link_taken(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
+        # v_jst >= z_js + A_jt - 1
         return model.on_link[j, s, t] >= model.uses[j, s] + model.spans[j, t] - 1
 
-    @_family(model, data, *indices, doc="(6b) on no others")
+    @model.Constraint(*indices, doc="(6b) on no others")
     def link_of_used(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
+        # v_jst <= z_js
         return model.on_link[j, s, t] <= model.uses[j, s]
 
-    @_family(model, data, *indices, doc="(6c) whoever holds GPUs is on the link")
+    @model.Constraint(*indices, doc="(6c) whoever holds GPUs is on the link")
     def link_of_holders(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
+        # c_js v_jst >= w_jst
         return data.most(j, s) * model.on_link[j, s, t] >= model.held[j, s, t]
 
 
 def _levels_count_contending_jobs(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     widths = _grouped((j, k) for j, k in model.WIDTHS)
 
-    @_family(model, data, model.WIDTHS, model.SLOTS, doc="(7) one level while running")
+    @model.Constraint(model.WIDTHS, model.SLOTS, doc="(7) one level while running")
     def one_level(model: pyo.ConcreteModel, j: int, k: int, t: int) -> pyo.Expression:
+        # sum_q level_jktq = A_jkt
         levels = sum(model.level[j, k, t, q] for q in model.LEVELS)
         return levels == model.spans_wide[j, k, t]
 
-    @_family(
-        model,
-        data,
-        model.SPANNERS,
-        model.SERVERS,
-        model.SLOTS,
-        doc="(8) as high as on its worst link",
+    @model.Constraint(
+        model.SPANNERS, model.SERVERS, model.SLOTS, doc="(8) as high as on its worst link"
     )
     def worst_link(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
+        # sum_kq q level_jktq >= sum_i v_ist - Q (1 - v_jst)
         level = sum(q * model.level[j, k, t, q] for k in widths[j] for q in model.LEVELS)
         contending = sum(model.on_link[i, s, t] for i in model.SPANNERS)
         return level >= contending - data.most_contending * (1 - model.on_link[j, s, t])
@@ -295,8 +304,9 @@ def _levels_count_contending_jobs(model: pyo.ConcreteModel, data: MakespanModelD
 def _iterations_are_done(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     widths = _grouped((j, k) for j, k in model.WIDTHS)
 
-    @_family(model, data, model.SPANNERS, doc="(9) all F_j iterations are done")
+    @model.Constraint(model.SPANNERS, doc="(9) all F_j iterations are done")
     def iterations(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        # sum_ktq min(phi_j(k, q), F_j) / F_j level_jktq >= S_j
         needed = data.instance.jobs[j].iterations
         done = sum(
             min(data.speed(j, k, q), needed) / needed * model.level[j, k, t, q]
@@ -330,8 +340,9 @@ def _equal_servers_are_ordered(model: pyo.ConcreteModel, data: MakespanModelData
         )
         return inside + sum(model.held[j, s, t] for j in model.SPANNERS for t in model.SLOTS)
 
-    @_family(model, data, model.EQUAL_SERVERS, doc="(10) of equal servers the first gives more")
+    @model.Constraint(model.EQUAL_SERVERS, doc="(10) of equal servers the first gives more")
     def server_order(model: pyo.ConcreteModel, s: int, other: int) -> pyo.Expression:
+        # sum_ja G_j d1_j X_jsa + sum_jt w_jst >= the same of the next equal server
         return stated(model, given(s) >= given(other))
 
 
@@ -350,39 +361,10 @@ def _equal_jobs_are_ordered(model: pyo.ConcreteModel, data: MakespanModelData) -
         alone = sum(a * model.inside_run[j, s, a] for s, a in inside.get(j, ()))
         return alone + sum(a * model.spanning_run[j, k, a, d] for k, a, d in spanning.get(j, ()))
 
-    @_family(model, data, model.EQUAL_JOBS, doc="(11) of jobs alike the first starts first")
+    @model.Constraint(model.EQUAL_JOBS, doc="(11) of jobs alike the first starts first")
     def job_order(model: pyo.ConcreteModel, j: int, other: int) -> pyo.Expression:
+        # sum_sa a X_jsa + sum_kad a B_jkad <= the same of the next job alike
         return stated(model, start(j) <= start(other))
-
-
-# Rules that watch the clock, and indices grouped once.
-
-
-def _family(
-    model: pyo.ConcreteModel, data: MakespanModelData, *indices: Any, doc: str
-) -> Callable[[Callable], Any]:
-    """Declare a constraint family by its rule, as ``model.Constraint`` does, until the deadline.
-
-    The declaring function raises OutOfTimeError there. A rule that did would leave Pyomo a chance
-    to log it as an error.
-    """
-
-    def declare(rule: Callable) -> Any:
-        rows = pyo.Constraint(*indices, doc=doc)
-        model.add_component(rule.__name__, rows)
-        for index in _in_time(rows.index_set(), data):
-            rows[index] = rule(model, *(index if isinstance(index, tuple) else (index,)))
-        return rows
-
-    return declare
-
-
-def _in_time(indices: Iterable, data: MakespanModelData) -> Iterator:
-    """The indices, until the deadline."""
-    for count, index in enumerate(indices):
-        if count % CLOCK_EVERY == 0:
-            data.deadline.check()
-        yield index
 
 
 def _grouped(pairs: Iterable[tuple]) -> dict:

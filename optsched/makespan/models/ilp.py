@@ -10,17 +10,16 @@ Guarantee: optimal when it ends as "optimal"; at a time limit the incumbent and 
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import pyomo.environ as pyo
 
-from optsched.backends import Answer, require_solver, solve_model
+from optsched.backends import require_solver
 from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
 from optsched.makespan.bounds.best import Bound
-from optsched.makespan.contention import Schedule, evaluate, schedule_of
+from optsched.makespan.contention import evaluate, schedule_of
 from optsched.makespan.exact.starting_schedules import (
     NESTED_MOVES,
     search_moves,
@@ -32,15 +31,15 @@ from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation
 from optsched.makespan.models.data import (
-    ROUNDING,
     Plan,
+    Solved,
     model_data,
-    whole_slots,
+    solve_slots,
     without_starts,
 )
 from optsched.makespan.models.pools import solve_pools
 from optsched.makespan.options import MakespanOptions
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import Outcome, Settings
 
 POOLS_SHARE, TARGET_SHARE = 0.6, 0.5
 """Share of the time left that the pools may take, and of that any one question to them."""
@@ -219,19 +218,6 @@ class Pipeline:
         return self.found.met or self.found.impossible
 
 
-@dataclass(frozen=True)
-class Solved:
-    """Bound that a solved slotted model proves, and the schedule in it if there is one.
-
-    Every schedule that ends by the horizon takes at least `bound` slots; where there is none, it is
-    the horizon plus one.
-    """
-
-    bound: int
-    schedule: Schedule | None
-    answer: Answer
-
-
 def solve_slotted(
     instance: MakespanInstance, horizon: int, low: int, settings: Settings, plan: Plan | None = None
 ) -> Solved:
@@ -239,14 +225,6 @@ def solve_slotted(
     began = clock()
     data = model_data(instance, horizon, low, deadline=settings.deadline, plan=plan)
     built = formulation.build(data)
-    answer = solve_model(
-        built,
-        settings,
-        build_time=clock() - began,
-        listener=lambda _, bound: settings.progress.report(None, whole_slots(bound)),
-    )
-    if answer.termination is Termination.INFEASIBLE:
-        return Solved(horizon + 1, None, answer)
-    bound = low if answer.bound is None else max(low, math.ceil(answer.bound - ROUNDING))
-    schedule = formulation.read_schedule(built, data) if answer.has_solution else None
-    return Solved(bound, schedule, answer)
+    solved = solve_slots(built, low, horizon, settings, clock() - began)
+    schedule = formulation.read_schedule(built, data) if solved.answer.has_solution else None
+    return replace(solved, schedule=schedule)

@@ -10,16 +10,15 @@ which then has to choose only servers, and the starts of jobs of one GPU, that f
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
 import pyomo.environ as pyo
 
-from optsched.backends import Answer, require_solver, solve_model
+from optsched.backends import require_solver
 from optsched.backends import sizes as limits
 from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros, require_time
@@ -30,11 +29,11 @@ from optsched.makespan.exact.starting_schedules import take_starting_schedules
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models.data import (
-    ROUNDING,
     MakespanModelData,
     Plan,
     Planned,
-    whole_slots,
+    Solved,
+    solve_slots,
 )
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings, Termination
@@ -115,15 +114,6 @@ class Pools:
                 yield Way(share, shortest[max(2, fewest)], False)
 
 
-@dataclass(frozen=True)
-class SolvedPools:
-    """Bound that the relaxation proves, and the plan in it if there is one."""
-
-    bound: int
-    plan: Plan | None
-    answer: Answer
-
-
 def ilp_relaxed(
     instance: MakespanInstance, options: MakespanOptions, settings: Settings
 ) -> Outcome:
@@ -157,23 +147,16 @@ def model(
 
 def solve_pools(
     instance: MakespanInstance, horizon: int, low: int, settings: Settings, *, apart: bool
-) -> SolvedPools:
+) -> Solved:
     """Build and solve the relaxation by pools."""
     began = clock()
     durations, deadline = durations_of(instance), settings.deadline
     pools = Pools(MakespanModelData(instance, durations, horizon, low, False, deadline), apart)
     require_time(settings.deadline, pools.nonzeros)
     model = build(pools)
-    answer = solve_model(
-        model,
-        settings,
-        build_time=clock() - began,
-        listener=lambda _, bound: settings.progress.report(None, whole_slots(bound)),
-    )
-    if answer.termination is Termination.INFEASIBLE:
-        return SolvedPools(horizon + 1, None, answer)
-    bound = low if answer.bound is None else max(low, math.ceil(answer.bound - ROUNDING))
-    return SolvedPools(bound, read_plan(model, pools) if answer.has_solution else None, answer)
+    solved = solve_slots(model, low, horizon, settings, clock() - began)
+    plan = read_plan(model, pools) if solved.answer.has_solution else None
+    return replace(solved, plan=plan)
 
 
 def build(pools: Pools) -> pyo.ConcreteModel:
@@ -209,10 +192,12 @@ def build(pools: Pools) -> pyo.ConcreteModel:
 
     @model.Constraint(model.JOBS, doc="(P1) every job runs once, in one way")
     def runs_once(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        # sum_ia R_jia = 1
         return stated(model, sum(model.run[j, i, a] for i, a in of_job[j]) == 1)
 
     @model.Constraint(model.JOBS, doc="(P2) C is no earlier than any end")
     def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        # C >= sum_ia (a + d_ji) R_jia
         ways = pools.ways[j]
         return stated(
             model,
@@ -225,6 +210,7 @@ def build(pools: Pools) -> pyo.ConcreteModel:
 
     @model.Constraint(model.POOL_SLOTS, doc="(P3) servers of one size run at most their GPUs")
     def capacity(model: pyo.ConcreteModel, size: int, t: int) -> pyo.Expression:
+        # sum_ji g_jic sum_{a <= t < a + d_ji} R_jia <= c N_c
         return sum(held[size, t]) <= size * pools.servers[size]
 
     data.deadline.check()
@@ -239,6 +225,7 @@ def build(pools: Pools) -> pyo.ConcreteModel:
 
         @model.Constraint(model.EQUAL_JOBS, doc="(P4) of jobs alike the first starts first")
         def job_order(model: pyo.ConcreteModel, j: int, other: int) -> pyo.Expression:
+            # sum_ia a R_jia <= the same of the next job alike
             first, second = (sum(a * model.run[x, i, a] for i, a in of_job[x]) for x in (j, other))
             return stated(model, first <= second)
 
@@ -246,6 +233,7 @@ def build(pools: Pools) -> pyo.ConcreteModel:
 
         @model.Constraint(list(linked), doc="(P5) no link is shared")
         def links(model: pyo.ConcreteModel, size: int, t: int) -> pyo.Expression:
+            # sum_ji ceil(g_jic / c) sum_{a <= t < a + d_ji} R_jia <= N_c, runs inside left out
             return sum(linked[size, t]) <= pools.servers[size]
 
     return model

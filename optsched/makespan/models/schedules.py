@@ -123,16 +123,19 @@ def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.Concr
 
     @model.Constraint(model.JOBS, doc="(S1) the makespan is no earlier than any end")
     def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        # C >= sum_k e_jk x_jk
         return model.last_end >= sum(
             float(generated[k].ends[j]) / unit * model.follows[j, k] for k in model.SCHEDULES
         )
 
     @model.Constraint(model.JOBS, doc="(S2) each job follows one schedule")
     def one_schedule(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        # sum_k x_jk = 1
         return stated(model, sum(model.follows[j, k] for k in model.SCHEDULES) == 1)
 
     @model.Constraint(model.JOBS, model.SCHEDULES, doc="(S3) all jobs follow the same one")
     def same_schedule(model: pyo.ConcreteModel, j: int, k: int) -> pyo.Expression:
+        # x_jk = x_{j-1,k}
         if j == 0:
             return pyo.Constraint.Skip
         return model.follows[j, k] == model.follows[j - 1, k]

@@ -66,10 +66,12 @@ def _build(durations: Durations, low: float, deadline: Deadline) -> pyo.Concrete
 
     @model.Constraint(model.JOBS, doc="(T1) every job gets G_j GPUs")
     def all_gpus(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        # sum_g x_jg = G_j
         return sum(model.takes[j, g] for g in model.GPUS) == int(durations.gpus[j])
 
     @model.Constraint(model.GPUS, doc="(T2) a GPU's estimated times stay within theta")
     def within_theta(model: pyo.ConcreteModel, g: int) -> pyo.Expression:
+        # sum_j rho_j x_jg <= theta
         load = sum(float(durations.least[j]) / unit * model.takes[j, g] for j in model.JOBS)
         return load <= model.theta
 
