@@ -168,7 +168,7 @@ def test_looks_at_the_clock_change_no_schedule(monkeypatch: pytest.MonkeyPatch) 
     instance = optsched.load("makespan/paper-160x20-strong")
     some = Settings(iterations=3000)
     found = local_search.search(instance, some, 0.0)
-    monkeypatch.setattr(local_search, "LOOK_SECONDS", -1.0)  # one move at a time
+    monkeypatch.setattr(local_search, "LOOK_STEPS", 1)  # one move at a time
     again = local_search.search(instance, some, 0.0)
     assert again == found
     assert found.details["moves"] == 3000

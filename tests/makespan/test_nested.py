@@ -121,14 +121,6 @@ def test_cycles_are_made_until_the_moves_are_spent() -> None:
     assert (annealing.best, annealing.moves, annealing.restarts) == (4.0, 3_000_000, 15)
 
 
-def test_many_jobs_have_growing_annealings(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = replace(nested.PARAMETERS, many_jobs=3, fewest_moves=1000, moves_per_job=0)
-    monkeypatch.setattr(nested, "PARAMETERS", few)
-    annealing = Annealing(instance_of([(1, 2)] * 3, [2]), 3.0, 0)  # 4 slots, never 3
-    assert not annealing.result(30_000, Deadline(), 0.0).cut
-    assert (annealing.best, annealing.moves, annealing.tempering) == (4.0, 30_000, None)
-
-
 def test_every_temperature_keeps_its_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three jobs of 2 slots on two GPUs, target 3: loads 4 and 2 in 6 of 8 states, cost 1; 6 and 0
     in the other 2, cost 9. At temperature t the first have 6 / (6 + 2 exp(-8 / t)) of the time: 89%

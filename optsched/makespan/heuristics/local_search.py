@@ -12,14 +12,13 @@ list schedule a move. Beyond the paper.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain, takewhile
 from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
 
-from optsched.deadline import Deadline, OutOfTimeError, clock
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.kernels import kernel
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Floats, Ints, Jobs, ScheduleArrays
@@ -52,8 +51,8 @@ SPANNING_SHARE, SLOWDOWN = 0.5, 1.05
 link, from which on the search also limits the jobs on links."""
 AVERSIONS = (1.0, 1.1, 0.9, 1.25, 0.8, 1.5, 10.0)
 """What sharing a link with one job more must save at the start of such a search."""
-LOOK_SECONDS = 0.1
-"""Between looks at the clock: nothing else ends the compiled loop, not even an interrupt."""
+LOOK_STEPS = 2_000_000
+"""Innermost rounds between looks at the clock, about 0.1 s: nothing else ends the compiled loop."""
 REINSERT, SWAP = 0.55, 0.92
 """Cumulative shares of the moves: reinsertion, swap; the rest changes whether a job may span."""
 LIMITED_REINSERT, LIMITED_SWAP = 0.45, 0.75
@@ -177,14 +176,11 @@ def local_search(
     incumbent, moves = Incumbent(instance, settings), 0
     with incumbent.working():
         incumbent.take(by_longest(instance))
-        if settings.time_limit is not None or incumbent.best is None:
-            incumbent.bounded(settings.deadline.share(SEARCH_SHARE))
+        incumbent.bounded(settings.deadline.share(SEARCH_SHARE))
         if not incumbent.impossible:
             searched = search(instance, settings, incumbent.bound.value)
             moves = searched.details["moves"]
             incumbent.take(searched)
-        if settings.time_limit is None:
-            incumbent.bounded(settings.deadline)
     return incumbent.outcome({"moves": moves})
 
 
@@ -226,16 +222,19 @@ def search(
         limited,
     )
     done, left, slack, cut = 0, 0, 0.0, False
-    pace = _Pace(deadline, moves)
+    look = max(1, LOOK_STEPS // lists.steps)
+    at_one_slack = look if deadline.limit else -(-moves // ROUNDS)
     try:
         while done < moves and present.best[0] > target:
             if deadline.is_over or stop.is_over:
                 cut = True
                 break
-            if left == 0:
-                slack = FIRST_SLACK * float(present.value[0]) * pace.share_left(done)
-                left, present.last[0] = pace.moves_at_one_slack(done), present.order[-1]
-            step = pace.moves_until_look(left)
+            if left == 0:  # lower the slack
+                spent = deadline.spent / deadline.limit if deadline.limit else 0.0
+                share_left = 1 - (int(max(done / moves, spent) * ROUNDS) + 1) / ROUNDS
+                slack = FIRST_SLACK * float(present.value[0]) * max(0.0, share_left)
+                left, present.last[0] = min(at_one_slack, moves - done), present.order[-1]
+            step = min(look, left)
             improve = _improve.for_size(lists.steps * step)
             made = improve(lists.jobs, present, float(target), step, slack, lists.arrays)
             done, left = done + made, left - made
@@ -284,42 +283,3 @@ def _with_limits(lists: Lists, instance: MakespanInstance) -> Iterator[Listed]:
             for order in (by_length, by_limit):
                 for fills in (False, True):
                     yield Listed(order, lists.ways(limit=limit, fills=fills))
-
-
-@dataclass
-class _Pace:
-    """Moves at one slack, equal parts of the moves or of the time; and moves between looks.
-
-    Only the former decide how the search goes; looks at the clock change nothing.
-    """
-
-    deadline: Deadline
-    moves: int
-    between_looks: int = 1
-    looked: float = 0.0
-
-    def share_left(self, done: int) -> float:
-        """Share of the search that is left, in steps of 1 / ROUNDS."""
-        share = done / self.moves
-        if self.deadline.limit is not None:
-            share = max(share, self.deadline.spent / max(self.deadline.limit, 1e-9))
-        return max(0.0, 1 - (int(share * ROUNDS) + 1) / ROUNDS)
-
-    def moves_at_one_slack(self, done: int) -> int:
-        """Moves until the slack falls."""
-        limit = self.deadline.limit
-        if limit is None:
-            return min(-(-self.moves // ROUNDS), self.moves - done)
-        seconds = min(0.02 * limit, 0.1)
-        size = max(1, int(done / max(self.deadline.spent, 1e-3) * seconds)) if done else 16
-        return min(size, self.moves - done)
-
-    def moves_until_look(self, left: int) -> int:
-        """Moves until the next look, of so many: about a tenth of a second."""
-        now = clock()
-        if now - self.looked < LOOK_SECONDS / 2:
-            self.between_looks *= 2
-        elif now - self.looked > LOOK_SECONDS:
-            self.between_looks = max(1, self.between_looks // 2)
-        self.looked = now
-        return min(self.between_looks, left)

@@ -10,9 +10,8 @@ starts just above the certified bound and falls as it is met.
 Each cycle has one long annealing from a high temperature and short ones from the best loads that
 the cycle reached. After a round of cycles, parallel tempering (Swendsen and Wang, Physical Review
 Letters 57, 1986) continues from the best schedule: copies at fixed temperatures exchange their
-positions. With many jobs there is no tempering, and each long annealing has more moves than the one
-before. Where few servers hold the widest jobs it pays to span, so a short local search comes first
-and the better of the two schedules is kept.
+positions. Where few servers hold the widest jobs it pays to span, so a short local search comes
+first and the better of the two schedules is kept.
 
 Guarantee: never worse than longest-first, nor than blocks filled greedily widest first. A makespan
 that meets the bound is optimal. Anytime; equal (seed, iterations) give equal schedules. Complexity:
@@ -24,7 +23,7 @@ local-search, and says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -66,12 +65,6 @@ class AnnealingParameters:
     pairs of half blocks."""
     tempering: int = 14
     """Moves of the tempering after a round, in short annealings: half of the round's moves."""
-    many_jobs: int = 500
-    """Jobs from which on growing annealings replace the cycles, which then take too long."""
-    growth: int = 4
-    """Factor from one growing annealing to the next."""
-    last_share: float = 0.7
-    """Share of the moves left that the last growing annealing has."""
     hot: tuple[float, float] = (2e-2, 1e-3)
     """First and last temperature of an annealing from scratch."""
     warm: tuple[float, float] = (8e-3, 4e-4)
@@ -363,12 +356,8 @@ def anneal(blocks: Blocks, now: Positions, target: float, temperature: float, mo
 def loads_of(blocks: Blocks, position: Ints, load: Floats) -> None:
     """Write the load of every GPU, in slots."""
     load[:] = 0.0
-    for (first, gap), w, by in zip(
-        position.tolist(), blocks.width.tolist(), blocks.duration.tolist(), strict=True
-    ):
-        half = w // 2 if gap else w
-        load[first : first + half] += by
-        load[first + half + gap : first + w + gap] += by
+    for j, (first, gap) in enumerate(position.tolist()):
+        _add_to_block(load, first, gap, int(blocks.width[j]), blocks.duration[j])
 
 
 def nested(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
@@ -447,24 +436,24 @@ class Annealing:
         # Temperatures are shares of this many slots.
         self.scale = max(bound, PARAMETERS.fewest_slots) if instance.slotted else bound
 
-    def result(self, most: int | None, deadline: Deadline, gap: float) -> SearchResult:
+    def result(self, max_moves: int | None, deadline: Deadline, gap: float) -> SearchResult:
         """Anneal until the moves or the time are spent, or the bound is met at the gap."""
-        if most is None and deadline.limit is None:
-            most = PARAMETERS.moves
+        if max_moves is None and deadline.limit is None:
+            max_moves = PARAMETERS.moves
         try:
-            cut = not self._run(most, deadline, gap)
+            cut = not self._run(max_moves, deadline, gap)
         except OutOfTimeError:
             cut = True
         return SearchResult(self.schedule(), cut, {"moves": self.moves, "restarts": self.restarts})
 
-    def _run(self, most: int | None, deadline: Deadline, gap: float) -> bool:
+    def _run(self, max_moves: int | None, deadline: Deadline, gap: float) -> bool:
         """Make one step after the other; False if the time was up."""
-        began, target = Deadline(), PARAMETERS.first_target * self.bound
-        for step in self._steps(lambda: self._moves_left(most, deadline, began)):
+        target = PARAMETERS.first_target * self.bound
+        for step in self._steps():
             is_met = self.best - self.bound <= max(gap, 1e-9) * self.best
-            if is_met or (most is not None and self.moves >= most):
+            if is_met or (max_moves is not None and self.moves >= max_moves):
                 return True
-            moves = step.moves if most is None else min(step.moves, most - self.moves)
+            moves = step.moves if max_moves is None else min(step.moves, max_moves - self.moves)
             if step.start == "tempering":
                 if not self._temper(moves, deadline):
                     return False
@@ -485,32 +474,15 @@ class Annealing:
             self.restarts += 1
         return True
 
-    def _steps(self, moves_left: Callable[[], int]) -> Iterator[Step]:
+    def _steps(self) -> Iterator[Step]:
         """Yield the steps of the search without end."""
-        jobs = len(self.best_position)
-        short = length = max(PARAMETERS.fewest_moves, PARAMETERS.moves_per_job * jobs)
-        while jobs < PARAMETERS.many_jobs:
+        per_job = PARAMETERS.moves_per_job * len(self.best_position)
+        short = max(PARAMETERS.fewest_moves, per_job)
+        while True:
             for multiple, count, pairs in PARAMETERS.cycles:
                 yield Step("hot" if multiple else "greedy", (multiple or 1) * short, pairs)
                 yield from [Step("reached", short, pairs)] * count
             yield Step("tempering", PARAMETERS.tempering * short, pairs=True)
-        # Many jobs: a cycle takes too long to be repeated, and a longer annealing gains more.
-        yield Step("greedy", short, pairs=False)
-        while True:
-            left = moves_left()
-            last = left < PARAMETERS.growth * length
-            length = max(int(PARAMETERS.last_share * left), short) if last else length
-            yield Step("hot", length, self.restarts > 1)
-            for count in range(1 + (left - length if last else length) // short):
-                yield Step("reached", short, count % 2 == 1)
-            length *= PARAMETERS.growth
-
-    def _moves_left(self, most: int | None, deadline: Deadline, began: Deadline) -> int:
-        """Moves left: by their limit, or by the time limit at the pace so far."""
-        if most is not None:
-            return most - self.moves
-        pace = self.moves / max(began.spent, 1e-3)
-        return int(pace * (deadline.left or 0.0)) if self.moves else 2**62
 
     def _anneal(
         self,
@@ -653,19 +625,23 @@ def _blocks(durations: Durations, *, pairs: bool) -> Blocks:
     kind = np.searchsorted(widths, gpus)
     job = np.lexsort((durations.inside, kind)).astype(np.int64)
     ends = np.cumsum(servers)
-    by_width = [
-        [(first, gap) for first, gap in _of_width(int(w), servers) if pairs or gap == 0]
-        for w in widths
+    blocks = [
+        (k, first, gap)
+        for k, width in enumerate(widths.tolist())
+        for first, gap in _blocks_of_width(width, servers)
+        if pairs or gap == 0
     ]
+    of_kind, block, gap = np.array(blocks, dtype=np.int64).T.copy()
+    kinds = np.arange(len(widths) + 1)
     return Blocks(
         width=gpus,
         duration=durations.inside,
         kind=kind.astype(np.int64),
         widths=widths,
-        first_block=_offsets([len(blocks) for blocks in by_width]),
-        block=np.array([first for blocks in by_width for first, _ in blocks], dtype=np.int64),
-        gap=np.array([gap for blocks in by_width for _, gap in blocks], dtype=np.int64),
-        first_job=_offsets(np.bincount(kind, minlength=len(widths)).tolist()),
+        first_block=np.searchsorted(of_kind, kinds).astype(np.int64),
+        block=block,
+        gap=gap,
+        first_job=np.searchsorted(kind[job], kinds).astype(np.int64),
         job=job,
         rank=np.argsort(job).astype(np.int64),
         base=np.repeat(ends - servers, servers).astype(np.int64),
@@ -673,18 +649,12 @@ def _blocks(durations: Durations, *, pairs: bool) -> Blocks:
     )
 
 
-def _of_width(width: int, servers: tuple[int, ...]) -> list[tuple[int, int]]:
+def _blocks_of_width(width: int, servers: tuple[int, ...]) -> Iterator[tuple[int, int]]:
     """First GPU and gap of the blocks of a width: aligned ones, and pairs of half blocks."""
     half, base = width // 2, 0
-    blocks: list[tuple[int, int]] = []
     for size in servers:
-        blocks += [(base + at, 0) for at in range(0, size - width + 1, width)]
+        yield from ((base + at, 0) for at in range(0, size - width + 1, width))
         gap = size // 2 - half
         if half > 0 and gap > 0:
-            blocks += [(base + at, gap) for at in range(0, size // 2 - half + 1, half)]
+            yield from ((base + at, gap) for at in range(0, size // 2 - half + 1, half))
         base += size
-    return blocks
-
-
-def _offsets(counts: list[int]) -> Ints:
-    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)

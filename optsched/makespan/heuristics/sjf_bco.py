@@ -180,14 +180,13 @@ def _schedule_in_order(
     jobs: Jobs,
     order: Ints,
     choice: Choice,
-    least_left: Floats,
     cutoff: float,
     schedule: ScheduleArrays,
 ) -> float:
     """Schedule all jobs in order; fills the schedule and returns the makespan in slots.
 
-    Returns infinity when a job finds no place though nothing runs, or when the makespan would reach
-    `cutoff`; from place i of the order on, ``least_left[i]`` slots are left at least.
+    Returns infinity when a job finds no place though nothing runs, or when the makespan reaches
+    `cutoff`.
     """
     n = len(order)
     gpus = _all_idle(jobs)
@@ -214,7 +213,7 @@ def _schedule_in_order(
                     return now
                 return np.inf
             now = next_end(running, schedule, np.inf)
-            if now + least_left[position] >= cutoff:
+            if now >= cutoff:
                 return np.inf
             ended = remove_ended(jobs, running, schedule, now)
             for r in range(running.length[0], running.length[0] + ended):
@@ -233,7 +232,6 @@ class Greedy:
     instance: MakespanInstance
     jobs: Jobs
     estimate: Floats
-    least: Floats
 
     @property
     def least_theta(self) -> float:
@@ -254,23 +252,13 @@ class Greedy:
         choice = Choice(picks, self.estimate, float(theta), float(spread), random_state(seed))
         arrays = empty_schedule(self.jobs)
         simulate = _schedule_in_order.for_size(2 * len(order) * self.instance.gpus)
-        least_left = self._least_left(order)
-        makespan = float(simulate(self.jobs, order, choice, least_left, float(cutoff), arrays))
+        makespan = float(simulate(self.jobs, order, choice, float(cutoff), arrays))
         return makespan, None if makespan == np.inf else schedule_from(self.jobs, arrays)
-
-    def _least_left(self, order: Ints) -> Floats:
-        """Least slots from each place of the order on, by the longest job and by area."""
-        backwards = order[::-1]
-        longest = np.maximum.accumulate(self.least[backwards])
-        work = np.cumsum((self.least * self.jobs.gpus)[backwards])
-        left = np.maximum(longest, work / self.jobs.capacity.sum())[::-1]
-        return np.append(left, 0.0) * (1 - 1e-12)
 
 
 def prepare(instance: MakespanInstance) -> Greedy:
     """Arrays of an instance for the simulation."""
-    durations = durations_of(instance)
-    return Greedy(instance, jobs_of(instance), durations.estimate, durations.least)
+    return Greedy(instance, jobs_of(instance), durations_of(instance).estimate)
 
 
 def best_theta(
