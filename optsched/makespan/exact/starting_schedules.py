@@ -41,7 +41,7 @@ def candidates(
 
     def anneal(stop: Deadline) -> SearchResult:
         bound = best_bound(instance, deadline=stop).value
-        annealing = nested.Annealing(instance, bound, short.seed, progress=short.progress)
+        annealing = nested.Annealing(instance, bound, short.seed, short.progress)
         return annealing.result(NESTED_MOVES, stop, short.gap)
 
     runs: dict[str, Callable[[Deadline], SearchResult]] = {

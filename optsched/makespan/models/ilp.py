@@ -143,7 +143,7 @@ class Pipeline:
 
     def _anneal(self, moves: int | None, deadline: Deadline, seed: int) -> None:
         found, progress = self.found, self.settings.progress
-        annealing = Annealing(found.instance, found.bound.value, seed, progress=progress)
+        annealing = Annealing(found.instance, found.bound.value, seed, progress)
         found.take(annealing.result(moves, deadline, self.settings.gap), "nested")
 
     def _pools(self) -> None:
