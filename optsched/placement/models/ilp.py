@@ -1,7 +1,8 @@
 """Method ``ilp``: the strengthened MILP, started from the heuristic, solved to proven optimality.
 
 Guarantee: optimal at the gap asked when it ends as "optimal"; at a time limit the incumbent and
-the bound stand.
+the bound stand. A start that breaks a rule of the options is dropped, and the model is solved
+complete, so that a new constraint needs no word here.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import pyomo.environ as pyo
 from optsched.backends import Answer, require_solver, state_and_solve
 from optsched.deadline import clock
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
+from optsched.placement.check import check
 from optsched.placement.cost import Ints, iteration_time, tables_of
 from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.instance import PlacementInstance
@@ -28,14 +30,19 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
     known = starting_placement(instance, options, settings)
     if known.counts is None:
         return known.nothing
-    start = known.counts
+    placed = PlacementSolution.of(instance.name, known.counts.tolist())
+    start = known.counts if check(instance, placed, options.to_dict()).feasible else None
     bound = combinatorial_bound(instance, tables_of(instance, options))
-    settings.progress.report(iteration_time(instance, start, options), bound.value)
-    data = formulation.model_data(instance, options, start, bound.value, pruned=True)
+    if start is not None:
+        settings.progress.report(iteration_time(instance, start, options), bound.value)
+    data = formulation.model_data(
+        instance, options, known.counts, bound.value, pruned=start is not None
+    )
 
     def build() -> pyo.ConcreteModel:
         model = formulation.build(data, settings.deadline)
-        formulation.set_start(model, data, start)
+        if start is not None:
+            formulation.set_start(model, data, start)
         return model
 
     answer, model = state_and_solve(
@@ -43,12 +50,16 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
         count_nonzeros(instance, widths=data.bottleneck),
         settings,
         began=began,
-        start=True,
+        start=start is not None,
         cautious=True,
         listener=settings.progress.of_model(data.unit),
     )
-    counts = formulation.read_counts(model) if answer.has_solution else start
-    return _outcome(instance, options, data.unit, (start, counts), bound, answer, settings)
+    placements = [] if start is None else [start]
+    if answer.has_solution:
+        placements.append(formulation.read_counts(model))
+    if not placements:
+        return Outcome(None, answer.termination, solver=answer.solver)
+    return _outcome(instance, options, data.unit, placements, bound, answer, settings)
 
 
 def model(
@@ -65,13 +76,13 @@ def _outcome(
     instance: PlacementInstance,
     options: PlacementOptions,
     unit: float,
-    known: tuple[Ints, Ints],
+    placements: list[Ints],
     bound: Bound,
     answer: Answer,
     settings: Settings,
 ) -> Outcome:
     value, counts = min(
-        ((iteration_time(instance, c, options), c) for c in known), key=lambda pair: pair[0]
+        ((iteration_time(instance, c, options), c) for c in placements), key=lambda pair: pair[0]
     )
     if answer.bound is not None and answer.bound * unit > bound.value:
         bound = Bound(min(answer.bound * unit, value), answer.solver)
