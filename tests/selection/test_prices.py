@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from oracles.random_selection import tiny
 
 import optsched
 from optsched.backends import GrowingLp
-from optsched.backends.answer import unsolved
 from optsched.generators.selection import SelectionSettings, generate_selection
-from optsched.result import Settings, Termination
+from optsched.result import Settings
 from optsched.selection.assignment import expected_cost
 from optsched.selection.bounds import price_search
 from optsched.selection.bounds.price_search import best_prices
-from optsched.selection.bounds.prices import PricedOut, Prices, lowest_at
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.exact import columns, grouping
 from optsched.selection.heuristics.sts import sts_assignment
@@ -27,27 +24,6 @@ from optsched.selection.options import SelectionOptions
 def distinct(seed: int, nodes: int = 12, jobs: int = 30) -> Tables:
     settings = SelectionSettings(nodes=nodes, jobs=jobs, gpus_per_node=3, cost_classes=0)
     return tables_of(generate_selection(settings, seed=seed), SelectionOptions())
-
-
-def test_lowest_lines_against_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optsched.selection.bounds.prices.MOST_AT_ONCE", 7)
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        slopes, fixed = rng.uniform(0, 9, 20), rng.uniform(-9, 9, 20)
-        points = rng.uniform(0, 5, 6)
-        whole = (slopes[:, None] * points + fixed[:, None]).min(axis=0)
-        assert lowest_at(slopes, fixed, points).tolist() == whole.tolist()
-
-
-def test_the_least_reduced_cost_against_every_leaders() -> None:
-    rng = np.random.default_rng(1)
-    for seed in range(8):
-        tables = tables_of(tiny(seed), SelectionOptions())
-        skeleton = skeleton_of(tables)
-        slots = rng.uniform(0, 1, tables.late.shape[1:]) * tables.dollars
-        priced = PricedOut(skeleton, Prices(tables.postponed * rng.uniform(), slots, 0.0))
-        for v, least in enumerate(priced.least(skeleton.classes)):
-            assert least == pytest.approx(priced.reduced_costs(v).min(), rel=1e-12)
 
 
 @pytest.mark.parametrize("opening", ["free", "printed"])
@@ -66,31 +42,6 @@ def test_prices_reach_the_linear_programme(
         found = best_prices(skeleton, Settings(), 1e-8)
         assert found.value == pytest.approx(whole.objective * skeleton.unit, rel=1e-7)
         assert found.bound == pytest.approx(found.value, rel=2e-8)
-
-
-def test_a_sample_on_groups_starts_the_search_near_the_best(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tables = distinct(0, 60, 120)
-    skeleton = skeleton_of(tables)
-    alone = best_prices(skeleton, Settings(), 1e-6)
-    monkeypatch.setattr(price_search, "SAMPLE", 30)
-    monkeypatch.setattr(grouping, "GROUPS", 4)
-    first = best_prices(skeleton, Settings(iterations=1), 1e-6)
-    sampled = best_prices(skeleton, Settings(), 1e-6)
-    assert first.bound >= 0.5 * alone.bound
-    assert sampled.bound == pytest.approx(alone.bound, rel=2e-6)
-    assert sampled.rounds < alone.rounds
-
-
-def test_roles_in_use_make_the_programme_as_good() -> None:
-    """The roles with weight are enough to reach its value."""
-    tables = distinct(2)
-    skeleton = skeleton_of(tables)
-    found = best_prices(skeleton, Settings(), 1e-8)
-    few = replace(skeleton, followers=found.followers)
-    again = GrowingLp(few.programme(found.leaders), Settings()).solve()
-    assert again.objective * skeleton.unit == pytest.approx(found.value, rel=1e-7)
 
 
 def test_contents_move_in_blocks_to_nodes_where_they_cost_less(
@@ -121,19 +72,3 @@ def test_few_followers_prove_what_all_do(spare: int, monkeypatch: pytest.MonkeyP
         result = optsched.solve(tiny(seed), "columns")
         assert result.proved
         assert result.objective == pytest.approx(best.objective, rel=1e-6)
-
-
-def test_jobs_settled_wait_where_they_cannot_all_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    tables = distinct(0)
-    skeleton = replace(skeleton_of(tables), settled=np.arange(tables.jobs))
-    asked = []
-
-    def solve(given: object, _: object, settings: Settings) -> tuple:
-        asked.append(len(given.settled))
-        answer = unsolved(settings)
-        return replace(answer, termination=Termination.INFEASIBLE), None
-
-    monkeypatch.setattr(columns, "_solve", solve)
-    best = columns._Best(tables, Settings(), {}, 0.0)
-    best._try(skeleton, skeleton.all_leaders(), Settings())
-    assert asked == [tables.jobs, 0]

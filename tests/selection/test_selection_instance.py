@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -14,11 +13,7 @@ from optsched.errors import InputError
 from optsched.files import instance_sha256
 from optsched.library import shipped_folder, shipped_names
 from optsched.library.best_known import read_best_known
-from optsched.selection.check import check
-from optsched.selection.conflict import find_conflict
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.options import SelectionOptions
-from optsched.selection.solution import SelectionSolution
 from optsched.uncertainty.distribution import Distribution
 
 NAMES = shipped_names()
@@ -76,39 +71,6 @@ def test_falling_cost_rate_is_refused_by_name() -> None:
     node["cost_rate"] = [float(c) for c in node["cost_rate"]]
     with pytest.raises(InputError, match=node["name"]):
         SelectionInstance.from_dict(document)
-
-
-class Walked(tuple):
-    """Nodes that count how often somebody goes through them."""
-
-    walks = 0
-
-    def __iter__(self) -> Iterator:
-        Walked.walks += 1
-        return super().__iter__()
-
-
-def check_nothing_runs(instance: SelectionInstance) -> None:
-    nobody = [{"name": job.name, "node": None} for job in instance.jobs]
-    document = {"schema": "optsched/selection-solution", "version": 1, "jobs": nobody}
-    solution = SelectionSolution.from_dict({**document, "instance": instance.name})
-    assert check(instance, solution).feasible
-
-
-def find_conflict_as_printed(instance: SelectionInstance) -> None:
-    find_conflict(instance, SelectionOptions(node_opening="printed"), thorough=False)
-
-
-@pytest.mark.parametrize("judge", [check_nothing_runs, find_conflict_as_printed])
-def test_the_nodes_are_walked_as_often_for_many_jobs_as_for_one(judge: Callable) -> None:
-    made, counted = tiny(5), []
-    assert len(made.jobs) > 1
-    for jobs in (made.jobs[:1], made.jobs):
-        some = made.model_copy(update={"nodes": Walked(made.nodes), "jobs": jobs})
-        Walked.walks = 0
-        judge(some)
-        counted.append(Walked.walks)
-    assert 0 < counted[1] <= counted[0]
 
 
 @pytest.mark.parametrize("deep", [False, True])

@@ -12,8 +12,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import optsched
 from optsched import deadline
-from optsched.backends import Answer, MilpArrays, sizes, solve_model
-from optsched.backends.answer import unsolved
+from optsched.backends import Answer, sizes
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.generators.selection import SelectionSettings, generate_selection
@@ -23,7 +22,7 @@ from optsched.selection.bounds import price_search as bounds
 from optsched.selection.cost import tables_of
 from optsched.selection.exact import columns
 from optsched.selection.exact.exact import exact
-from optsched.selection.models import milp, patterns
+from optsched.selection.models import patterns
 from optsched.selection.models.formulation import formulation_data
 from optsched.selection.models.milp import build as build_milp
 from optsched.selection.models.minlp import build as build_minlp
@@ -31,7 +30,6 @@ from optsched.selection.models.node_opening import opening
 from optsched.selection.models.outcomes import TARDINESS
 from optsched.selection.models.patterns import build as build_patterns
 from optsched.selection.models.patterns import nonzeros, pattern_data
-from optsched.selection.models.sifting import solve_sifted
 from optsched.selection.options import SelectionOptions
 
 METHODS = ("exact", "patterns", "columns", "milp", "minlp")
@@ -58,12 +56,6 @@ def test_exact_has_an_incumbent_where_no_model_fits(name: str) -> None:
     assert outcome.termination is Termination.TIME_LIMIT
     assert outcome.claimed is not None
     assert optsched.check(instance, outcome.solution).feasible
-
-
-def test_without_a_limit_the_optimum_is_still_proved() -> None:
-    for seed in range(4):
-        found = {m: optsched.solve(tiny(seed), m) for m in ("patterns", "columns", "milp")}
-        assert {r.termination for r in found.values()} == {Termination.OPTIMAL}
 
 
 @pytest.mark.parametrize("method", ["milp", "minlp"])
@@ -93,14 +85,6 @@ def test_patterns_that_do_not_fit_are_left_to_columns(monkeypatch: pytest.Monkey
     result = optsched.solve("selection/3x6", "patterns")
     assert result.chosen == "columns"
     assert result.proved
-
-
-def test_patterns_in_another_solver_are_refused_by_their_size(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sizes, "MOST_NONZEROS", 10)
-    with pytest.raises(NotApplicableError, match="nonzeros, expected at most 10: use columns"):
-        optsched.solve("selection/3x6", "patterns", solver="scip")
 
 
 @pytest.mark.parametrize("name", ["3x6", "5x10", "10x20", "12x6-light"])
@@ -153,12 +137,6 @@ def test_openings_against_matchings() -> None:
     assert found > 0
 
 
-def test_columns_are_refused_by_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizes, "MOST_NONZEROS", 10)
-    with pytest.raises(NotApplicableError, match="nonzeros, expected at most 10: use sts"):
-        optsched.solve("selection/3x6", "columns")
-
-
 def test_a_bound_once_the_deadline_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(bounds, "best_prices", lambda *given: asked.append(given))
@@ -205,24 +183,6 @@ def test_a_limit_in_the_midst_of_the_model_leaves_what_prices_soon_found(
     assert 0.99 * best.bound <= result.bound <= best.bound * (1 + 1e-6)
 
 
-def test_a_selection_found_is_made_whole_soon_or_not_at_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The transportation problem behind a MILP's incumbent has a limit of its own."""
-    given = []
-
-    def solve(problem: MilpArrays, settings: Settings) -> Answer:
-        given.append(settings.time_limit)
-        return unsolved(settings)
-
-    monkeypatch.setattr(columns, "solve_arrays", solve)
-    one = np.ones(1)
-    problem = MilpArrays(one, csr_array(np.eye(1)), 0 * one, one, 0 * one, one, one.astype(bool))
-    for limit, expected in ((0.0, columns.GRACE), (100.0, 100.0), (None, None)):
-        assert columns._at_a_vertex(problem, one, Settings(time_limit=limit)) is None
-        assert given.pop() == (None if expected is None else pytest.approx(expected, abs=30))
-
-
 def test_stating_a_model_stops_at_the_deadline() -> None:
     tables = tables_of(optsched.load("selection/5x10"), SelectionOptions())
     data = formulation_data(tables, "milp")
@@ -234,33 +194,3 @@ def test_stating_a_model_stops_at_the_deadline() -> None:
         with pytest.raises(OutOfTimeError):
             build(given, Deadline(0.0))
         assert list(build(given, Deadline()).component_objects()) != []
-
-
-def test_a_model_stated_too_late_is_not_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock stops in the middle of stating: what was known before is the answer."""
-    instance = optsched.load("selection/5x10")
-    built = []
-
-    def build(data: object, deadline: Deadline) -> object:
-        built.append(data)
-        raise OutOfTimeError
-
-    monkeypatch.setattr(milp, "build", build)
-    result = optsched.solve(instance, "milp", time_limit=60.0)
-    assert len(built) == 1
-    assert result.termination is Termination.TIME_LIMIT
-    assert result.check.feasible
-    assert "no time to state a model" in result.details["message"]
-
-
-def test_what_took_longer_to_state_than_is_left_is_not_handed_over() -> None:
-    """Handing a model over takes about as long as stating it did."""
-    tables = tables_of(optsched.load("selection/3x6"), SelectionOptions())
-    model = build_patterns(pattern_data(tables))
-    settings = Settings(time_limit=100.0).within(Deadline(100.0))
-    late = solve_model(model, settings, build_time=100.0)
-    assert late.termination is Termination.TIME_LIMIT
-    assert late.objective is None
-    assert late.build_time == 100.0
-    assert solve_sifted(model, settings, build_time=100.0).objective is None
-    assert solve_model(model, settings, build_time=1.0).termination is Termination.OPTIMAL

@@ -59,7 +59,7 @@ def test_generated_profiles() -> None:
         generate_speed_profile(ProfileSettings(network="GPT"))
 
 
-@pytest.mark.parametrize(("name", "units"), [("selection", 269), ("speed-profile", 216)])
+@pytest.mark.parametrize(("name", "units"), [("selection", 269), ("speed-profile", 144)])
 def test_example_plans_are_not_cut_by_time(name: str, units: int) -> None:
     plan = read_plan(f"plans/{name}")
     assert all(family.limits.time_limit is None for family in plan.families)

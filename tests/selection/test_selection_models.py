@@ -16,9 +16,8 @@ from optsched.selection.cost import tables_of
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models import sifting
 from optsched.selection.models.arcs import skeleton_of
-from optsched.selection.models.packings import maximal_fills, partition_count, partitions
 from optsched.selection.models.patterns import build as build_patterns
-from optsched.selection.models.patterns import pattern_count, pattern_data
+from optsched.selection.models.patterns import pattern_data
 from optsched.selection.options import SelectionOptions
 
 
@@ -44,27 +43,6 @@ def test_every_component_carries_its_equation(method: str) -> None:
             assert component.doc, component.name
     for component in model.component_objects(pyo.Constraint):
         assert component.doc.startswith("("), component.name
-
-
-def test_patterns_are_counted_without_listing_them() -> None:
-    for seed in range(6):
-        tables = tables_of(tiny(seed), SelectionOptions())
-        assert pattern_count(tables) == len(pattern_data(tables).patterns)
-    assert [partition_count(n) for n in range(8)] == [1, 1, 2, 3, 5, 7, 11, 15]
-    assert len(partitions(7)) == 15
-
-
-def test_fills_are_exact_and_maximal() -> None:
-    from fractions import Fraction
-
-    fills = maximal_fills((Fraction("0.15"), Fraction("0.1")), 100)
-    for fifteen, ten in fills:
-        total = 15 * fifteen + 10 * ten
-        assert total <= 100
-        assert total + 10 > 100
-    assert (0, 10) in fills
-    assert (6, 1) in fills
-    assert maximal_fills((Fraction("0.1"), Fraction("0.09"), Fraction("0.08")), 3) is None
 
 
 def test_a_solution_that_is_no_vertex_is_still_decoded() -> None:
