@@ -32,8 +32,8 @@ def test_prices_reach_the_linear_programme(
     opening: str, bundles: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over all leaders at once the programme has the same value, however jobs are bundled."""
-    monkeypatch.setattr(price_search, "ALONE", bundles)
-    monkeypatch.setattr(price_search, "FEWEST_BUNDLES", bundles)
+    monkeypatch.setattr(price_search, "MAX_SINGLE_JOBS", bundles)
+    monkeypatch.setattr(price_search, "MIN_BUNDLES", bundles)
     for seed in range(2):
         tables = distinct(seed)
         tables = replace(tables, options=SelectionOptions(node_opening=opening))
@@ -51,7 +51,7 @@ def test_contents_move_in_blocks_to_nodes_where_they_cost_less(
         tables = distinct(seed, 40, 60)
         seats = sts_assignment(tables)
         given, best = expected_cost(tables, seats), grouping.reassigned(tables, seats)
-        monkeypatch.setattr(grouping, "MOST_ASSIGNED", 5)
+        monkeypatch.setattr(grouping, "MAX_ASSIGNED", 5)
         moved = grouping.reassigned(tables, seats)
         monkeypatch.undo()
         assert expected_cost(tables, best) <= expected_cost(tables, moved) * (1 + 1e-12)
@@ -66,7 +66,7 @@ def test_few_followers_prove_what_all_do(spare: int, monkeypatch: pytest.MonkeyP
     """Followers left out, and jobs that may not wait, come back while they could matter."""
     monkeypatch.setattr(columns, "FEW_FOLLOWERS", 0)
     monkeypatch.setattr(columns, "SPARE_FOLLOWERS", spare)
-    monkeypatch.setattr(columns, "KEPT", 2)
+    monkeypatch.setattr(columns, "LEADERS_PER_CLASS", 2)
     for seed in range(6):
         best = optsched.solve(tiny(seed), "patterns")
         result = optsched.solve(tiny(seed), "columns")

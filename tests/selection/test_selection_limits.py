@@ -170,7 +170,7 @@ def test_a_limit_in_the_midst_of_the_model_leaves_what_prices_soon_found(
 
     options = {"node_opening": opening}
     best = optsched.solve("selection/24x96-six-classes", "columns", options=options)
-    monkeypatch.setattr(columns._Best, "_try", ended(None))
+    monkeypatch.setattr(columns._Search, "_solve_over", ended(None))
     try:
         result = optsched.solve(
             "selection/24x96-six-classes", "columns", options=options, time_limit=600.0

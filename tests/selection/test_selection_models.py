@@ -70,7 +70,7 @@ def test_grouped_columns_keep_a_valid_bound(monkeypatch: pytest.MonkeyPatch) -> 
     settings = SelectionSettings(nodes=30, jobs=60, gpus_per_node=2, cost_classes=0)
     instance = generate_selection(settings, seed=5)
     exact = solve(instance, "columns", gap=1e-4)
-    monkeypatch.setattr(grouping, "MOST_CLASSES", 1)
+    monkeypatch.setattr(grouping, "MAX_CLASSES", 1)
     monkeypatch.setattr(grouping, "GROUPS", 3)
     grouped = solve(instance, "columns", gap=1e-4)
     assert grouped.check.feasible

@@ -1,12 +1,12 @@
 """The best prices: column generation over bundles of jobs (Dantzig-Wolfe).
 
-Told what a slot of each kind, a node of each class and opening one cost, every job takes its
-cheapest role: it waits, follows in a slot, or leads a node; what all pay, less what the nodes would
-bring in, is a bound. A linear programme over arcs, fills and mixtures of a bundle's answers so far
-says what to ask next. It has a row for each kind of slot, class and bundle, not for each job, so it
-stays small; the prices asked at lie between its own and the best so far (Wentges), and begin at
-those of a sample of jobs on groups of nodes. Jobs of one bundle answer together: where jobs are few
-each is its own. Complexity: O(J C log V) and a programme of some hundred rows a round.
+Given prices of slots, of nodes by class and of opening a node, every job takes its cheapest role:
+postponed, follower in a slot, or leader of a node. The sum of the jobs' costs, less what the nodes
+earn, is a lower bound. The master programme over arcs, fills and mixtures of each bundle's earlier
+answers gives the next prices. It has a row for each kind of slot, class and bundle, not for each
+job, so it stays small. Prices are smoothed towards the best so far (Wentges) and start from those
+of a sample of jobs on groups of nodes. Jobs of one bundle answer together; where jobs are few, each
+is a bundle. Complexity of a round: O(J C log V) and a programme of some hundred rows.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from optsched.selection.models.node_opening import opening
 from optsched.selection.models.outcomes import TARDINESS, tardiness_bound
 from optsched.selection.options import SelectionOptions
 
-ROUNDS = 1_000
-ALONE = 400
-"""So many jobs answer each by itself; of more, fewer and larger bundles do."""
-FEWEST_BUNDLES = 40
-SAMPLE = 200
+MAX_ROUNDS = 1_000
+MAX_SINGLE_JOBS = 400
+"""Up to so many jobs are priced one by one; more are priced in fewer and larger bundles."""
+MIN_BUNDLES = 40
+SAMPLE_SIZE = 200
 SAMPLE_GAP = 1e-3
-KEPT = 0.7
-"""Share of the best prices so far in the next ones."""
-CONVERGED = 1e-9
-IN_USE = 1e-9
-ENOUGH = 5e-6
-"""Relative distance from the best bound at which a quick one is as good."""
+SMOOTHING = 0.7
+"""Share of the best prices so far in the next ones (Wentges, 1997)."""
+CONVERGENCE_RTOL = 1e-9
+WEIGHT_TOL = 1e-9
+QUICK_GAP = 5e-6
+"""Relative gap at which the search for a quick bound stops."""
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class PriceResult:
     """The best prices, the bound they prove, and the roles in the programme's solution.
 
     Attributes
@@ -87,16 +87,16 @@ class Point:
 
 
 def best_prices(
-    skeleton: Skeleton, settings: Settings, enough: float, start: PricedOut | None = None
-) -> Found:
-    """Search for the prices of the best bound, until it is within the relative gap of the value."""
+    skeleton: Skeleton, settings: Settings, gap: float, start: PricedOut | None = None
+) -> PriceResult:
+    """Search for the prices of the best bound, until it is within a relative gap of the value."""
     tables, clock = skeleton.tables, settings.deadline
     sizes = np.array([float(len(each.nodes)) for each in skeleton.classes])
-    if start is None and tables.jobs > SAMPLE and not tables.options.opens_exactly:
+    if start is None and tables.jobs > SAMPLE_SIZE and not tables.options.opens_exactly:
         start = _of_a_sample(skeleton, sizes, settings)
     market = Market(skeleton, np.arange(tables.jobs), sizes)
     search = _Search(market, _point_of(skeleton, start), settings)
-    search.run(enough, clock)
+    search.run(gap, clock)
     least, _, _ = market.answers(search.best)
     prices = Prices(least, search.best.slots, search.best.opening)
     priced = PricedOut(skeleton, prices)
@@ -104,7 +104,7 @@ def best_prices(
     led, followed = roles >= market.first, (roles > 0) & (roles < market.first)
     leaders = np.column_stack([jobs[led], market.leaders[roles[led] - market.first]])
     followers = np.column_stack([jobs[followed], *np.divmod(roles[followed] - 1, skeleton.widest)])
-    return Found(priced, priced.bound(), search.value, leaders, followers, search.rounds)
+    return PriceResult(priced, priced.bound(), search.value, leaders, followers, search.rounds)
 
 
 def quick_bound(
@@ -118,14 +118,14 @@ def quick_bound(
         skeleton = skeleton_of(tables, grouped_classes(tables))
     except NotApplicableError:
         return tardiness_bound(tables), TARDINESS
-    found = best_prices(skeleton, Settings().within(deadline), ENOUGH)
+    found = best_prices(skeleton, Settings().within(deadline), QUICK_GAP)
     if found.rounds == 0:
         return tardiness_bound(tables), TARDINESS
     return max(found.bound, 0.0), f"price certificate after {found.rounds} rounds"
 
 
 class Market:
-    """Jobs that answer prices with their cheapest roles: 0 waits, 1 + t C + c, then leaders."""
+    """The pricing problem. Roles of a job: 0 postponed, 1 + t C + c follower, then leaders."""
 
     def __init__(self, skeleton: Skeleton, jobs: Ints, sizes: Floats) -> None:
         tables = skeleton.tables
@@ -133,7 +133,7 @@ class Market:
         self.late, self.expected = tables.late[jobs], tables.expected[jobs]
         self.postponed = tables.postponed[jobs]
         self.first = 1 + len(tables.kinds) * skeleton.widest
-        self.bundles = min(len(jobs), max(FEWEST_BUNDLES, ALONE * ALONE // len(jobs)))
+        self.bundles = min(len(jobs), max(MIN_BUNDLES, MAX_SINGLE_JOBS**2 // len(jobs)))
         self.bundle = np.arange(len(jobs)) % self.bundles
 
     @cached_property
@@ -154,7 +154,7 @@ class Market:
 
     @cached_property
     def _led(self) -> list[tuple[int, int, Ints, Floats]]:
-        """By type and leader's configuration its roles, and what their nodes cost a second."""
+        """By type and leader's configuration: the roles, and the cost rates of their nodes."""
         v, c, used = self.leaders.T
         kinds = self.skeleton.kinds[v]
         rates = self.skeleton.rates[v, used - 1]
@@ -168,7 +168,7 @@ class Market:
         return found
 
     def answers(self, point: Point) -> tuple[Floats, Ints, Floats]:
-        """Each job's least cost at the prices, the role, and what the role itself costs."""
+        """Each job's reduced cost at the prices, its role, and the cost of the role."""
         values = SlotValues(self.skeleton, point.slots)
         index = np.arange(len(self.jobs))
         follower = (self.late + values.slots).reshape(len(index), -1)
@@ -197,13 +197,13 @@ class Market:
 
 
 class _Search:
-    """The linear programme, and the best prices so far."""
+    """The master programme, and the best prices so far."""
 
     def __init__(self, market: Market, start: Point, settings: Settings) -> None:
         skeleton = market.skeleton
         self.market, self.best, self.bound = market, start, -np.inf
         self.value: float | None = None
-        self.rounds, self.asked, self._settings = 0, start, settings
+        self.rounds, self.point, self._settings = 0, start, settings
         self._roles: list[Ints] = []
         self._weights = np.empty(0)
         _, fixed = skeleton.fixed
@@ -228,19 +228,19 @@ class _Search:
         )
         self._add(np.zeros(len(market.jobs), dtype=np.int64), market.postponed)
         if skeleton.tables.options.opens_exactly:
-            self._add(*self._one_way_to_open())
+            self._add(*self._opening_roles())
 
-    def run(self, enough: float, clock: Deadline) -> None:
-        """Ask at prices and solve, until value and bound meet, the rounds or the time end."""
+    def run(self, gap: float, clock: Deadline) -> None:
+        """Price and solve by turns until value and bound meet, or rounds or time run out."""
         given = self._settings.iterations
-        most, unit = ROUNDS if given is None else max(given, 1), self.market.skeleton.unit
+        most, unit = MAX_ROUNDS if given is None else max(given, 1), self.market.skeleton.unit
         while True:
-            least, roles, cost = self.market.answers(self.asked)
-            here = float(least.sum() + self.asked.nodes @ self.market.sizes)
-            here += self.asked.opening * self.market.skeleton.tables.most_open
+            least, roles, cost = self.market.answers(self.point)
+            here = float(least.sum() + self.point.nodes @ self.market.sizes)
+            here += self.point.opening * self.market.skeleton.tables.most_open
             if here > self.bound:
-                self.bound, self.best = here, self.asked
-            if self._is_close(enough) or self.rounds >= most or clock.is_over:
+                self.bound, self.best = here, self.point
+            if self._is_close(gap) or self.rounds >= most or clock.is_over:
                 return
             self._add(roles, cost)
             answer = self._lp.solve(clock.left)
@@ -249,25 +249,25 @@ class _Search:
             self.rounds += 1
             self.value = answer.objective * unit
             self._weights = answer.values[self._fixed :]
-            if self._is_close(enough):
+            if self._is_close(gap):
                 return
-            self.asked = self.best.mixed(self._own(answer.duals * unit), KEPT)
+            self.point = self.best.mixed(self._own(answer.duals * unit), SMOOTHING)
 
     def in_use(self) -> tuple[Ints, Ints]:
-        """Jobs and roles with weight in the last programme's solution."""
+        """Jobs and roles with positive weight in the last master solution."""
         bundles = self.market.bundles
         weights = self._weights.reshape(-1, bundles)
         found = []
         for roles, weight in zip(self._roles, weights, strict=False):
-            jobs = np.flatnonzero(weight[self.market.bundle] > IN_USE)
+            jobs = np.flatnonzero(weight[self.market.bundle] > WEIGHT_TOL)
             found.append(np.column_stack([jobs, roles[jobs]]))
         pairs = np.unique(np.concatenate(found), axis=0) if found else np.empty((0, 2), dtype=int)
         return pairs[:, 0], pairs[:, 1]
 
-    def _is_close(self, enough: float) -> bool:
+    def _is_close(self, gap: float) -> bool:
         if self.value is None:
             return False
-        return self.value - self.bound <= max(CONVERGED, enough) * max(abs(self.value), 1e-12)
+        return self.value - self.bound <= max(CONVERGENCE_RTOL, gap) * max(abs(self.value), 1e-12)
 
     def _own(self, duals: Floats) -> Point:
         """The programme's own prices, slots' not falling in their size: as good, and a convex set.
@@ -284,7 +284,7 @@ class _Search:
         return Point(slots, np.minimum(nodes, 0.0), theta)
 
     def _add(self, roles: Ints, cost: Floats) -> None:
-        """What each bundle answered, as a column."""
+        """Add each bundle's answer as a column."""
         market, bundles = self.market, self.market.bundles
         ones = np.ones(len(roles))
         shape = (bundles, market.needs.shape[0])
@@ -295,7 +295,7 @@ class _Search:
         self._lp.add_columns(costs, matrix)
         self._roles.append(roles)
 
-    def _one_way_to_open(self) -> tuple[Ints, Floats]:
+    def _opening_roles(self) -> tuple[Ints, Floats]:
         """Roles and costs of a selection that opens as many nodes as must."""
         market, tables = self.market, self.market.skeleton.tables
         roles, cost = np.zeros(tables.jobs, dtype=np.int64), tables.postponed.copy()
@@ -310,10 +310,10 @@ class _Search:
 
 
 def _of_a_sample(skeleton: Skeleton, sizes: Floats, settings: Settings) -> PricedOut:
-    """The prices of few of the jobs, on groups of nodes shrunk as much."""
+    """Prices of a sample of the jobs, on groups of nodes scaled down likewise."""
     tables = skeleton.tables
     order = np.argsort(tables.postponed, kind="stable")
-    every = -(-tables.jobs // SAMPLE)
+    every = -(-tables.jobs // SAMPLE_SIZE)
     jobs = np.sort(order[every // 2 :: every])
     share = len(jobs) / tables.jobs
     coarse = replace(skeleton, classes=quantile_classes(tables))
@@ -327,7 +327,7 @@ def _of_a_sample(skeleton: Skeleton, sizes: Floats, settings: Settings) -> Price
 
 
 def _point_of(skeleton: Skeleton, start: PricedOut | None) -> Point:
-    """The point to begin at: nothing costs anything, or what the prices given make of the nodes."""
+    """The starting point: zero prices, or the node prices that follow from earlier ones."""
     if start is None:
         shape = skeleton.tables.late.shape[1:]
         return Point(np.zeros(shape), np.zeros(len(skeleton.classes)))

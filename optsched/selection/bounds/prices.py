@@ -17,7 +17,7 @@ from optsched.selection.solution import Certificate
 
 Floats = NDArray[np.float64]
 
-MOST_AT_ONCE = 4_000_000
+MAX_ENTRIES = 4_000_000
 """Numbers of one table of lines by points."""
 
 
@@ -145,7 +145,7 @@ def lowest_at(slopes: Floats, fixed: Floats, points: Floats) -> Floats:
     """The least of the lines slope x + fixed at each point."""
     kept = low_lines(slopes, fixed, points)
     least = np.full(len(points), np.inf)
-    for some in np.array_split(kept, 1 + len(kept) * len(points) // MOST_AT_ONCE):
+    for some in np.array_split(kept, 1 + len(kept) * len(points) // MAX_ENTRIES):
         if len(some):
             values = slopes[some, None] * points + fixed[some, None]
             least = np.minimum(least, values.min(axis=0))

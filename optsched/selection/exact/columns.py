@@ -3,12 +3,12 @@
 Guarantee: optimal at the gap asked when it ends as "optimal"; otherwise incumbent and bound stand.
 Prices of slots and nodes are looked for first; they prove a lower bound that needs no solver (the
 certificate in the solution). A MILP over few columns of least reduced cost gives the selection;
-what it leaves out is bounded by its reduced cost; if that is not enough it is solved once more over
-every column that could matter. One over the columns that the prices put in use comes before: where
-the time ends first, what it found is the answer. Where nodes differ, all of this is done on groups
-of nodes of similar cost first, which is soon close, and on the true classes only if these are few
-and the gap asks for it; the bound is always that of the true costs. Complexity: a round of prices
-is O(J C).
+the columns left out are bounded by their reduced cost; if that does not close the gap, the MILP is
+solved once more over every column below it. A MILP over the columns in the prices' programme comes
+first: its selection is the answer where the time ends before a better one. Where nodes differ, all
+of this is done on groups of nodes of similar cost first, and on the true classes only if these are
+few and the gap is not reached; the bound is always that of the true costs. Complexity: a round of
+prices is O(J C).
 Source: models/selection/README.md, model 4.
 """
 
@@ -25,10 +25,10 @@ from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.result import ARITHMETIC, Outcome, Settings, Termination, TracePoint, is_proved
 from optsched.selection.assignment import Assignment, expected_cost
-from optsched.selection.bounds.price_search import Found, best_prices
+from optsched.selection.bounds.price_search import PriceResult, best_prices
 from optsched.selection.bounds.prices import PricedOut, least_columns
 from optsched.selection.cost import Tables, tables_of
-from optsched.selection.exact.grouping import MOST_CLASSES, quantile_classes, reassigned
+from optsched.selection.exact.grouping import MAX_CLASSES, quantile_classes, reassigned
 from optsched.selection.exact.starting_selection import (
     cheaper,
     report_start,
@@ -48,18 +48,18 @@ from optsched.selection.models.outcomes import (
 )
 from optsched.selection.options import SelectionOptions
 
-KEPT = 60
+LEADERS_PER_CLASS = 60
 """Leader columns of a class in the first programme, at least."""
 FEW_FOLLOWERS = 20_000
 SPARE_FOLLOWERS = 5_000
-"""Of more followers, as many as there are jobs and so many beyond."""
-MOST_COLUMNS = MOST_NONZEROS // 4
+"""Where followers are more than `FEW_FOLLOWERS`, one a job and so many more are kept."""
+MAX_COLUMNS = MOST_NONZEROS // 4
 """Leader columns of one programme, of about four nonzeros each."""
-GRACE = 0.5
-"""Seconds after the deadline in which a selection found is made whole."""
+VERTEX_SECONDS = 0.5
+"""Time after the deadline in which a fractional incumbent is made integral."""
 PRICES_SHARE = 0.6
 """Of the time left that the search for prices may take, so that some is left for a selection."""
-ROUGH = 0.01
+ROUGH_GAP = 0.01
 """Gap of the programme over the columns in use, which soon has a selection for a short limit."""
 SHARE_OF_GAP = 0.05
 """The search for prices stops at this share of the gap asked: the rest is the whole nodes'."""
@@ -84,11 +84,11 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
     clock = settings.deadline
     if clock.is_over:
         return without_model(tables, known, settings)
-    best = _Best(tables, settings, known, tardiness_bound(tables))
+    best = _Search(tables, settings, known, tardiness_bound(tables))
     best.solve(skeleton)
 
     def again(finer: Tables, seats: Assignment, quiet: Settings) -> tuple[Assignment | None, float]:
-        other = _Best(finer, quiet, seats, 0.0)
+        other = _Search(finer, quiet, seats, 0.0)
         other.solve(skeleton_of(finer))
         return other.seats, other.bound
 
@@ -96,7 +96,7 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
 
 
 @dataclass
-class _Best:
+class _Search:
     """The best selection so far, the best bound with its prices, and how they came about."""
 
     tables: Tables
@@ -129,7 +129,7 @@ class _Best:
         grouped = quantile_classes(self.tables)
         if len(grouped) < len(self.tables.classes):
             self.solve_groups(replace(skeleton, classes=grouped))
-        if len(self.tables.classes) <= MOST_CLASSES or len(grouped) == len(self.tables.classes):
+        if len(self.tables.classes) <= MAX_CLASSES or len(grouped) == len(self.tables.classes):
             self.solve_classes(skeleton)
 
     def solve_groups(self, skeleton: Skeleton) -> None:
@@ -138,25 +138,25 @@ class _Best:
         found = self._priced(skeleton, enough, None)
         if self.is_done:
             return
-        few, leaders, _ = _few_columns(skeleton, found)
-        self._try_roughly(few, found)
-        self._try(few, leaders, replace(self.settings, gap=enough / 2))
+        few, leaders, _ = _promising_columns(skeleton, found)
+        self._solve_roughly(few, found)
+        self._solve_over(few, leaders, replace(self.settings, gap=enough / 2))
 
     def solve_classes(self, skeleton: Skeleton) -> None:
         """Solve on the true classes, over few columns and then over all that could matter."""
         if self.is_done:
             return
         found = self._priced(skeleton, self.settings.gap, self.prices)
-        few, leaders, left_out = _few_columns(skeleton, found)
+        few, leaders, left_out = _promising_columns(skeleton, found)
         if self.rough is None:
-            self._try_roughly(few, found)
+            self._solve_roughly(few, found)
         for attempt in range(2):
             if attempt and self.is_done:
                 return
             if attempt and self.value is not None:
                 few = skeleton
-                leaders, left_out = _all_that_matter(skeleton, found, self.value)
-            proved = self._try(few, leaders, self.settings)
+                leaders, left_out = _columns_within_gap(skeleton, found, self.value)
+            proved = self._solve_over(few, leaders, self.settings)
             bound = -np.inf if proved is None else min(proved, found.bound + left_out)
             self._prove(bound, "columns left out and highs")
             if self.value is None:
@@ -192,7 +192,7 @@ class _Best:
             certificate = self.prices.prices.certificate(tables, claimed)
         return judged(tables, seats, shell, self.settings, certificate)
 
-    def _priced(self, skeleton: Skeleton, gap: float, start: PricedOut | None) -> Found:
+    def _priced(self, skeleton: Skeleton, gap: float, start: PricedOut | None) -> PriceResult:
         share = self.settings.within(self.settings.deadline.share(PRICES_SHARE))
         found = best_prices(skeleton, share, SHARE_OF_GAP * gap, start)
         self.rounds += found.rounds
@@ -206,13 +206,13 @@ class _Best:
             self.built = self.settings.deadline.spent
         return found
 
-    def _try_roughly(self, skeleton: Skeleton, found: Found) -> None:
-        """Keep a selection that stands only where the time ends before there is a better one."""
-        self.rough = _roughly(skeleton, found, self.settings)
+    def _solve_roughly(self, skeleton: Skeleton, found: PriceResult) -> None:
+        """Find a selection that counts only where the time ends before a better one."""
+        self.rough = _rough_selection(skeleton, found, self.settings)
         self._note()
 
-    def _try(self, skeleton: Skeleton, leaders: Ints, settings: Settings) -> float | None:
-        """Solve over some columns; the bound that holds over them, if any."""
+    def _solve_over(self, skeleton: Skeleton, leaders: Ints, settings: Settings) -> float | None:
+        """Solve over some columns; return the bound over them in dollars, if any."""
         self.columns = len(leaders)
         answer, found = _solve(skeleton, leaders, settings)
         if answer.termination is Termination.INFEASIBLE and len(skeleton.settled):
@@ -236,13 +236,15 @@ class _Best:
         self.settings.progress.report(value, self.bound)
 
 
-def _roughly(skeleton: Skeleton, found: Found, settings: Settings) -> Assignment | None:
+def _rough_selection(
+    skeleton: Skeleton, found: PriceResult, settings: Settings
+) -> Assignment | None:
     """A selection over the leaders in the prices' programme, if there are any in time."""
-    leaders = np.unique(np.concatenate([found.leaders, _as_opened(skeleton)]), axis=0)
+    leaders = np.unique(np.concatenate([found.leaders, _opening_leaders(skeleton)]), axis=0)
     if not len(leaders) or settings.deadline.is_over:
         return None
     anyone = replace(skeleton, settled=skeleton.settled[:0])
-    return _solve(anyone, leaders, replace(settings, gap=ROUGH))[1]
+    return _solve(anyone, leaders, replace(settings, gap=ROUGH_GAP))[1]
 
 
 def _solve(skeleton: Skeleton, leaders: Ints, settings: Settings) -> tuple:
@@ -279,11 +281,11 @@ def _at_a_vertex(problem: MilpArrays, values: Floats, settings: Settings) -> Flo
     upper = np.where(problem.integer, values, problem.upper)
     relaxed = replace(problem, lower=lower, upper=upper, integer=np.zeros(len(values), dtype=bool))
     left = settings.deadline.left
-    last = Deadline(None if left is None else max(left, GRACE))
+    last = Deadline(None if left is None else max(left, VERTEX_SECONDS))
     return solve_arrays(relaxed, settings.within(last)).values
 
 
-def _few_columns(skeleton: Skeleton, found: Found) -> tuple[Skeleton, Ints, float]:
+def _promising_columns(skeleton: Skeleton, found: PriceResult) -> tuple[Skeleton, Ints, float]:
     """Some columns a class of least rc - kappa_v, and those of the linear programme.
 
     Returns the model with few followers, the leaders, and the least rc - kappa_v among the columns
@@ -292,9 +294,9 @@ def _few_columns(skeleton: Skeleton, found: Found) -> tuple[Skeleton, Ints, floa
     followers, threshold = _few_followers(skeleton, found)
     kept = [found.leaders]
     if skeleton.tables.options.opens_exactly:
-        kept.append(_one_way_to_open(skeleton))
+        kept.append(_single_gpu_leaders(skeleton))
     for v, each in enumerate(skeleton.classes):
-        count = max(KEPT, len(each.nodes))
+        count = max(LEADERS_PER_CLASS, len(each.nodes))
         leaders, reduced = least_columns(skeleton, found.priced, v, count + 1)
         if len(reduced) > count:
             last = int(reduced.argmax())
@@ -312,7 +314,7 @@ def _few_columns(skeleton: Skeleton, found: Found) -> tuple[Skeleton, Ints, floa
     return replace(skeleton, followers=followers, settled=settled), leaders, threshold
 
 
-def _few_followers(skeleton: Skeleton, found: Found) -> tuple[Ints | None, float]:
+def _few_followers(skeleton: Skeleton, found: PriceResult) -> tuple[Ints | None, float]:
     """Of very many the followers that cost least at the prices, some each job; None for all."""
     followers, priced = skeleton.followers, found.priced
     count = skeleton.tables.jobs + SPARE_FOLLOWERS
@@ -328,7 +330,7 @@ def _few_followers(skeleton: Skeleton, found: Found) -> tuple[Ints | None, float
     return np.unique(kept, axis=0), float(reduced[order[count]])
 
 
-def _one_way_to_open(skeleton: Skeleton) -> Ints:
+def _single_gpu_leaders(skeleton: Skeleton) -> Ints:
     """Every job alone on one GPU of every class: enough to open as many nodes as can be."""
     found = []
     for v, each in enumerate(skeleton.classes):
@@ -338,7 +340,7 @@ def _one_way_to_open(skeleton: Skeleton) -> Ints:
     return np.concatenate(found)
 
 
-def _as_opened(skeleton: Skeleton) -> Ints:
+def _opening_leaders(skeleton: Skeleton) -> Ints:
     """The leaders of one selection that opens as many nodes as it must; none if it need not."""
     tables = skeleton.tables
     seats = opening(tables) if tables.options.opens_exactly else None
@@ -347,19 +349,19 @@ def _as_opened(skeleton: Skeleton) -> Ints:
     return np.array(led, dtype=np.int64).reshape(-1, 4)
 
 
-def _all_that_matter(skeleton: Skeleton, found: Found, value: float) -> tuple[Ints, float]:
+def _columns_within_gap(skeleton: Skeleton, found: PriceResult, value: float) -> tuple[Ints, float]:
     """Every column whose rc - kappa_v lies below the gap: the others are in no better selection."""
     room = (value - found.bound) * (1 + 1e-9) + 1e-12 * skeleton.unit
     kept, count = [found.leaders], 0
     if skeleton.tables.options.opens_exactly:
-        kept.append(_one_way_to_open(skeleton))
+        kept.append(_single_gpu_leaders(skeleton))
     for v in range(len(skeleton.classes)):
         reduced = found.priced.reduced_costs(v)
         jobs, uses = np.nonzero(reduced - min(float(reduced.min()), 0.0) < room)
         count += len(jobs)
-        if count > MOST_COLUMNS:
+        if count > MAX_COLUMNS:
             break
         pairs = np.array(skeleton.uses(v))[uses]
         kept.append(np.column_stack([jobs, np.full(len(jobs), v), pairs]))
-    left_out = room if count <= MOST_COLUMNS else 0.0
+    left_out = room if count <= MAX_COLUMNS else 0.0
     return np.unique(np.concatenate(kept), axis=0), left_out

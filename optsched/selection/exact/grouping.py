@@ -14,15 +14,15 @@ import numpy as np
 from optsched.selection.assignment import Assignment, Seat
 from optsched.selection.cost import NodeClass, Tables
 
-MOST_CLASSES = 150
+MAX_CLASSES = 150
 GROUPS = 10
-MOST_ASSIGNED = 400
+MAX_ASSIGNED = 400
 """Nodes of one linear assignment: it takes time by the cube of their number."""
 
 
 def grouped_classes(tables: Tables) -> tuple[NodeClass, ...]:
     """The true classes while they are few, else groups of them."""
-    return tables.classes if len(tables.classes) <= MOST_CLASSES else quantile_classes(tables)
+    return tables.classes if len(tables.classes) <= MAX_CLASSES else quantile_classes(tables)
 
 
 def quantile_classes(tables: Tables) -> tuple[NodeClass, ...]:
@@ -30,10 +30,10 @@ def quantile_classes(tables: Tables) -> tuple[NodeClass, ...]:
     alike: dict[tuple[int, int], list[NodeClass]] = defaultdict(list)
     for each in tables.classes:
         alike[each.kind, each.gpus].append(each)
-    made: list[NodeClass] = []
+    groups: list[NodeClass] = []
     for (kind, gpus), classes in alike.items():
         if len(classes) <= GROUPS:
-            made += classes
+            groups += classes
             continue
         nodes = [(each.cost_rate, node) for each in classes for node in each.nodes]
         ranked = sorted(nodes, key=lambda pair: (sum(pair[0]), pair[1]))
@@ -41,14 +41,14 @@ def quantile_classes(tables: Tables) -> tuple[NodeClass, ...]:
             rates = np.mean([ranked[i][0] for i in part], axis=0)
             rates = np.maximum.accumulate(rates)
             members = tuple(ranked[i][1] for i in part)
-            made.append(NodeClass(kind, gpus, tuple(float(c) for c in rates), members))
-    return tuple(made)
+            groups.append(NodeClass(kind, gpus, tuple(float(c) for c in rates), members))
+    return tuple(groups)
 
 
 def reassigned(tables: Tables, seats: Assignment) -> dict[int, Seat]:
     """Move whole nodes' contents to nodes of their type and size where they cost less.
 
-    To where they cost least while such nodes are few; of more, among every `MOST_ASSIGNED` in the
+    To where they cost least while such nodes are few; of more, among every `MAX_ASSIGNED` in the
     order of their costs, and once more among those between the middles of these.
     """
     contents = _contents(tables, seats)
@@ -58,9 +58,9 @@ def reassigned(tables: Tables, seats: Assignment) -> dict[int, Seat]:
         alike[int(tables.kind_of[n]), node.gpus].append(n)
     for nodes in alike.values():
         ranked = sorted(nodes, key=lambda n: (sum(tables.instance.nodes[n].cost_rate), n))
-        for first in (0, -(MOST_ASSIGNED // 2))[: 1 + (len(nodes) > MOST_ASSIGNED)]:
-            for begin in range(first, len(nodes), MOST_ASSIGNED):
-                _assign(tables, contents, at, ranked[max(begin, 0) : begin + MOST_ASSIGNED])
+        for first in (0, -(MAX_ASSIGNED // 2))[: 1 + (len(nodes) > MAX_ASSIGNED)]:
+            for begin in range(first, len(nodes), MAX_ASSIGNED):
+                _assign(tables, contents, at, ranked[max(begin, 0) : begin + MAX_ASSIGNED])
     moved = {origin: n for n, origin in at.items()}
     return {j: replace(seat, node=moved[seat.node]) for j, seat in seats.items()}
 

@@ -1,8 +1,7 @@
-"""What is known before any model is stated: a heuristic's selection, or any with nodes enough.
+"""The incumbent before any model is stated: a heuristic's selection, or one with enough nodes.
 
-Every exact method starts here, so that it has an answer however short its limit; the bound is that
-of each job by itself until a better one is proved, that of a few rounds of prices where no model is
-stated.
+Every exact method starts here, so that it has an answer however short its limit. The first bound is
+the least tardiness of each job; where no model is stated, that of a few rounds of prices.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from optsched.selection.models.outcomes import (
     tardiness_bound,
 )
 
-MOST_PAIRS = 10**8
+MAX_PAIRS = 10**8
 """Jobs x GPUs of avg-dp's table, beyond which it takes seconds and gigabytes."""
 
 
@@ -45,20 +44,20 @@ def known_selections(tables: Tables) -> list[Assignment]:
         return [] if found is None else [found]
     selections: list[Assignment] = [sts_assignment(tables)]
     gpus = sum(node.gpus for node in tables.instance.nodes)
-    if tables.jobs * gpus <= MOST_PAIRS:
+    if tables.jobs * gpus <= MAX_PAIRS:
         order = dp_jobs(tables, tables.expected)
         selections.append(fastest_seats(tables, ClusterState(tables), order))
     return selections
 
 
 def report_start(tables: Tables, known: Assignment | None, settings: Settings) -> None:
-    """Let the caller hear of it, and of the bound that goes with it."""
+    """Report the incumbent and the first bound."""
     value = None if known is None else expected_cost(tables, known)
     settings.progress.report(value, tardiness_bound(tables))
 
 
 def without_model(tables: Tables, known: Assignment | None, settings: Settings) -> Outcome:
-    """The outcome where the limit leaves no time for a model: what is known, and a quick bound."""
+    """The outcome where the limit leaves no time for a model: the incumbent, and a quick bound."""
     from optsched.selection.bounds.price_search import quick_bound
 
     if known is None:

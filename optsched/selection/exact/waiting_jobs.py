@@ -1,9 +1,9 @@
-"""Methods ``fewest-waiting`` and ``same-jobs``: least (P1.1) where it does not say who waits.
+"""Methods ``fewest-waiting`` and ``same-jobs``: least (P1.1) with the postponed jobs given.
 
-(20) charges a job that waits rho times its worst lateness, which drowns tardiness and energy. Two
-optima leave that price out of the choice. ``fewest-waiting`` is lexicographic: as many jobs run as
-can ("as many submitted jobs as possible are executed", sts), and of the selections that run so many
-the cheapest. ``same-jobs`` runs exactly the jobs that ``sts`` runs, at the least cost.
+(20) charges a postponed job rho times its worst lateness, which outweighs tardiness and energy. Two
+optima leave that charge out of the choice. ``fewest-waiting`` is lexicographic: as many jobs run as
+possible ("as many submitted jobs as possible are executed", sts), then at least cost. ``same-jobs``
+runs exactly the jobs that ``sts`` runs, at least cost.
 
 Guarantee: both are optimal at the gap asked when their details say "proved"; neither is a bound on
 (P1.1). Both are the model of `patterns` with every follower let in, since one may now be dearer
@@ -37,12 +37,12 @@ from optsched.selection.models.patterns import build, nonzeros, pattern_data, re
 from optsched.selection.models.sifting import solve_sifted
 from optsched.selection.options import SelectionOptions
 
-WHOLE = 1e-6
+INTEGRALITY_TOL = 1e-6
 
 
 @dataclass(frozen=True)
 class Stages:
-    """What is known before, and how the model is told who waits.
+    """The incumbent, and the rule on the postponed jobs.
 
     In `tables` a job that must wait can run nowhere; `paid` dollars are taken off their costs.
     """
@@ -51,14 +51,14 @@ class Stages:
     tables: Tables
     known: Assignment | None
     restrict: Callable[[pyo.ConcreteModel, Settings], bool]
-    """Adds the rule; whether it is proved to be the right one. May raise OutOfTimeError."""
+    """Adds the rule; returns whether it is proved. May raise OutOfTimeError."""
     paid: float = 0.0
 
 
 def fewest_waiting(
     instance: SelectionInstance, options: SelectionOptions, settings: Settings
 ) -> Outcome:
-    """As few jobs wait as can, then least (P1.1); raises NotApplicableError as `patterns` does."""
+    """As few postponed jobs as possible, then least (P1.1); NotApplicableError as `patterns`."""
     tables = tables_of(instance, options)
     found = known_selections(tables)
     known = _best(tables, found) if found else None
@@ -98,7 +98,7 @@ def _wait_least(model: pyo.ConcreteModel, settings: Settings) -> bool:
     model.fewest = pyo.Constraint(
         expr=pyo.quicksum(model.postponed.values()) <= least, doc="(4): no more wait"
     )
-    return answer.bound is not None and math.ceil(answer.bound - WHOLE) >= least
+    return answer.bound is not None and math.ceil(answer.bound - INTEGRALITY_TOL) >= least
 
 
 def _solve(tables: Tables, stages: Stages, settings: Settings) -> Outcome:
@@ -121,7 +121,9 @@ def _solve(tables: Tables, stages: Stages, settings: Settings) -> Outcome:
         return infeasible_outcome(tables, answer)
     if answer is not None and answer.has_solution:
         free = float(tables.late[np.isfinite(tables.late)].max()) * tables.jobs
-        dear = stages.tables.with_costs(postponed=tables.postponed + free)  # whoever can sit does
+        dear = stages.tables.with_costs(
+            postponed=tables.postponed + free
+        )  # every job that can run does
         found = assignment_of(dear, read_counted(model))
         seats = _best(tables, [found] if seats is None else [seats, found])
     shell = Outcome(
@@ -157,7 +159,7 @@ def _judged(
     unit: float,
     settings: Settings,
 ) -> Outcome:
-    """The outcome, with what is proved of its value."""
+    """The outcome, with the bound that is proved."""
     value = expected_cost(tables, seats)
     room = max(settings.gap * abs(value), tables.rounding, ARITHMETIC * unit)
     proved, late = least is not None and value - least <= room, settings.deadline.is_over

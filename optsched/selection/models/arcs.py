@@ -39,7 +39,7 @@ from optsched.errors import NotApplicableError
 from optsched.selection.cost import NodeClass, Tables
 from optsched.selection.models.packings import maximal_fills, read, written
 
-MOST_FILLS = 2_000
+MAX_FILLS = 2_000
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -318,10 +318,10 @@ def skeleton_of(
             arcs += [(t, r, k) for k in range(1, r + 1)]
             arcs += [(t, r, 0)] if kind.fractions else []
         fractions = tuple(kind.configurations[c].fraction for c in kind.fractions)
-        found = maximal_fills(fractions, MOST_FILLS)
+        found = maximal_fills(fractions, MAX_FILLS)
         if found is None:
             name = f"too many fills of a GPU of {kind.name}"
-            raise NotApplicableError("columns", name, f"at most {MOST_FILLS}")
+            raise NotApplicableError("columns", name, f"at most {MAX_FILLS}")
         for fill in found:
             fills.append((t, written(fill), -1))
             pairs = zip(kind.fractions, fill, strict=True)

@@ -13,7 +13,7 @@ from optsched.selection.models.arcs import Floats, Ints, Skeleton, skeleton_of
 from optsched.selection.models.patterns import require_whole_roles
 from optsched.selection.options import SelectionOptions
 
-MOST_LEADERS = 2_000_000
+MAX_LEADERS = 2_000_000
 
 
 def model(
@@ -22,9 +22,9 @@ def model(
     """Build the whole model, as `optsched.build_model` and `optsched export` show it."""
     skeleton = skeleton_of(tables_of(instance, options), every_follower=not pruned)
     leaders = skeleton.all_leaders()
-    if len(leaders) > MOST_LEADERS:
+    if len(leaders) > MAX_LEADERS:
         found = f"{len(leaders)} leader columns"
-        raise NotApplicableError("columns", found, f"at most {MOST_LEADERS} in one model")
+        raise NotApplicableError("columns", found, f"at most {MAX_LEADERS} in one model")
     arrays, model = skeleton.with_integers(leaders), pyo.ConcreteModel(name="selection-arc-flow")
     columns = _name_columns(model, skeleton, leaders)
     doc = f"(P1.1), in {skeleton.unit!r} dollars"

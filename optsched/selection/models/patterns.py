@@ -47,9 +47,9 @@ from optsched.selection.options import SelectionOptions
 
 FEW_PATTERNS = 1_000
 """More are left to `columns`."""
-MOST_PATTERNS = 60_000
+MAX_PATTERNS = 60_000
 """More are not stated, whoever asks."""
-MOST_FILLS = 2_000
+MAX_FILLS = 2_000
 
 Pattern = tuple[int, int, int, str, int]
 """(v, u, s, p, L): class, GPUs used, shared ones, sizes of the rest, the leader's configuration."""
@@ -161,9 +161,9 @@ def nonzeros(tables: Tables) -> int:
 def pattern_data(tables: Tables) -> PatternData:
     """Enumerate patterns and fills."""
     count = pattern_count(tables)
-    if count > MOST_PATTERNS:
+    if count > MAX_PATTERNS:
         found = f"{count} node patterns"
-        raise NotApplicableError("patterns", found, f"at most {MOST_PATTERNS}: use columns")
+        raise NotApplicableError("patterns", found, f"at most {MAX_PATTERNS}: use columns")
     made = [p for v in range(len(tables.classes)) for p in _patterns_of(tables, v)]
     fills = [f for v in range(len(tables.classes)) for f in _fills_of(tables, v)]
     return PatternData(tables, tuple(made), tuple(fills))
@@ -218,7 +218,7 @@ def _fills_of(tables: Tables, v: int) -> Iterator[Fill]:
     kind = tables.kinds[tables.classes[v].kind]
     found = _fills_of_kind(kind)
     if found is None:
-        expected = f"at most {MOST_FILLS}"
+        expected = f"at most {MAX_FILLS}"
         raise NotApplicableError("patterns", f"too many fills of a GPU of {kind.name}", expected)
     for fill in found:
         yield v, written(fill), -1
@@ -229,7 +229,7 @@ def _fills_of(tables: Tables, v: int) -> Iterator[Fill]:
 
 def _fills_of_kind(kind: Kind) -> list[Counts] | None:
     fractions = tuple(kind.configurations[c].fraction for c in kind.fractions)
-    return maximal_fills(fractions, MOST_FILLS)
+    return maximal_fills(fractions, MAX_FILLS)
 
 
 def _declare(model: pyo.ConcreteModel, data: PatternData) -> None:
