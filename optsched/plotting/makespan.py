@@ -90,10 +90,8 @@ def plot_contention(instance: AnInstance, solution: Solved, ax: Axes | None = No
 
     Parameters
     ----------
-    instance, solution : objects, names or paths
-        A schedule that `optsched.check` accepts.
-    ax : Axes, optional
-        Where to draw; by default on a new figure.
+    instance, solution, ax
+        As in `plot_gantt`.
 
     Returns
     -------

@@ -208,12 +208,8 @@ def plot_breakdown(
 
     Parameters
     ----------
-    instance, solution : objects, names or paths
-        A placement that `optsched.check` accepts.
-    options : mapping, optional
-        Readings of the cost; by default the solution's own.
-    ax : Axes, optional
-        Where to draw; by default on a new figure.
+    instance, solution, options, ax
+        As in `plot_placement`.
 
     Returns
     -------

@@ -88,19 +88,13 @@ def plot_rolling_over_time(instance: RollingInstance, runs: Runs, ax: Axes | Non
 
     Parameters
     ----------
-    instance : RollingInstance
-        The instance of the runs.
-    runs : result, solution, run, or a sequence of them
-        Results of `optsched.solve`; a line each.
-    ax : Axes, optional
-        Replaced by the panels; by default they fill a new figure.
+    instance, runs, ax
+        As in `optsched.plotting.plot_online_over_time`.
 
     Returns
     -------
     Axes
-        The upper panel. Lines and dots have the gid ``PANEL POLICY``; a scale on which a few
-        values would flatten the rest is not linear, and an axis that a few jobs would stretch
-        says where they end.
+        The upper panel, as there.
     """
     histories = [_history(instance, records) for records in _records(runs)]
     return draw_over_time(histories, instance.name, ax)

@@ -40,8 +40,6 @@ BAR = 0.82
 PARTS = {"energy": COLOURS[3], "tardiness": COLOURS[1], "postponement": COLOURS[4]}
 """Parts of the cost, and their colours."""
 IDLE = "#eeeeee"
-LOG_RATIO = 100.0
-"""Ratio of the largest to the smallest cost from which their scale is logarithmic."""
 Selected = Result | SelectionSolution | str
 
 
@@ -127,7 +125,7 @@ def plot_cost_split(
     Returns
     -------
     Axes
-        A bar's gid is ``METHOD-PART``; the scale is logarithmic where costs differ a hundredfold.
+        A bar's gid is ``METHOD-PART``; the total stands beside each stack.
     """
     from matplotlib.patches import Patch
 
@@ -140,32 +138,15 @@ def plot_cost_split(
         elif result.solution is not None:
             splits[result.method] = breakdown_of(given, result, Breakdown)
     ax = axes(ax, WIDTH, 1.8 + 0.42 * len(splits))
-    totals = [split.total for split in splits.values()]
-    logarithmic = max(totals) > LOG_RATIO * max(min(totals), 1e-12)
     for row, (method, split) in enumerate(splits.items()):
-        _draw_parts(ax, row, method, split, side_by_side=logarithmic)
+        left = 0.0
+        for part, colour in PARTS.items():
+            cost = float(getattr(split, part))
+            ax.barh(row, cost, BAR, left=left, color=colour, gid=f"{method}-{part}")
+            left += cost
+        ax.text(left, row, f"  {figures(split.total)}", va="center", fontsize="small")
     name_rows(ax, [short(name) for name in splits])
     ax.set_xlabel("expected cost, dollars")
-    handles = [Patch(color=colour, label=part) for part, colour in PARTS.items()]
-    if logarithmic:
-        handles.append(Patch(alpha=0, label="side by side: the scale is logarithmic"))
-        ax.set_xscale("log")
-        costs = [float(getattr(split, part)) for split in splits.values() for part in PARTS]
-        ax.set_xlim(left=min(cost for cost in costs if cost > 0) / 2)
-    headed(ax, given.name, handles)
+    headed(ax, given.name, [Patch(color=colour, label=part) for part, colour in PARTS.items()])
     make_room(ax)
     return ax
-
-
-def _draw_parts(ax: Axes, row: int, method: str, split: Breakdown, *, side_by_side: bool) -> None:
-    """A stack of the parts; side by side on a logarithmic scale, where a stack would mislead."""
-    costs = [float(getattr(split, part)) for part in PARTS]
-    height = BAR / len(PARTS) if side_by_side else BAR
-    left = 0.0
-    for index, (part, colour) in enumerate(PARTS.items()):
-        place = row + (index - 1) * height if side_by_side else float(row)
-        gid = f"{method}-{part}"
-        ax.barh(place, costs[index], height, left=left, color=colour, gid=gid)
-        left += 0.0 if side_by_side else costs[index]
-    end = max(costs) if side_by_side else left
-    ax.text(end, row, f"  {figures(split.total)}", va="center", fontsize="small")

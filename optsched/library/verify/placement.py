@@ -45,9 +45,8 @@ def patterns(instance: Document, certificate: Document, options: Document | None
     z_g is the most that one server of g free GPUs can hold, in prices, with every stage there
     within theta; sum k_s pi_s > sum N_g z_g. Micro-batches only lengthen what is counted here.
     """
-    theta = float(certificate["threshold"])
-    _require_excess(instance, theta, certificate, [], _reading(options), least=0)
-    return theta
+    integers(certificate["prices"], len(instance["job"]["stages"]), "prices", 0)
+    return pattern_branches(instance, {**certificate, "nodes": [certificate]}, options)
 
 
 def pattern_branches(
@@ -62,17 +61,17 @@ def pattern_branches(
     """
     theta = float(certificate["threshold"])
     for leaf, path in leaves(certificate["nodes"], dict):
-        _require_excess(instance, theta, leaf, path, _reading(options), least=-MAX_PRICE)
+        _require_excess(instance, theta, leaf, path, _reading(options))
     return theta
 
 
 def _require_excess(
-    instance: Document, theta: float, leaf: Document, path: Path, reading: Reading, *, least: int
+    instance: Document, theta: float, leaf: Document, path: Path, reading: Reading
 ) -> None:
     """Refuse prices by which some placement may be within theta."""
     job, free = instance["job"], [free for free in instance["free_gpus"] if free]
     stages = job["stages"]
-    prices = integers(leaf["prices"], len(stages), "prices", least)
+    prices = integers(leaf["prices"], len(stages), "prices", -MAX_PRICE)
     if not 0 <= theta < math.inf:
         raise RefusedError(f"the threshold {theta}")
     work_rows = [row for row in path if "least" not in row[1]]
