@@ -131,12 +131,11 @@ def generate_makespan(
     rng = np.random.default_rng(seed)
     strength, ranges = CONTENTION[contention], workload or Workload()
     capacities = [int(size) for size in rng.choice(server_sizes, size=servers)]
-    wanted = (
-        rng.permutation(job_sizes(jobs, min(largest_job, sum(capacities))))
-        if sizes is None
-        else rng.choice(sizes, size=jobs)
-    )
-    drawn_jobs = [_job(f"j{i}", int(size), strength, ranges, rng) for i, size in enumerate(wanted)]
+    if sizes is None:
+        gpus = rng.permutation(job_sizes(jobs, min(largest_job, sum(capacities))))
+    else:
+        gpus = rng.choice(sizes, size=jobs)
+    drawn_jobs = [_job(f"j{i}", int(size), strength, ranges, rng) for i, size in enumerate(gpus)]
     document = {
         "schema": SCHEMA,
         "version": 1,
@@ -199,6 +198,6 @@ def _iterations_and_time(ranges: Workload, rng: np.random.Generator) -> tuple[in
     execution = float(rng.uniform(*ranges.execution_time))
     shortest, longest = ranges.iteration_time
     fewest = max(ranges.iterations[0], int(np.ceil(execution / longest)))
-    most = max(fewest, min(ranges.iterations[1], int(execution / shortest)))
-    iterations = int(rng.integers(fewest, most + 1))
+    highest = max(fewest, min(ranges.iterations[1], int(execution / shortest)))
+    iterations = int(rng.integers(fewest, highest + 1))
     return iterations, execution / iterations

@@ -273,7 +273,7 @@ def random_offer(
         expected = f"1 to the {gpus_per_server} GPUs of a server, which holds all slices"
         raise InputError("generate placement", "tensor_parallel", shown(replica_gpus), expected)
     free: list[int] = []
-    while sum(_whole(each, replica_gpus) for each in free) < gpus:
+    while sum(_whole(offered, replica_gpus) for offered in free) < gpus:
         free.append(int(rng.integers(1, gpus_per_server + 1)))
     return _enough(free, gpus, replica_gpus)
 

@@ -158,7 +158,7 @@ def due_dates(job: Mapping[str, Any], sharing: bool) -> tuple[float, float]:
 
 
 def _gpu_type(gpu: Gpu, rng: np.random.Generator) -> dict[str, Any]:
-    slowdown = {f: round(float(rng.uniform(1.01, most)), 4) for f, most in gpu.largest_slowdown}
+    slowdown = {f: round(float(rng.uniform(1.01, worst)), 4) for f, worst in gpu.largest_slowdown}
     return {"memory_bytes": gpu.memory * GB, "slowdown": slowdown}
 
 

@@ -86,8 +86,8 @@ class WorkloadShape:
     def __post_init__(self) -> None:
         require_declared("generate workload", self, flag)
         if len(self.sizes) != len(self.size_weights) or any(size < 2 for size in self.sizes):
-            found = shown(self.sizes)
-            raise InputError("generate workload", "--sizes", found, "from 2 up, one weight each")
+            expected = "from 2 up, one weight each"
+            raise InputError("generate workload", "--sizes", shown(self.sizes), expected)
         weights = self.small_groups
         if not 1 <= len(weights) <= MOST_SMALL or min(weights) < 0 or not 0 < sum(weights) < np.inf:
             expected = f"up to {MOST_SMALL} weights, not all 0"
@@ -158,8 +158,8 @@ def generate_workload(
     cluster, shape = cluster or OnlineCluster.of(), shape or WorkloadShape()
     has = (reference or cluster).gpus_per_server
     if shape.slices > has or has % max(shape.slices, 1):
-        found = f"{shape.slices} on servers of {has} GPUs"
-        raise InputError("generate workload", "--slices", found, "a divisor of a server's GPUs")
+        given = f"{shape.slices} on servers of {has} GPUs"
+        raise InputError("generate workload", "--slices", given, "a divisor of a server's GPUs")
     shape = shape if shape.durations else replace(shape, durations=default_durations())
     rng = np.random.default_rng(seed)
     group, recurring = _groups(jobs, shape, rng)
@@ -175,8 +175,8 @@ def generate_workload(
     user = rng.zipf(1.5, len(gpus)) % shape.users
     drawer = ConfigurationDrawer(seed, reference or cluster, all_reduce, shape.slices)
     names = [f"g{g}" for g in range(len(gpus))]
-    drawn, index = drawer.draw(names, gpus)
-    alpha = np.array([each.estimate for each in drawn])
+    configurations, index = drawer.draw(names, gpus)
+    alpha = np.array([configuration.estimate for configuration in configurations])
     workload = Workload(
         f"synthetic-{jobs}-s{seed}",
         np.array([f"j{row}" for row in range(jobs)], dtype=object),
@@ -185,7 +185,7 @@ def generate_workload(
         duration / alpha[index][group],
         Labels.indexed(user[group], [f"u{u}" for u in range(shape.users)]),
         Labels.indexed(group, names),
-        Labels.indexed(index[group], [each.key for each in drawn]),
+        Labels.indexed(index[group], [configuration.key for configuration in configurations]),
     )
     workload.check()
     provenance = {
@@ -242,12 +242,14 @@ def _groups(jobs: int, shape: WorkloadShape, rng: np.random.Generator) -> tuple[
 
 
 def _gpus(
-    group: Ints, recurring: int, shape: WorkloadShape, most: int, rng: np.random.Generator
+    group: Ints, recurring: int, shape: WorkloadShape, capacity: int, rng: np.random.Generator
 ) -> Ints:
     """GPUs by group, so that the share of jobs with one comes as close as group sizes allow."""
     size = np.bincount(group)
-    fitting = [(s, w) for s, w in zip(shape.sizes, shape.size_weights, strict=True) if s <= most]
-    wanted = round(shape.single_gpu_share * len(group)) if fitting else len(group)
+    fitting = [
+        (s, w) for s, w in zip(shape.sizes, shape.size_weights, strict=True) if s <= capacity
+    ]
+    singles = round(shape.single_gpu_share * len(group)) if fitting else len(group)
     gpus = np.ones(len(size), dtype=np.int64)
     if fitting:
         weight = np.array([w for _, w in fitting], dtype=float)
@@ -257,10 +259,10 @@ def _gpus(
     once = np.arange(recurring, len(size))
     lucky = rng.random(recurring) < shape.single_gpu_share
     sizes = size.tolist()
-    for each in np.concatenate((often[lucky[often]], once, often[::-1])).tolist():
-        if not single[each] and sizes[each] <= wanted:
-            single[each] = True
-            wanted -= sizes[each]
+    for number in np.concatenate((often[lucky[often]], once, often[::-1])).tolist():
+        if not single[number] and sizes[number] <= singles:
+            single[number] = True
+            singles -= sizes[number]
     gpus[single] = 1
     return np.asarray(gpus, dtype=np.int64)
 

@@ -194,7 +194,7 @@ def lacking(made: MakespanInstance, certificate: ContentionCertificate) -> float
     if not found:
         return None
     (violation,) = found
-    assert violation.where.startswith("all jobs need not pay more than the servers take in")
+    assert violation.where.startswith("the jobs pay no more than the servers can earn")
     return violation.amount
 
 

@@ -1,15 +1,15 @@
-"""Whether a certificate proves its bound: needs numpy alone, and no solver.
+"""Verification of certificates of lower bounds, with numpy alone and no solver.
 
 `python -m verify INSTANCE.json CERTIFICATE.json`, beside a copy of this folder, prints the proved
-bound or the reason why there is none. The instance is the plain JSON of its file. Nothing in the
-certificate is believed: the bound is recomputed from its prices and the instance. No code is
-shared with the methods that find certificates. A wrong price makes a bound weaker, never false.
+bound or the reason why there is none. The instance is the plain JSON of its file. The verifier
+trusts nothing in the certificate: it recomputes the bound from the prices and the instance, and it
+shares no code with the methods that find certificates. A wrong price weakens a bound, but never
+makes it false.
 
-Every certificate is a dual solution of a relaxation. Prices are put on the scarce resource
-(replicas, GPU time, slots on GPUs, the deadline); the least that any schedule must pay at these
-prices, less the most that the resource can earn, is the bound. Where that falls short, a tree
-branches on integers, k at most or more, and each leaf has prices of its own: the least of their
-bounds is the bound.
+Every certificate is a dual solution of a relaxation: prices on a scarce resource (replicas, GPU
+time, slots on GPUs, the deadline). The bound is the minimum cost of any schedule at these prices
+minus the maximum income of the resource. Some certificates are trees that branch on integers, at
+most k or more, with prices for each leaf; their bound is the minimum over the leaves.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ENUMERATION = "enumeration"
 
 
 def verify(instance: Document, certificate: Document, options: Document | None = None) -> float:
-    """Return the lower bound that a certificate proves for every solution of an instance.
+    """Return the lower bound that a certificate proves for all solutions of an instance.
 
     `options` are the problem's, by default the default ones; they change placements and
     selections. Raises RefusedError if nothing is proved.
@@ -57,7 +57,7 @@ def verify(instance: Document, certificate: Document, options: Document | None =
         raise RefusedError(f"a proof by enumeration: only a run of {method} repeats it")
     verifier = VERIFIERS.get((problem, str(kind)))
     if verifier is None:
-        known = ", ".join(known for each, known in VERIFIERS if each == problem)
+        known = ", ".join(name for of_problem, name in VERIFIERS if of_problem == problem)
         raise RefusedError(f"a certificate of kind {kind!r}: for {problem} it is {known or 'none'}")
     read_with = {"options": options} if problem in ("placement", "selection") else {}
     try:

@@ -1,4 +1,4 @@
-"""What all kinds of certificate share: refusals, numbers, trees."""
+"""Parts of all kinds of certificate: refusals, numbers, trees."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 COMPARISON_RTOL = 1e-12
-"""Tolerance of a comparison of two sums of a few terms: a tie proves nothing."""
+"""Relative tolerance when two sums of a few terms are compared; equality proves nothing."""
 ROUNDING_RTOL = 1e-10
-"""Taken off a bound, relative to all that was summed: the rounding of thousands of terms."""
+"""Share of the sum of all terms' sizes by which a bound is lowered: rounding of the sum."""
 MAX_PRICE, MAX_SLOTS = 10**9, 20_000
 Document = Mapping[str, Any]
 
 
 class RefusedError(ValueError):
-    """A certificate that proves nothing; `shortfall` is by how much its prices miss, if they do."""
+    """A certificate that proves nothing; `shortfall` is the amount that its prices lack."""
 
     def __init__(self, message: str, shortfall: float = 1) -> None:
         super().__init__(message)
@@ -46,13 +46,13 @@ def integers(values: Any, count: int, what: str, least: int = 0) -> list[int]:
 
 
 Path = list[tuple[int, Any, int]]
-"""The rows on the way to a leaf: a sign, the thing counted, the upper bound on sign x count."""
+"""The rows on the path to a leaf: a sign, what is counted, the upper bound on sign x count."""
 
 
 def leaves(
     nodes: Sequence[Document], read: Callable[[Document], Any]
 ) -> Iterator[tuple[Document, Path]]:
-    """The leaves of a tree, each with the rows on its path; both children of a node are visited."""
+    """Yield the leaves of a tree with their paths; raises RefusedError for unreachable nodes."""
     if not 0 < len(nodes) <= MAX_SLOTS:
         raise RefusedError("no tree, or one too large")
     reached, waiting = 0, [(0, Path())]
@@ -62,11 +62,11 @@ def leaves(
         if "count" not in node:
             yield node, path
             continue
-        counted, most = read(node["count"]), node["most"]
-        few, more = node["children"]
-        if type(most) is not int or not at < min(few, more):
+        counted, limit = read(node["count"]), node["most"]
+        at_most, more = node["children"]
+        if type(limit) is not int or not at < min(at_most, more):
             raise RefusedError(f"node {at} of the tree")
-        waiting.append((few, [*path, (1, counted, most)]))
-        waiting.append((more, [*path, (-1, counted, -most - 1)]))
+        waiting.append((at_most, [*path, (1, counted, limit)]))
+        waiting.append((more, [*path, (-1, counted, -limit - 1)]))
     if waiting or reached < len(nodes):
         raise RefusedError(f"{len(nodes)} nodes that are no tree")

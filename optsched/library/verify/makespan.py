@@ -13,14 +13,15 @@ from .certificate import COMPARISON_RTOL, Document, RefusedError, integers
 
 MAX_RESOLUTION = 4000
 MAX_WHOLE_SLOTS = 64
-"""Slots of a job up to which rounding to whole slots is exploited."""
+"""Slots of a job up to which the bound uses that slots are whole; longer jobs gain little."""
 
 
 def columns(instance: Document, certificate: Document) -> float:
-    """No schedule ends by T: a GPU holds too little weight of jobs by then.
+    """Prove that no schedule ends by T: all GPUs together hold less weight than the jobs have.
 
-    z_c is the most weight of jobs that one GPU of a server of c can run in T, each for the least
-    time it takes there; sum G_j y_j > sum N_c c z_c.
+    Job j of weight y_j counts on each of its G_j GPUs; z_c is the maximum weight of jobs that one
+    GPU of a server with c GPUs can run within T, each for its minimum time there. The proof is
+    sum_j G_j y_j > sum_c N_c c z_c.
     """
     jobs, end = instance["jobs"], float(certificate["deadline"])
     weights = integers(certificate["prices"], len(jobs), "prices")
@@ -29,7 +30,7 @@ def columns(instance: Document, certificate: Document) -> float:
         raise RefusedError("the deadline or the resolution")
     if slotted and end != int(end):
         raise RefusedError(f"a deadline between slots, {end}")
-    wanted = sum(job["gpus"] * y for job, y in zip(jobs, weights, strict=True))
+    required = sum(job["gpus"] * y for job, y in zip(jobs, weights, strict=True))
     offered = 0
     sizes: Counter[int] = Counter(instance["servers"])
     for capacity, servers in sizes.items():
@@ -48,20 +49,20 @@ def columns(instance: Document, certificate: Document) -> float:
             else:
                 best[size:] = np.maximum(best[size:], best[:-size] + y)
         offered += capacity * servers * int(best[-1])
-    if wanted <= offered:
-        missing = offered - wanted
-        raise RefusedError(f"the jobs weigh {wanted}, the GPUs hold {offered}", missing)
+    if required <= offered:
+        missing = offered - required
+        raise RefusedError(f"the jobs weigh {required}, the GPUs hold {offered}", missing)
     return end + 1 if slotted else end
 
 
 def contention(instance: Document, certificate: Document) -> float:
-    """No schedule ends by T: in T slots the servers take in less than all jobs must pay.
+    """Prove that no schedule ends by T: in T slots the servers earn less than all jobs pay.
 
-    A slot on a server is paid by what is there: U_n(y) by each piece of y GPUs of a job that spans,
-    where n pieces are at most, V(g) by a job of g GPUs inside; and sigma_j by each job that runs.
-    What a server can hold pays its dearest packing at most. A job whose most shared link has q
-    pieces runs at the speed of level q and pays each of its pieces at n <= q; the last n stands
-    for all from there on.
+    In each slot a server earns U_n(y) for each piece of y GPUs of a spanning job, if it holds at
+    most n pieces, and V(g) for each job of g GPUs that it holds alone; each running job j pays
+    sigma_j. A server earns at most its most expensive packing. A job whose most shared link has q
+    pieces runs at the speed of level q and pays its pieces at some n <= q; the last row of U
+    stands for all larger n.
     """
     jobs, end, sizes = instance["jobs"], float(certificate["deadline"]), instance["servers"]
     slotted, widest = instance["progress"] == "floor", max(sizes)
@@ -69,30 +70,30 @@ def contention(instance: Document, certificate: Document) -> float:
         raise RefusedError(f"the deadline {end}")
     inside = integers(certificate["inside"], widest, "prices inside")
     rows = [integers(row, widest, "prices of pieces") for row in certificate["pieces"]]
-    paid_running = [0] * len(jobs)
+    running_prices = [0] * len(jobs)
     for key, price in certificate["running"].items():
         if not 0 <= int(key) < len(jobs):
             raise RefusedError(f"a price of running for job {key} of {len(jobs)}")
-        (paid_running[int(key)],) = integers([price], 1, "prices of running")
+        (running_prices[int(key)],) = integers([price], 1, "prices of running")
     spanning = sum(job["gpus"] > 1 for job in jobs) if len(sizes) > 1 else 0
     if spanning and not rows:
         raise RefusedError("no prices of pieces")
     whole = [(size, inside[size - 1]) for size in (job["gpus"] for job in jobs) if size <= widest]
-    alone = _dearest_of(widest, [[item] for item in whole])
-    income = sum(paid_running)
+    alone = _best_packing(widest, [[item] for item in whole])
+    income = sum(running_prices)
     shared = []
     for n, row in enumerate(rows, start=1):
-        most = min(spanning, widest) if n == len(rows) else n
+        max_pieces = min(spanning, widest) if n == len(rows) else n
         items = list(enumerate(row, start=1))
-        shared.append(_dearest_of(widest, [items] * most))
+        shared.append(_best_packing(widest, [items] * max_pieces))
     for size in sizes:
-        held = [row[y] + alone[size - y] for row in shared for y in range(size + 1)]
-        income += max([alone[size], *held])
+        mixed = [row[y] + alone[size - y] for row in shared for y in range(size + 1)]
+        income += max([alone[size], *mixed])
     cheapest = [
         [min(column) for column in zip(*rows[: n + 1], strict=True)] for n in range(len(rows))
     ]
     needed: list[Fraction] = []
-    for job, sigma in zip(jobs, paid_running, strict=True):
+    for job, sigma in zip(jobs, running_prices, strict=True):
         gpus, iterations, ways = job["gpus"], job["iterations"], []
         if gpus <= widest and (speed := _speed(instance, job, 1, 1)) > 0:
             slots = Fraction(iterations) / Fraction(speed)
@@ -104,39 +105,39 @@ def contention(instance: Document, certificate: Document) -> float:
                 for level, row in enumerate(cheapest, start=1)
                 if (speed := _speed(instance, job, fewest, level)) > 0
             ]
-            ways += [_least_paid(iterations, runs, slotted)] if runs else []
+            ways += [_min_payment(iterations, runs, slotted)] if runs else []
         needed.append(min(ways))
     short = Fraction(end) * income - sum(needed) * (1 - Fraction(COMPARISON_RTOL) * (not slotted))
     if short >= 0:
-        message = f"all jobs need not pay more than the servers take in by {end:g}"
+        message = f"the jobs pay no more than the servers can earn by {end:g}"
         raise RefusedError(message, float(short))
     return end + 1 if slotted else end
 
 
-def _dearest_of(room: int, groups: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
-    """By GPUs, the dearest packing of one item (GPUs, price) of each group at most."""
-    best = [0] * (room + 1)
+def _best_packing(gpus: int, groups: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
+    """By GPUs, the most expensive packing of at most one item (GPUs, price) of each group."""
+    best = [0] * (gpus + 1)
     for items in groups:
         best = [
             max([best[g], *(best[g - size] + price for size, price in items if size <= g)])
-            for g in range(room + 1)
+            for g in range(gpus + 1)
         ]
     return best
 
 
 def _cheapest_pieces(gpus: int, prices: Sequence[int]) -> int:
-    """The least that so many GPUs pay in two pieces or more."""
+    """The minimum price of a job's GPUs in two pieces or more."""
     least = [0]
     for g in range(1, gpus):
         least.append(min(p + least[g - y] for y, p in enumerate(prices[:g], start=1)))
     return min(p + least[gpus - y] for y, p in enumerate(prices[: gpus - 1], start=1))
 
 
-def _least_paid(iterations: int, runs: Sequence[tuple[float, int]], slotted: bool) -> Fraction:
-    """The least that iterations cost at these speeds and their prices of a slot, in any mixture.
+def _min_payment(iterations: int, runs: Sequence[tuple[float, int]], slotted: bool) -> Fraction:
+    """The minimum payment for F iterations in any mixture of speeds with prices of a slot.
 
-    Whole slots t at speed phi have sum ceil(phi / g) t >= ceil(F / g) for any whole g: a few are
-    tried where a job is so short that rounding matters.
+    Whole slots t at speeds phi satisfy sum ceil(phi / g) t >= ceil(F / g) for any integer g; a few
+    g are tried for jobs that are so short that rounding matters.
     """
     if not slotted:
         return min(price * Fraction(iterations) / Fraction(speed) for speed, price in runs)

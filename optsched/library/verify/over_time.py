@@ -25,7 +25,7 @@ from .selection import _epoch_seconds, _fractions, _largest, _left
 
 
 def multiplier(instance: Document, certificate: Document) -> float:
-    """Energy plus lam (time - d) at the speed that makes it least, epoch by epoch."""
+    """Minimum over the speeds of energy plus lam (time - d), epoch by epoch."""
     (lam,) = numbers([certificate["multiplier"]], 1, "multiplier", 0)
     speed, power = np.array(instance["speeds"]), np.array(instance["power"], dtype=float)
     least = fastest = 0.0
@@ -42,8 +42,8 @@ def multiplier(instance: Document, certificate: Document) -> float:
         fastest += length / speed[-1]
     if fastest > instance["deadline"] * (1 + 1e-9):
         raise RefusedError("the deadline cannot be met at all")
-    paid = lam * instance["deadline"]
-    return max(least - paid - COMPARISON_RTOL * (least + paid), 0.0)
+    price = lam * instance["deadline"]
+    return max(least - price - COMPARISON_RTOL * (least + price), 0.0)
 
 
 def _survival(instance: Document) -> list[tuple[float, float, float]]:
@@ -61,11 +61,11 @@ def _survival(instance: Document) -> list[tuple[float, float, float]]:
 
 
 def rolling_prices(instance: Document, certificate: Document) -> float:
-    """sum_j its least energy, priced GPU time and lateness - what all GPUs earn at the prices.
+    """sum_j min (energy + priced GPU time + lateness of job j) - income of all GPUs at the prices.
 
-    The true epochs are those that the seed draws. A job's least is over the slot in which it ends;
-    there the times in earlier slots are a linear programme, whose dual value at any price mu of an
-    epoch is a bound: the best of all the values of mu at which the programme changes.
+    The seed draws the true epochs. The minimum of a job is over the slot in which it ends; given
+    that slot, the times in earlier slots are a linear programme, and its dual at any price mu of an
+    epoch is a bound. The maximum is over all mu at which the programme changes.
     """
     edges = _edges(certificate)
     largest = _largest(instance)
@@ -74,13 +74,13 @@ def rolling_prices(instance: Document, certificate: Document) -> float:
         raise RefusedError(f"prices of {sorted(certificate['prices'])}, expected {sorted(kinds)}")
     prices = [numbers(certificate["prices"][k], edges.size - 1, "prices", 0) for k in kinds]
     if any(price[-1] for price in prices):
-        raise RefusedError("a price in the last slot, after which all is free")
+        raise RefusedError("a price in the last slot, after which GPU time is free")
     rate = dict.fromkeys(kinds, math.inf)
-    paid = 0.0
+    income = 0.0
     for node in instance["nodes"]:
         kind = node["gpu_type"]
         rate[kind] = min(rate[kind], *(c / n for n, c in enumerate(node["cost_rate"], 1)))
-        paid += node["gpus"] * float(prices[kinds.index(kind)] @ np.diff(edges))
+        income += node["gpus"] * float(prices[kinds.index(kind)] @ np.diff(edges))
     total = 0.0
     for number, job in enumerate(instance["jobs"]):
         speed, cost = [], []
@@ -96,9 +96,9 @@ def rolling_prices(instance: Document, certificate: Document) -> float:
         work = _true_epochs(job, number, int(certificate.get("seed", 0)))
         arrival = max(job["submit_time"], instance["now"])
         if edges[0] > arrival or (edges[-1] - edges[-2]) * min(speed) < work:
-            raise RefusedError("slots that do not cover all a job may take")
+            raise RefusedError("slots that do not cover the longest run of a job")
         total += _least_cost(job, arrival, work, edges, np.array(speed), np.array(cost))
-    return max(total - paid - ROUNDING_RTOL * (total + paid), 0.0)
+    return max(total - income - ROUNDING_RTOL * (total + income), 0.0)
 
 
 def _true_epochs(job: Document, number: int, seed: int) -> float:
@@ -114,49 +114,51 @@ def _true_epochs(job: Document, number: int, seed: int) -> float:
 def _least_cost(
     job: Document, arrival: float, work: float, edges: np.ndarray, speed: Any, cost: Any
 ) -> float:
-    """The least over slots of ending there; speed by configuration, cost by it and slot."""
+    """Minimum cost over the slot of the end; speed is by configuration, cost by it and slot."""
     first = max(int(np.searchsorted(edges, arrival, side="right")) - 1, 0)
     cost, start = cost[:, first:], np.maximum(edges[first:-1], arrival)
     length, eta = edges[first + 1 :] - start, job["tardiness_weight"]
     late = eta * np.maximum(start - job["due_date"], 0.0)
     on_time = np.clip(job["due_date"] - start, 0.0, length)
     worst = float((cost[:, -1] / speed).min()) * work
-    waits = late + float((cost / speed[:, None]).min()) * work  # no plan that ends there is cheaper
-    ends = np.flatnonzero(waits <= worst + late[-1] + eta * work / speed.min() + 1.0)[-1] + 1
+    at_least = late + float((cost / speed[:, None]).min()) * work  # of a plan that ends there
+    ends = np.flatnonzero(at_least <= worst + late[-1] + eta * work / speed.min() + 1.0)[-1] + 1
     cost, start, length = cost[:, :ends], start[:ends], length[:ends]
     mus = np.concatenate((*_steps(cost, speed), ((cost + eta) / speed[:, None]).min(axis=0)))
     mus = np.unique(mus[np.isfinite(mus) & (mus > 0)])
     mus = np.append(mus, mus[-1] * 1e3)
-    gain = np.zeros((ends, len(mus)))  # m_h(mu): what a second of slot h costs at mu, 0 when idle
+    gain = np.zeros((ends, len(mus)))  # m_h(mu): cost of a second in slot h at mu, 0 when idle
     for c in range(len(speed)):
         gain = np.minimum(gain, cost[c][:, None] - speed[c] * mus)
     before = np.cumsum(length[:, None] * gain, axis=0) - length[:, None] * gain
     tail = on_time[:ends, None] * gain
     tail += (length - on_time[:ends])[:, None] * np.minimum(gain + eta, 0.0)
     values = (mus * work + before + tail).max(axis=1) + late[:ends]
-    return float(np.maximum(values, waits[:ends]).min())
+    return float(np.maximum(values, at_least[:ends]).min())
 
 
 def _steps(cost: Any, speed: Any) -> list[np.ndarray]:
-    """By slot the prices of an epoch at which the next faster configuration begins to pay."""
+    """By slot, the prices of an epoch at which a faster configuration becomes the cheapest."""
     slots = np.arange(cost.shape[1])
-    spent, done, found = np.zeros(len(slots)), np.zeros(len(slots)), []
+    last_cost, last_speed = np.zeros(len(slots)), np.zeros(len(slots))
+    steps = []
     for _ in speed:
-        more = speed[:, None] - done
-        each = np.where(more > 0, (cost - spent) / np.where(more > 0, more, 1.0), np.inf)
-        best = each.argmin(axis=0)
-        found.append(each[best, slots])
-        on = np.isfinite(found[-1])
-        spent, done = np.where(on, cost[best, slots], spent), np.where(on, speed[best], done)
-    return found
+        faster = speed[:, None] - last_speed
+        price = np.where(faster > 0, (cost - last_cost) / np.where(faster > 0, faster, 1.0), np.inf)
+        best = price.argmin(axis=0)
+        steps.append(price[best, slots])
+        on = np.isfinite(steps[-1])
+        last_cost = np.where(on, cost[best, slots], last_cost)
+        last_speed = np.where(on, speed[best], last_speed)
+    return steps
 
 
 def online_prices(instance: Document, certificate: Document) -> float:
-    """sum_i min_t of i's flow and priced GPU time from t on - what all GPUs earn at the prices.
+    """sum_i min_t (flow + priced GPU time of job i started at t) - income of all GPUs.
 
-    No prices at all: every job at its submission, at its least time of an iteration. With `early`
-    a second price stands on each second that a job runs before its submission and least time; of
-    the jobs between the two at a moment no more run than the smallest that fit, which earn it.
+    Without prices every job runs at its submission, with its minimum time of an iteration. `early`
+    are second prices, on each second that a job runs before it would have ended if it had not
+    waited; at any moment at most the smallest of the jobs in that window, as many as fit, earn it.
     """
     cluster, table = instance["cluster"], instance["workload"]
     edges = _edges(certificate)
@@ -169,14 +171,14 @@ def online_prices(instance: Document, certificate: Document) -> float:
         if (name, gpus) not in least:
             job = instance["catalogue"]["models"][name]
             least[name, gpus] = _least_iteration(job, cluster, gpus)
-    each = zip(table["model"], table["gpus"], table["iterations"], strict=True)
-    lengths = np.array([n * least[name, gpus] for name, gpus, n in each])
-    room = cluster["servers"] * cluster["gpus_per_server"]
-    paid, sooner = room * float(earned[-1]), np.zeros(edges.size)
+    jobs = zip(table["model"], table["gpus"], table["iterations"], strict=True)
+    lengths = np.array([n * least[name, gpus] for name, gpus, n in jobs])
+    capacity = cluster["servers"] * cluster["gpus_per_server"]
+    income, early_sums = capacity * float(earned[-1]), np.zeros(edges.size)
     if "early" in certificate:
         early = numbers(certificate["early"], edges.size - 1, "early prices", 0)
-        sooner = np.concatenate(([0.0], np.cumsum(early * np.diff(edges))))
-        paid += float(early @ _most_at_once(submit, lengths, table["gpus"], room, edges))
+        early_sums = np.concatenate(([0.0], np.cumsum(early * np.diff(edges))))
+        income += float(early @ _most_at_once(submit, lengths, table["gpus"], capacity, edges))
     total = 0.0
     for ready, seconds, gpus in zip(submit, lengths, table["gpus"], strict=True):
         starts = np.concatenate((edges, edges - seconds))
@@ -184,21 +186,21 @@ def online_prices(instance: Document, certificate: Document) -> float:
         if "early" in certificate:
             starts = np.append(starts, ready + seconds)
         used = np.interp(starts + seconds, edges, earned) - np.interp(starts, edges, earned)
-        ahead = np.interp(ready + seconds, edges, sooner) - np.interp(starts, edges, sooner)
+        ahead = np.interp(ready + seconds, edges, early_sums) - np.interp(starts, edges, early_sums)
         cost = starts + seconds - ready + gpus * used + np.maximum(ahead, 0.0)
         total += float(cost.min())
-    return max(total - paid - ROUNDING_RTOL * (total + paid), 0.0)
+    return max(total - income - ROUNDING_RTOL * (total + income), 0.0)
 
 
-def _most_at_once(submit: Any, lengths: Any, gpus: Any, room: int, edges: Any) -> np.ndarray:
-    """By cell the integral of how many jobs that would run had none waited fit at once."""
+def _most_at_once(submit: Any, lengths: Any, gpus: Any, capacity: int, edges: Any) -> np.ndarray:
+    """Per interval: integral of the largest number of no-wait jobs that fit simultaneously."""
     times = np.concatenate((submit + lengths, submit))
     order = np.argsort(times, kind="stable")
     size, change = np.tile(gpus, 2)[order], np.repeat([-1, 1], len(submit))[order]
-    free, count, times = np.full(len(order), room), np.zeros(len(order)), times[order]
-    for each in np.unique(size):  # the smallest first are the most
-        fit = np.minimum(np.cumsum(np.where(size == each, change, 0)), free // each)
-        count, free = count + fit, free - fit * each
+    free, count, times = np.full(len(order), capacity), np.zeros(len(order)), times[order]
+    for gpus_each in np.unique(size):  # taking the smallest first maximises the number
+        fit = np.minimum(np.cumsum(np.where(size == gpus_each, change, 0)), free // gpus_each)
+        count, free = count + fit, free - fit * gpus_each
     until = np.concatenate(([0.0], np.cumsum(count[:-1] * np.diff(times))))
     return np.diff(np.interp(edges, times, until))
 
@@ -213,7 +215,7 @@ def _edges(certificate: Document) -> np.ndarray:
 
 
 def _least_iteration(job: Document, cluster: Document, gpus: int) -> float:
-    """A bound on an iteration's time: on one server if it fits, else of each stage at its best."""
+    """Minimum time of an iteration: on one server if it fits, else the maximum over the stages."""
     stages, room = job["stages"], cluster["gpus_per_server"]
     takes = [stage.get("tensor_parallel", 1) for stage in stages]
     counts = [stage["replicas"] for stage in stages]
@@ -223,10 +225,10 @@ def _least_iteration(job: Document, cluster: Document, gpus: int) -> float:
         return float(max(stage["forward_time"] + stage["backward_time"] for stage in stages))
     bound = 0.0
     for s, (q, k) in enumerate(zip(takes, counts, strict=True)):
-        beside = [at if 0 <= at < len(stages) else None for at in (s - 1, s + 1)]
-        most = [0 if at is None else counts[at] for at in beside]
-        taken = [1 if at is None else takes[at] for at in beside]
-        u, w = np.ogrid[: most[0] + 1, : most[1] + 1]
+        neighbours = [at if 0 <= at < len(stages) else None for at in (s - 1, s + 1)]
+        replicas = [0 if at is None else counts[at] for at in neighbours]
+        taken = [1 if at is None else takes[at] for at in neighbours]
+        u, w = np.ogrid[: replicas[0] + 1, : replicas[1] + 1]
         here: Sequence[int] = range(1, min(k, room // q) + 1)
         if gpus <= room:
             here = [k]

@@ -20,7 +20,7 @@ from .certificate import (
 )
 
 NEVER = -(2**60)
-"""The worth of replicas that no server can hold."""
+"""Value of a pattern that no server can hold."""
 
 
 class Reading(NamedTuple):
@@ -40,10 +40,11 @@ def _reading(options: Document | None) -> Reading:
 
 
 def patterns(instance: Document, certificate: Document, options: Document | None = None) -> float:
-    """No placement is within theta: the replicas are worth more than the servers can hold.
+    """Prove that no placement is within theta: the replicas are worth more than the servers hold.
 
-    z_g is the most that one server of g free GPUs can hold, in prices, with every stage there
-    within theta; sum k_s pi_s > sum N_g z_g. Micro-batches only lengthen what is counted here.
+    z_g is the maximum value, in prices, that one server of g free GPUs can hold with every stage
+    there within theta. The proof is sum_s k_s pi_s > sum_g N_g z_g. Micro-batches only lengthen the
+    times used here.
     """
     integers(certificate["prices"], len(instance["job"]["stages"]), "prices", 0)
     return pattern_branches(instance, {**certificate, "nodes": [certificate]}, options)
@@ -52,12 +53,12 @@ def patterns(instance: Document, certificate: Document, options: Document | None
 def pattern_branches(
     instance: Document, certificate: Document, options: Document | None = None
 ) -> float:
-    """The same in each leaf of a tree whose branches cover every placement within theta.
+    """Prove the same in each leaf of a tree whose branches cover every placement within theta.
 
-    A branch bounds the number of servers with at least so many replicas of a stage: at most k, or
-    more. In a leaf each such row has a price, which every server that it counts pays. With
+    A branch bounds the number of servers with at least v replicas of a stage: at most k, or more.
+    In a leaf each such row has a price, which lowers the value of every server that it counts. With
     micro-batches a branch may also bound the number of servers that spend more than W seconds on a
-    stage's work or all-reduce: none, or at least one, and the pipeline waits for that one.
+    stage's work or all-reduce: none, or at least one, for which the pipeline waits.
     """
     theta = float(certificate["threshold"])
     for leaf, path in leaves(certificate["nodes"], dict):
@@ -68,7 +69,7 @@ def pattern_branches(
 def _require_excess(
     instance: Document, theta: float, leaf: Document, path: Path, reading: Reading
 ) -> None:
-    """Refuse prices by which some placement may be within theta."""
+    """Raise RefusedError unless the prices exclude all placements within theta on a path."""
     job, free = instance["job"], [free for free in instance["free_gpus"] if free]
     stages = job["stages"]
     prices = integers(leaf["prices"], len(stages), "prices", -MAX_PRICE)
@@ -79,45 +80,46 @@ def _require_excess(
     row_prices = integers(leaf.get("rows", []), len(counts), "prices of rows")
     within = patterns_within(instance, theta, max(free), work_rows, reading)
     gpus_each = [stage.get("tensor_parallel", 1) for stage in stages]
-    wanted = sum(stage["replicas"] * price for stage, price in zip(stages, prices, strict=True))
-    wanted -= sum(price * most for price, (_, _, most) in zip(row_prices, counts, strict=True))
-    full = sum(free) <= sum(s["replicas"] * q for s, q in zip(stages, gpus_each, strict=True))
-    offers, known = 0, {}
+    required = sum(stage["replicas"] * price for stage, price in zip(stages, prices, strict=True))
+    required -= sum(price * limit for price, (_, _, limit) in zip(row_prices, counts, strict=True))
+    all_used = sum(free) <= sum(s["replicas"] * q for s, q in zip(stages, gpus_each, strict=True))
+    offered, best_values = 0, {}
     for size, servers in Counter(free).items():
         here = tuple(row["free"] == size if "free" in row else True for _, row, _ in counts)
-        if here not in known:  # servers that the same rows count
-            worth = [p * np.arange(held.shape[1]) for p, held in zip(prices, within, strict=True)]
+        if here not in best_values:  # servers that the same rows count
+            worth = [p * np.arange(fits.shape[1]) for p, fits in zip(prices, within, strict=True)]
             for price, (sign, row, _), is_met in zip(row_prices, counts, here, strict=True):
                 if not set(row) <= {"stage", "least", "free"} or row["least"] < 1:
                     raise RefusedError(f"a count by {sorted(row)}")
                 if is_met:
                     worth[range(len(stages))[row["stage"]]][row["least"] :] -= sign * price
-            known[here] = best_pattern(within, worth, gpus_each, max(free))
-            if not full:  # a server may keep GPUs free
-                known[here] = np.maximum.accumulate(known[here])
-        if known[here][size] < NEVER // 2:  # it can hold nothing at all
+            best_values[here] = best_pattern(within, worth, gpus_each, max(free))
+            if not all_used:  # a server may keep GPUs free
+                best_values[here] = np.maximum.accumulate(best_values[here])
+        if best_values[here][size] < NEVER // 2:  # it can hold nothing at all
             return
-        offers += servers * int(known[here][size])
-    if wanted <= offers:
-        missing = offers - wanted
-        raise RefusedError(f"the replicas are worth {wanted}, the servers hold {offers}", missing)
+        offered += servers * int(best_values[here][size])
+    if required <= offered:
+        missing = offered - required
+        message = f"the replicas are worth {required}, the servers hold {offered}"
+        raise RefusedError(message, missing)
 
 
 def best_pattern(
     within: Sequence[np.ndarray], worth: Sequence[np.ndarray], gpus_each: Sequence[int], size: int
 ) -> np.ndarray:
-    """The worth of the best pattern of a server, by GPUs used: dynamic programming over stages."""
+    """Value of a server's best pattern, by GPUs used: dynamic programming over the stages."""
     best = np.full((1, within[0].shape[1], size + 1), NEVER)  # by u, v and GPUs used
     for v in range(min(best.shape[1], size // gpus_each[0] + 1)):
         best[0, v, v * gpus_each[0]] = worth[0][v]
-    for s, held in enumerate(within):
+    for s, fits in enumerate(within):
         last = s + 1 == len(within)
-        after = np.full((held.shape[1], held.shape[2], size + 1), NEVER)
-        for v in range(held.shape[1]):
-            for w in range(held.shape[2]):
+        after = np.full((fits.shape[1], fits.shape[2], size + 1), NEVER)
+        for v in range(fits.shape[1]):
+            for w in range(fits.shape[2]):
                 used, more = (0, 0) if last else (w * gpus_each[s + 1], int(worth[s + 1][w]))
-                if used <= size and held[:, v, w].any():
-                    before = best[held[:, v, w], v].max(axis=0)
+                if used <= size and fits[:, v, w].any():
+                    before = best[fits[:, v, w], v].max(axis=0)
                     after[v, w, used:] = before[: size + 1 - used] + more
         best = np.where(after < NEVER // 2, NEVER, after)
     return np.asarray(best.max(axis=(0, 1)))
@@ -128,22 +130,24 @@ def patterns_within(
 ) -> list[np.ndarray]:
     """For each stage, by u, v and w: whether v replicas beside u and w may be within theta.
 
-    u are the replicas of the stage before on the same server, w those of the stage after.
+    u and w are the replicas of the previous and the next stage on the same server.
     """
     job, cluster = instance["job"], instance["cluster"]
     stages = job["stages"]
     gpus_each = [0, *(stage.get("tensor_parallel", 1) for stage in stages), 0]
-    most = [min(st["replicas"], size // q) for st, q in zip(stages, gpus_each[1:], strict=False)]
-    beside = [0, *most, 0]
+    max_replicas = [
+        min(st["replicas"], size // q) for st, q in zip(stages, gpus_each[1:], strict=False)
+    ]
+    neighbours = [0, *max_replicas, 0]
     works, reduces, within = [], [], []
-    for s, v in enumerate(most):
-        shape = beside[s] + 1, beside[s + 2] + 1
-        each = [stage_times(job, cluster, s, n, shape, reading) for n in range(1, v + 1)]
-        works.append(np.stack([np.zeros(shape), *(work for work, _ in each)], axis=1))
-        reduces.append(np.array([0.0, *(reduce for _, reduce in each)]))
+    for s, v in enumerate(max_replicas):
+        shape = neighbours[s] + 1, neighbours[s + 2] + 1
+        times = [stage_times(job, cluster, s, n, shape, reading) for n in range(1, v + 1)]
+        works.append(np.stack([np.zeros(shape), *(work for work, _ in times)], axis=1))
+        reduces.append(np.array([0.0, *(reduce for _, reduce in times)]))
         u, n, w = np.ogrid[: shape[0], : v + 1, : shape[1]]
         within.append(gpus_each[s] * u + gpus_each[s + 1] * n + gpus_each[s + 2] * w <= size)
-    # Other readings: micro-batches take no less than the asynchronous pipeline, which stands here.
+    # Under other readings the asynchronous pipeline below is a lower bound for micro-batches.
     if job.get("micro_batches") is not None and reading == DEFAULT:
         return _pipelined(job, theta, (works, reduces, within), work_rows)
     if work_rows:
@@ -156,11 +160,11 @@ def patterns_within(
 def _pipelined(
     job: Document, theta: float, times: tuple[list[Any], list[Any], list[Any]], work_rows: Path
 ) -> list[np.ndarray]:
-    """The same for micro-batches, which pass all stages; a stage's slowest server sets its pace.
+    """`patterns_within` for micro-batches, which pass all stages at the pace of the slowest server.
 
     (mu - 1)/mu max P + sum P / mu + max (A - hidden) <= theta, where a stage's work P and
-    all-reduce A are those on this server, but at least their smallest values on the server with
-    the fewest replicas of the stage: all k, or at most half of them.
+    all-reduce A are those on this server, but at least their minimum on the server with the
+    fewest replicas of the stage: all k of them, or at most half.
     """
     works, reduces, within = times
     mu, stages = job["micro_batches"], job["stages"]
@@ -171,12 +175,12 @@ def _pipelined(
         if set(row) not in ({"stage", "work"}, {"stage", "reduce"}) or limit not in (0, -1):
             raise RefusedError(f"a count by {sorted(row)}")
         here, least = (works[s], min_work) if "work" in row else (reduces[s], min_reduce)
-        most = float(row.get("work", row.get("reduce")))
+        limit_seconds = float(row.get("work", row.get("reduce")))
         if sign > 0:
-            slow = here > most * (1 + COMPARISON_RTOL)
+            slow = here > limit_seconds * (1 + COMPARISON_RTOL)
             within[s] &= ~(slow if slow.ndim > 1 else slow[:, None])
         else:
-            least[s] = max(least[s], most)
+            least[s] = max(least[s], limit_seconds)
     for _ in stages:
         for s, (work, reduce, fits) in enumerate(zip(works, reduces, within, strict=True)):
             k = stages[s]["replicas"]
@@ -193,9 +197,8 @@ def _pipelined(
             exposed = np.maximum(np.maximum(reduce, min_reduce[s]) - hidden[s], exposed)
             waits = (mu - 1) / mu * longest if mu > 1 else 0.0  # 0 times infinity is no number
             total = waits + (here + others.sum()) / mu + exposed[:, None]
-            fits[:, 1:] &= total[:, 1:] <= theta * (
-                1 + COMPARISON_RTOL
-            )  # no replica gpus_each no time
+            within_theta = total <= theta * (1 + COMPARISON_RTOL)
+            fits[:, 1:] &= within_theta[:, 1:]  # without a replica a stage takes no time
     return within
 
 
@@ -207,7 +210,7 @@ def stage_times(
     shape: Sequence[int],
     reading: Reading = DEFAULT,
 ) -> tuple[np.ndarray, float]:
-    """Seconds of v replicas of a stage beside u of the one before and w of the next, by u and w."""
+    """Seconds of v replicas of a stage by u and w, the replicas of the previous and the next."""
     stages, stage = job["stages"], job["stages"][s]
     inside, k, q = cluster["intra_bandwidth"], stage["replicas"], stage.get("tensor_parallel", 1)
     nic = q * cluster["inter_bandwidth"] / cluster["gpus_per_server"]
