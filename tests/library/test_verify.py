@@ -190,29 +190,25 @@ def _lists(document: Document) -> list[list[Any]]:
 
 def _longer(document: Document, rng: np.random.Generator) -> None:
     lists = _lists(document)
-    if not lists:
+    if lists:
+        _one(rng, lists).append(1)
+    else:
         document["multiplier"] = [document["multiplier"]]
-        return
-    lists[_at(rng, lists)].append(1)
 
 
 def _no_number(document: Document, rng: np.random.Generator) -> None:
-    wrong = [None, "1", float("nan"), float("inf"), True, [1]][int(rng.integers(6))]
+    wrong = _one(rng, [None, "1", float("nan"), float("inf"), True, [1]])
     lists = _lists(document)
-    if not lists:
-        document["multiplier"] = wrong
-        return
-    values = lists[_at(rng, lists)]
-    values[_at(rng, values)] = wrong
+    values = _one(rng, lists) if lists else document
+    values[_at(rng, values) if lists else "multiplier"] = wrong
 
 
 def _negative(document: Document, rng: np.random.Generator) -> None:
     prices = document.get("prices", document.get("slots"))
     if prices is None:
         document["multiplier" if "multiplier" in document else "threshold"] = -1.0
-        return
-    values = prices if isinstance(prices, list) else prices[sorted(prices)[0]]
-    values[0] = -1
+    else:
+        (prices if isinstance(prices, list) else prices[min(prices)])[0] = -1
 
 
 def _half_a_tree(document: Document, rng: np.random.Generator) -> None:
@@ -221,16 +217,14 @@ def _half_a_tree(document: Document, rng: np.random.Generator) -> None:
         return
     nodes = document["nodes"]
     inner = [node for node in nodes if "count" in node]
-    change = int(rng.integers(4))
-    if change == 0 or not inner:
+    change = int(rng.integers(4)) if inner else 0
+    if change == 0:
         nodes.append(nodes[-1])
     elif change == 1:
         nodes.pop()
-    elif change == 2:
-        inner[_at(rng, inner)]["children"][1] = _at(rng, nodes)
     else:
-        node = inner[_at(rng, inner)]
-        node["children"] = [node["children"][0]] * 2
+        children = _one(rng, inner)["children"]
+        children[1] = _at(rng, nodes) if change == 2 else children[0]
 
 
 ANY = (_kind, _missing, _longer, _no_number, _negative)
@@ -245,18 +239,15 @@ CERTIFICATES: dict[str, tuple[Corruption, ...]] = {
 def refused_with(known: Standing, what: str, document: Document) -> str:
     """The reason that `verify_entry` gives against a corrupted document; "" where it gives none."""
     try:
-        text = packed(document)
+        update = {what: packed(document)}
     except ValueError:  # no JSON holds a NaN: what a hostile certificate's reader would see
         with pytest.raises(RefusedError) as caught:
             verify(make(known.entry).to_dict(), document)
         return str(caught.value)
     if what == "solution":
-        assert known.value is not None
-        value = known.value.model_copy(update={"solution": text})
-        changed = replace(known, value=value)
+        changed = replace(known, value=known.value.model_copy(update=update))
     else:
-        assert known.certified is not None
-        certified = known.certified.model_copy(update={"certificate": text})
+        certified = known.certified.model_copy(update=update)
         changed = replace(known, certified=certified, bound=certified)
     try:
         return "; ".join(verify_entry(changed).faults)
