@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from optsched.backends.answer import Answer
 from optsched.backends.highs import run_steadily, set_options
 from optsched.backends.running import run_highs
-from optsched.deadline import clock
+from optsched.deadline import Deadline, clock
+from optsched.errors import SolverError
 from optsched.result import Settings
 
 if TYPE_CHECKING:
@@ -127,6 +129,50 @@ class GrowingLp:
             np.array(solution.col_value),
             np.array(solution.row_dual),
         )
+
+
+class ColumnLp:
+    """A covering programme that gains columns and is solved again from its last basis.
+
+    min sum u_r   subject to   (columns that contain r) + u_r >= demand_r,  u, columns >= 0,
+                               (columns of class c) <= limit_c
+    """
+
+    def __init__(self, demand: Sequence[float], limit: Sequence[float]) -> None:
+        from optsched.backends.quiet import QuietHighs
+
+        self._highs = QuietHighs()
+        self._highs.setOptionValue("threads", 1)
+        self._highs.setOptionValue("presolve", "off")
+        self._rows = len(demand)
+        for need in demand:
+            self._highs.addRow(float(need), np.inf, 0, [], [])
+        for most in limit:
+            self._highs.addRow(-np.inf, float(most), 0, [], [])
+        for row in range(self._rows):
+            self._highs.addCol(1.0, 0.0, np.inf, 1, [row], [1.0])
+
+    def add(self, kind: int, members: Sequence[int] | NDArray[np.int64]) -> None:
+        """Add a column of class `kind` that contains the demands `members` once each."""
+        rows = np.append(np.sort(np.asarray(members, dtype=np.int32)), self._rows + kind)
+        self._highs.addCol(0.0, 0.0, np.inf, len(rows), rows.astype(np.int32), np.ones(len(rows)))
+
+    def solve(self, deadline: Deadline) -> tuple[float, NDArray[np.float64]] | None:
+        """Return the objective and the demands' duals, at least 0; None at the deadline."""
+        import highspy
+
+        left = deadline.left
+        if left is not None:
+            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left)
+        run_highs(self._highs, deadline)
+        status = self._highs.getModelStatus()
+        ends = (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt)
+        if status in ends:
+            return None
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise SolverError(f"HiGHS ended with {self._highs.modelStatusToString(status)}")
+        duals = np.array(self._highs.getSolution().row_dual)[: self._rows]
+        return self._highs.getInfo().objective_function_value, np.maximum(duals, 0.0)
 
 
 def _highs_lp(problem: MilpArrays) -> Any:

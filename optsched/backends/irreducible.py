@@ -16,7 +16,7 @@ import highspy
 import numpy as np
 
 from optsched.backends.highs import run_steadily, set_options
-from optsched.backends.quiet import QuietHighs, pyomo_highs
+from optsched.backends.quiet import QuietHighs, drop_integrality, pyomo_highs
 from optsched.backends.running import call_highs, run_highs
 from optsched.conflict import Member, Proof
 from optsched.display import counted
@@ -106,10 +106,7 @@ class _Search:
     def rows_of_relaxation(self) -> list[int]:
         """Return the rows of HiGHS's irreducible set; none if the linear relaxation is feasible."""
         highs = self._highs(range(self.lp.num_row_))
-        columns, kind = self.lp.num_col_, int(highspy.HighsVarType.kContinuous)
-        highs.changeColsIntegrality(
-            columns, np.arange(columns, dtype=np.int32), np.full(columns, kind, dtype=np.uint8)
-        )
+        drop_integrality(highs)
         run_highs(highs, self.settings.deadline)
         if highs.getModelStatus() != highspy.HighsModelStatus.kInfeasible:
             return []

@@ -85,18 +85,15 @@ def relax_model(
     model: pyo.ConcreteModel, settings: Settings
 ) -> tuple[float, NDArray[np.float64]] | None:
     """Return the optimum of a Pyomo model without integrality, and its reduced costs, by HiGHS."""
-    import highspy
     import pyomo.environ as pyo
 
-    from optsched.backends.quiet import pyomo_highs
+    from optsched.backends.quiet import drop_integrality, pyomo_highs
 
     solver = pyomo_highs(model)
     highs = solver._solver_model  # private: the public interface cannot drop integrality
     highs.silent()
     set_options(highs, settings)
-    count = highs.getNumCol()
-    kinds = np.full(count, int(highspy.HighsVarType.kContinuous), dtype=np.uint8)
-    highs.changeColsIntegrality(count, np.arange(count, dtype=np.int32), kinds)
+    drop_integrality(highs)
     ended = run_steadily(highs, settings)
     if ended.termination is not Termination.OPTIMAL or ended.objective is None:
         return None

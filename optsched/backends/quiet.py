@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import highspy
+import numpy as np
 
 
 class QuietHighs(highspy.Highs):  # type: ignore[misc]  # it is untyped
@@ -19,6 +20,14 @@ class QuietHighs(highspy.Highs):  # type: ignore[misc]  # it is untyped
         """Silence HiGHS, then set the callbacks."""
         self.silent()
         super().enableCallbacks()
+
+
+def drop_integrality(highs: highspy.Highs) -> None:
+    """Make every column continuous."""
+    columns, kind = highs.getNumCol(), int(highspy.HighsVarType.kContinuous)
+    highs.changeColsIntegrality(
+        columns, np.arange(columns, dtype=np.int32), np.full(columns, kind, dtype=np.uint8)
+    )
 
 
 _one_at_a_time = threading.Lock()

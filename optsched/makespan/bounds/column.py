@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.backends.column_lp import ColumnLp
+from optsched.backends.arrays import ColumnLp
 from optsched.deadline import Deadline
 from optsched.kernels import kernel
 from optsched.makespan.bounds.certificate import MOST_RESOLUTION, ColumnCertificate
