@@ -208,7 +208,8 @@ def solved(model: Any, rows: list[Row], terms: dict[tuple, Any]) -> float | None
     return float(result.incumbent_objective)
 
 
-SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(10, 50))]
+# 24: all placements take the same time, and HiGHS's presolve called the model infeasible
+SEEDS = [0, 1, 24, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(10, 50))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
