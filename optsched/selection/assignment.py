@@ -1,4 +1,4 @@
-"""Where methods keep their decisions, and the expected cost (P1.1) as methods compute it."""
+"""The methods' decisions, and their expected cost (P1.1)."""
 
 from __future__ import annotations
 

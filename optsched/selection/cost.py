@@ -1,4 +1,4 @@
-"""What every method computes with: configurations, node classes and their expected costs.
+"""Tables for every method: configurations, node classes and their expected costs.
 
 Configuration c of a GPU type is k = 1..K whole GPUs (index k - 1) or one fraction of a GPU
 (indices K, K+1, ..., largest fraction first). A node class is what nodes have in common: type,
@@ -144,7 +144,7 @@ class Tables:
 
     @cached_property
     def least(self) -> Floats:
-        """What each job pays whatever is done: postponed, or its least tardiness (J,), dollars."""
+        """The least cost of each job in any role, energy left out (J,), dollars."""
         return np.minimum(self.late.reshape(self.jobs, -1).min(axis=1), self.postponed)
 
     def with_costs(self, **costs: Floats) -> Tables:
@@ -183,7 +183,7 @@ class Tables:
 
     @cached_property
     def in_time(self) -> Floats:
-        """d_j and what rounding of the clock may have taken from it: no later is not late."""
+        """d_j plus the clock's rounding: a job that ends by then is not late."""
         now = abs(float(self.instance.now))
         return self.due + CLOCK_ROUNDING * (now + np.abs(self.due_dates))
 

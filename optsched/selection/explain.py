@@ -13,7 +13,7 @@ from optsched.selection.options import SelectionOptions
 from optsched.selection.solution import SelectionSolution
 
 MEASURES = ("jobs_waiting", "waiting_cost", "tardiness", "interval_energy", "full_run_energy")
-"""What results say of a selection beside its objective: a count, and four amounts in dollars."""
+"""Measures of a selection beside its objective: a count, and four amounts in dollars."""
 
 
 @dataclass(frozen=True)

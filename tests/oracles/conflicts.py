@@ -25,14 +25,6 @@ def irreducible_conflicts(
     return {part for part in bad if not any(part - {item} in bad for item in part)}
 
 
-def smallest_conflicts(
-    items: Sequence[Item], has_solution: Callable[[tuple[Item, ...]], bool]
-) -> set[frozenset[Item]]:
-    """All sets of the least size that have no solution; empty when all together have one."""
-    found = irreducible_conflicts(items, has_solution)
-    return {part for part in found if len(part) == min(map(len, found))}
-
-
 def assert_irreducible(model: Any, rows: Sequence[Member], named: Naming) -> None:
     """Some rows of a model conflict, and without any one of them the others do not: it is asked."""
     constraints = list(model.component_data_objects(pyo.Constraint, active=True))

@@ -14,19 +14,6 @@ MODELS = ("fewest-waiting", "same-jobs")
 HEURISTICS = ("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp")
 
 
-@pytest.mark.full
-def test_patterns_equal_milp_on_mid_size() -> None:
-    proved = 0
-    for seed in range(5):
-        instance = tiny(seed, jobs=8, nodes=3, most=3)
-        milp = solve(instance, "milp", time_limit=600)
-        if milp.termination is Termination.OPTIMAL:
-            proved += 1
-            patterns = solve(instance, "patterns")
-            assert patterns.objective == pytest.approx(milp.objective, rel=1e-6)
-    assert proved >= 2
-
-
 def test_patterns_equal_milp_and_columns_beyond_enumeration() -> None:
     instance = tiny(4, jobs=6, nodes=3, most=2)
     values = [solve(instance, m).objective for m in ("milp", "patterns", "columns")]

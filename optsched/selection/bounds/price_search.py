@@ -46,7 +46,7 @@ QUICK_GAP = 5e-6
 
 @dataclass(frozen=True, eq=False)
 class PriceResult:
-    """The best prices, the bound they prove, and the roles in the programme's solution.
+    """The best prices, the bound they prove, and the roles in the master solution.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.arc_decode import seats_of
 from optsched.selection.models.arcs import Ints, Skeleton, skeleton_of
 from optsched.selection.models.finer_units import solved_in_finer_units
-from optsched.selection.models.node_opening import can_open, opening
+from optsched.selection.models.node_opening import opening
 from optsched.selection.models.outcomes import (
     TARDINESS,
     infeasible_outcome,
@@ -75,7 +75,7 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
     if settings.solver != "highs":
         raise NotApplicableError("columns", f"solver {settings.solver}", "highs")
     tables = tables_of(instance, options)
-    if options.opens_exactly and not can_open(tables):
+    if options.opens_exactly and opening(tables) is None:
         return infeasible_outcome(tables)
     refuse_many_nonzeros("columns", 2 * tables.late.size, "use sts")
     skeleton = skeleton_of(tables)

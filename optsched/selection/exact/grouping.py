@@ -1,7 +1,7 @@
-"""Many distinct nodes: groups of similar cost for the search, then the best node for each packing.
+"""Groups of nodes of similar cost, and the best node for each packing found on them.
 
-The packings found on groups at their mean costs are whole nodes' contents; which node of the type
-and size takes which content is a linear assignment at the true costs, and exact.
+A packing on a group, at the group's mean costs, is the content of a whole node. Which node of the
+type and size takes which content is a linear assignment at the true costs, solved exactly.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def reassigned(tables: Tables, seats: Assignment) -> dict[int, Seat]:
 def _assign(
     tables: Tables, contents: dict[int, tuple[float, int]], at: dict[int, int], nodes: list[int]
 ) -> None:
-    """Put the contents that some nodes have where among these they cost least."""
+    """Assign the contents of some nodes to these nodes at least cost."""
     from scipy.optimize import linear_sum_assignment
 
     opened = [at.pop(n) for n in nodes if n in at]

@@ -1,6 +1,6 @@
 """Compiled pass of STS (Algorithms 2 and 3, VI-C): a job at a time, until nothing is free.
 
-What a job wants is worked out when its turn comes: once the cluster is full, nobody is asked.
+A job's wishes are computed at its turn: once the cluster is full, no more profiles are solved.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NODE, FIRST, PLACED, ASKED, GIVEN, MORE = range(6)
 
 
 class Jobs(NamedTuple):
-    """What STS knows of every job.
+    """The jobs' data that STS reads.
 
     Attributes
     ----------
@@ -70,12 +70,12 @@ class Kinds(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """How the paper is read.
+    """Readings of the paper.
 
     Attributes
     ----------
     smaller : bool
-        Where what is wanted fits nowhere, fewer GPUs are tried.
+        Fewer GPUs are tried where the wish fits nowhere.
     speeds_up : bool
         A fraction need only last for the first piece.
     gives_idle : bool
@@ -91,7 +91,7 @@ class Rules(NamedTuple):
 
 
 class Wishes(NamedTuple):
-    """What one job wants of each type (T,): Algorithm 3's two keys, configuration, epochs of it."""
+    """One job's wish on each type (T,): Algorithm 3's two keys, configuration, epochs in it."""
 
     standing: Any
     worth: Any
@@ -100,7 +100,7 @@ class Wishes(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What is left: free GPUs (N,); parts of each shared GPU (N, K), -1 where none is shared."""
+    """Free GPUs (N,), and free parts of each shared GPU (N, K), -1 where it is not shared."""
 
     free: Any
     room: Any
@@ -259,7 +259,7 @@ def _roomiest(kind: int, part: int, nodes: Nodes, left: Left) -> Any:
 
 @register_jitable
 def _give_fraction(jobs: Jobs, kinds: Kinds, nodes: Nodes, left: Left, j: int, seats: Any) -> None:
-    """Of a shared GPU: the least slowdown that fits; the whole of it where nobody else is."""
+    """On a shared GPU give the least slowdown that fits; the whole GPU to a job alone on it."""
     n, g, held = seats[NODE, j], seats[FIRST, j], seats[GIVEN, j]
     if n < 0:
         return
@@ -280,7 +280,7 @@ def _give_fraction(jobs: Jobs, kinds: Kinds, nodes: Nodes, left: Left, j: int, s
 
 @register_jitable
 def _give_gpus(jobs: Jobs, kinds: Kinds, nodes: Nodes, left: Left, j: int, seats: Any) -> None:
-    """Whole GPUs of the node while the job gets faster."""
+    """Give idle whole GPUs of the node while the job gets faster."""
     n, held = seats[NODE, j], seats[GIVEN, j]
     if n < 0 or kinds.parts[nodes.kind[n], held] < kinds.whole[nodes.kind[n]]:
         return

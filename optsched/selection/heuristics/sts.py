@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.deadline import clock
-from optsched.result import Outcome, Settings, Termination
-from optsched.selection.assignment import Seat, expected_cost, solution_of
+from optsched.result import Outcome, Settings
+from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables, tables_of, type_rates
 from optsched.selection.heuristics._best_fit_kernel import nodes_of
 from optsched.selection.heuristics._sts_kernel import (
@@ -33,6 +33,7 @@ from optsched.selection.heuristics._sts_kernel import (
     Rules,
     select,
 )
+from optsched.selection.heuristics.baselines import heuristic_outcome
 from optsched.selection.heuristics.cluster_state import parts_of
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
@@ -42,12 +43,7 @@ def sts(instance: SelectionInstance, options: SelectionOptions, settings: Settin
     """Select resources by STS."""
     began = clock()
     tables = tables_of(instance, options)
-    seats = sts_assignment(tables)
-    seconds = clock() - began
-    value = expected_cost(tables, seats)
-    return Outcome(
-        solution_of(tables, seats), Termination.FEASIBLE, claimed=value, solve_time=seconds
-    )
+    return heuristic_outcome(tables, sts_assignment(tables), began)
 
 
 def sts_assignment(tables: Tables) -> dict[int, Seat]:

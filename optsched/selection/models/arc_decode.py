@@ -1,4 +1,4 @@
-"""From the values of the arc-flow model to real nodes and GPUs.
+"""Decode the values of the arc-flow model into nodes and GPUs.
 
 Leaders take free nodes of their class; arcs are walked from the largest residue down, so that each
 finds a node with just that many GPUs left (in >= out at every residue); shared GPUs and fraction

@@ -10,11 +10,6 @@ from optsched.selection.assignment import Assignment, Seat
 from optsched.selection.cost import Tables
 
 
-def can_open(tables: Tables) -> bool:
-    """Whether so many nodes can be open at once."""
-    return opening(tables) is not None
-
-
 def opening(tables: Tables) -> Assignment | None:
     """One job alone on each of so many nodes, all others postponed; None where none is possible.
 

@@ -1,4 +1,4 @@
-"""What a model's answer becomes: an outcome with the better of the solutions and a valid bound."""
+"""Outcomes of models' answers: the better of the solutions, with a valid bound."""
 
 from __future__ import annotations
 

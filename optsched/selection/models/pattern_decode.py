@@ -1,4 +1,4 @@
-"""From counts of patterns to real nodes and GPUs.
+"""Decode counts of patterns into nodes and GPUs.
 
 For each pattern counted, a free node of its class is laid out: the dedicated sizes on its first
 GPUs, then the shared ones; a fraction leader's node gets a GPU filled around that fraction. Leaders
