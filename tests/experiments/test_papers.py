@@ -26,8 +26,9 @@ from optsched.experiments.papers.a_srpt.workloads import Machine, Source, genera
 from optsched.experiments.papers.artefact import Finding, Scale, Verdict, read_verdict
 from optsched.experiments.papers.cells import cells_of, counts, where
 from optsched.experiments.papers.pictures import curves, strips, summary
-from optsched.experiments.papers.sts import fig3, over_time
 from optsched.experiments.papers.sts import map as sts_map
+from optsched.experiments.papers.sts import over_time
+from optsched.experiments.papers.sts.epochs_and_arrivals import JOBS, judge_3
 from optsched.experiments.papers.sts.map import VARIANTS, Cell, generate_other_speed, judge_cells
 from optsched.experiments.papers.sts.workloads import (
     ARRIVALS,
@@ -329,8 +330,8 @@ def test_figure_3_holds_only_near_the_text(
 ) -> None:
     """50 s between submissions in the mean, and the high rate four times the low."""
     gaps = {"exponential": exponential, "poisson-low": low, "poisson-high": 1.0}
-    ends = [(a, seed, fig3.JOBS, gap * fig3.JOBS) for a, gap in gaps.items() for seed in range(2)]
-    verdict = fig3.judge(pd.DataFrame(ends, columns=["arrivals", "seed", "jobs", "time"]), Scale())
+    ends = [(a, seed, JOBS, gap * JOBS) for a, gap in gaps.items() for seed in range(2)]
+    verdict = judge_3(pd.DataFrame(ends, columns=["arrivals", "seed", "jobs", "time"]), Scale())
     assert verdict.finding is finding
     assert verdict.ours == f"mean gap {exponential:.1f} s; high over low {low:.2f}"
 

@@ -62,22 +62,9 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """One line of the verdict table.
+    """One line of the verdict table, and a paragraph for a claim that does not hold everywhere.
 
-    Attributes
-    ----------
-    finding : Finding
-        Whether the claim holds.
-    paper, ours, spread : str
-        The paper's value, ours, and the spread of ours.
-    setting : str
-        The settings that the paper leaves open.
-    paragraph : str
-        For a claim that does not hold or cannot be tested: why.
-    artefact : str
-        A name of `optsched.experiments.ARTEFACTS`; `reproduce` fills it in.
-    smoke : bool
-        Too few seeds to conclude anything (``--quick``); `reproduce` fills it in.
+    `reproduce` fills in the artefact's name, and whether seeds are too few to conclude anything.
     """
 
     finding: Finding

@@ -20,7 +20,7 @@ from optsched.experiments.papers.artefact import (
 )
 from optsched.experiments.papers.pictures import headline, summary
 from optsched.experiments.papers.running import Progress, runs_of
-from optsched.experiments.papers.sts import fig2, fig3, fig7, over_time
+from optsched.experiments.papers.sts import epochs_and_arrivals, fig7, over_time
 from optsched.extras import require_extras
 from optsched.io.writing import csv_text, replacing, write_text
 from optsched.plotting.axes import house_style
@@ -31,7 +31,7 @@ ARTEFACTS: dict[str, Artefact] = {
     for artefact in (
         *(table1.ARTEFACT, table2.ARTEFACT, fig4.FIG4, fig5.ARTEFACT),
         *(*simulations.ARTEFACTS, fig4.FIG9, *sjf_bco.ARTEFACTS),
-        *(fig2.ARTEFACT, fig3.ARTEFACT, *over_time.ARTEFACTS, fig7.ARTEFACT),
+        *(epochs_and_arrivals.FIG2, epochs_and_arrivals.FIG3, *over_time.ARTEFACTS, fig7.ARTEFACT),
     )
 }
 

@@ -44,17 +44,7 @@ MOSTLY = 0.75
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a figure: a test and a number for the runs of one draw.
-
-    Attributes
-    ----------
-    words, measure : str
-        The claim; the meaning of the number.
-    holds, value : callable
-        Whether it holds on the runs of one draw; the number.
-    why : str
-        For a claim that fails: the explanation.
-    """
+    """A claim: its test and its measure on the runs of one draw, and why it fails where it does."""
 
     words: str
     holds: Callable[[pd.DataFrame], bool]
@@ -158,11 +148,12 @@ def first_fit_lead(runs: pd.DataFrame) -> float:
 
 def plan_servers(scale: Scale, counts: Sequence[int] = (SERVERS,)) -> list[Family]:
     """Every policy by number of servers; with lambda 8 only the smallest and the largest."""
+    ends = sorted({counts[0], counts[-1]})
     return [
-        _family(world, servers, seed, methods=list(POLICIES), servers=servers)
+        _family(world, servers, seed, {}, list(POLICIES), servers=servers)
         for world in WORLDS
         for seed in _seeds(scale)
-        for servers in (counts if world in STRENGTHS else sorted({counts[0], counts[-1]}))
+        for servers in (counts if world in STRENGTHS else ends)
     ]
 
 
@@ -194,14 +185,13 @@ def _family(
     world: str,
     x: int | str,
     seed: int,
-    options: dict[str, Any] | None = None,
-    *,
+    options: dict[str, Any],
     methods: Sequence[str] = ("sjf-bco",),
     servers: int = SERVERS,
 ) -> Family:
     strength, _, factor = world.partition(", lambda ")
     arguments = {"servers": servers, "contention": strength, "horizon": HORIZON}
-    chosen = {**({"lambda": float(factor)} if factor else {}), **(options or {})}
+    chosen = {**({"lambda": float(factor)} if factor else {}), **options}
     return seeded(f"{world}, {x}", "makespan", arguments, seed, methods, options=chosen)
 
 

@@ -23,12 +23,7 @@ from optsched.problems import PROBLEMS
 class Unit:
     """The unit of work, and of resuming: equal units have equal keys and equal results.
 
-    Attributes
-    ----------
-    family, problem, instance : str
-        Where it belongs; not part of the key beyond the instance's hash.
-    sha256, method, options, settings, seed, version
-        What the result depends on; options and settings are canonical JSON.
+    The result depends on the fields from `sha256` on; options and settings are canonical JSON.
     """
 
     family: str

@@ -45,16 +45,8 @@ TOLERANCE = 0.5
 class Setting:
     """The settings of a plan, of which the paper leaves several open.
 
-    Attributes
-    ----------
-    stages : int or None
-        By default the number that makes the plan fastest, up to 8.
-    mini_batch : int or None
-        Samples; by default Table I's.
-    gbits : int
-        Bandwidth of a server's NIC, Gbit/s.
-    oversized : bool
-        Whether the plan need not fit into the GPUs' memory.
+    By default the plan has the number of stages that makes it fastest, up to 8, and Table I's
+    mini-batch; an oversized one need not fit into the GPUs' memory.
     """
 
     model: str

@@ -50,17 +50,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Source:
-    """A trace of the user's (without one jobs are synthetic), and changes of its times.
-
-    Attributes
-    ----------
-    trace_load : float, optional
-        Load that the submissions of the jobs that run are rescaled to.
-    time_scale : float
-        Factor on submissions and durations.
-    trace_share : float, optional
-        The share of single-GPU jobs: groups are set to one GPU or more at random until it is met.
-    """
+    """A trace of the user's: load, factor on all times, and share of single-GPU jobs to give it."""
 
     trace: str | None = None
     trace_format: str = "pai"

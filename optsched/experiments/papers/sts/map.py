@@ -147,18 +147,9 @@ def generate_other_speed(settings: RollingGenerator, *, seed: int = 0) -> Rollin
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a figure about one world.
+    """A claim of a figure about one world: a quantity in percent, and whether it agrees.
 
-    Attributes
-    ----------
-    words, paper : str
-        Its quantity, percent, and what the paper says.
-    value : callable
-        The quantity, from a cell's means, its case and a variant of STS.
-    holds : callable
-        Whether a value agrees with the paper.
-    family : str
-        GPU types of the cell's cluster; all of them if empty.
+    `family` names the GPU types of the cell's cluster; all of them if empty.
     """
 
     figure: int

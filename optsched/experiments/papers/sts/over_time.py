@@ -9,7 +9,7 @@ times on each workload and averaged, on large clusters once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import mean
 from typing import TYPE_CHECKING
@@ -263,42 +263,47 @@ def _verdict(
     )
 
 
-_EDF = ("policy", "edf")
-ARTEFACTS = (
-    Artefact(
-        name="sts-fig4",
-        where="sts, Fig. 4",
-        claim="STS costs about 40% less than EDF, RG and their average variants, to 80%",
-        runtime="5 min on two cores; --quick 15 s",
-        plan=partial(plan_arrivals, 4),
+def _figure(
+    number: int,
+    claim: str,
+    runtime: str,
+    judge: Callable[[pd.DataFrame, Scale], Verdict],
+    draw: Callable[[pd.DataFrame], Figure],
+) -> Artefact:
+    return Artefact(
+        name=f"sts-fig{number}",
+        where=f"sts, Fig. {number}",
+        claim=claim,
+        runtime=runtime,
+        plan=plan_fig6 if number == 6 else partial(plan_arrivals, number),
         rows=outcomes,
-        judge=judge_fig4,
-        draw=partial(draw, "total", *_EDF, "total cost over EDF's"),
-        by=("case", "nodes", "policy"),
-        values=("rho", "total", "energy", "tardiness", "late", "jobs"),
-    ),
-    Artefact(
-        name="sts-fig5",
-        where="sts, Fig. 5",
-        claim="STS's energy is 67% below DP's and 32% below avgDP's",
-        runtime="4 min on two cores; --quick 10 s",
-        plan=partial(plan_arrivals, 5),
-        rows=outcomes,
-        judge=judge_fig5,
-        draw=partial(draw, "energy", *_EDF, "energy cost over EDF's"),
-        by=("case", "nodes", "policy"),
-        values=("rho", "total", "energy", "tardiness", "late", "jobs"),
-    ),
-    Artefact(
-        name="sts-fig6",
-        where="sts, Fig. 6",
-        claim="sharing GPUs saves STS about 17%, 29% on A100",
-        runtime="3 min on two cores; --quick 10 s",
-        plan=plan_fig6,
-        rows=outcomes,
-        judge=judge_fig6,
-        draw=partial(draw, "total", "sharing", "off", "total cost with shared GPUs over without"),
+        judge=judge,
+        draw=draw,
         by=("case", "nodes", "policy", "sharing"),
         values=("rho", "total", "energy", "tardiness", "late", "jobs"),
+    )
+
+
+ARTEFACTS = (
+    _figure(
+        4,
+        "STS costs about 40% less than EDF, RG and their average variants, to 80%",
+        "5 min on two cores; --quick 15 s",
+        judge_fig4,
+        partial(draw, "total", "policy", "edf", "total cost over EDF's"),
+    ),
+    _figure(
+        5,
+        "STS's energy is 67% below DP's and 32% below avgDP's",
+        "4 min on two cores; --quick 10 s",
+        judge_fig5,
+        partial(draw, "energy", "policy", "edf", "energy cost over EDF's"),
+    ),
+    _figure(
+        6,
+        "sharing GPUs saves STS about 17%, 29% on A100",
+        "3 min on two cores; --quick 10 s",
+        judge_fig6,
+        partial(draw, "total", "sharing", "off", "total cost with shared GPUs over without"),
     ),
 )
