@@ -69,7 +69,7 @@ def audit(
 
 
 def _few(violations: list[Violation]) -> tuple[Violation, ...]:
-    """The first `MOST_LISTED` of each rule."""
+    """Return the first `MOST_LISTED` violations of each rule."""
     count: Counter[str] = Counter()
     few = []
     for violation in violations:
@@ -82,7 +82,7 @@ def _few(violations: list[Violation]) -> tuple[Violation, ...]:
 def _match(
     jobs: Jobs, records: Records, predicted: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.int64], list[Violation]]:
-    """The row of each record, and what is missing, repeated or not as submitted."""
+    """Match records to workload rows; report missing, repeated and altered jobs."""
     row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
     violations: list[Violation] = []
     rows = np.array([row_of.get(name, -1) for name in records.job_id], dtype=np.int64)
@@ -223,7 +223,7 @@ def _duration_violations(
 def _heavy(
     jobs: Jobs, records: Records, rows: NDArray[np.int64], times: IterationTimes
 ) -> NDArray[np.bool_]:
-    """alpha^max/alpha~ >= COMM_HEAVY by record; where they are equal, as the run's digits say."""
+    """Whether each record's job is heavy; ties up to rounding follow the run's own digits."""
     made, least = jobs.configurations, records.options.comm_heavy
     ratio = np.array([times.worst(c) / times.estimate(c) for c in range(len(times.jobs))])
     equal = np.abs(ratio - least) <= ARITHMETIC * least

@@ -1,6 +1,6 @@
-"""Checking a run's file: the audit, with lengths and predictions worked out again.
+"""Checking a run's file: the audit, with lengths and predictions recomputed.
 
-Nothing of the file is believed but which servers each job held from when to when.
+Only the servers that each job held, and when, are taken from the file.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def check(
 def records_of(
     jobs: Jobs, known: Floats, options: PolicyOptions, solution: OnlineSolution
 ) -> Records:
-    """The decisions of the file, with all else from the workload; unknown jobs get any row's."""
+    """Join the file's decisions with the workload; unknown jobs get the first row's values."""
     times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
     row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
     in_order = sorted(solution.jobs, key=lambda job: row_of.get(job.job_id, -1))
@@ -82,6 +82,6 @@ def records_of(
 
 
 def _alpha(times: IterationTimes, configuration: int, held: tuple[int, ...]) -> float:
-    """Of a job whose GPUs are the right number; of another the audit says so."""
+    """Return alpha, or 0 for a wrong number of GPUs, which the audit reports."""
     right = sum(held) == times.jobs[configuration].gpus and all(gpus > 0 for gpus in held)
     return times.of(configuration, held) if right else 0.0

@@ -1,4 +1,4 @@
-"""What a run leaves behind: one immutable record a job, and nothing else."""
+"""Records of a run: one immutable record per job."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Segments:
 
     @classmethod
     def of(cls, job: Sequence[int], segments: Sequence[Segment]) -> Self:
-        """Lay segments end to end; `job` says whose each is."""
+        """Concatenate segments; `job` is the record of each."""
         flat = [piece for each in segments for piece in each.servers]
         return cls(
             job=np.array(job, dtype=np.int64),
@@ -78,16 +78,16 @@ class Segments:
 
     @property
     def resumed(self) -> NDArray[np.bool_]:
-        """Whether a job was stopped before it."""
+        """Whether the segment continues a stopped job."""
         return np.append(False, self.job[1:] == self.job[:-1])[: len(self)]
 
     @property
     def ended(self) -> NDArray[np.bool_]:
-        """Whether it is a job's last."""
+        """Whether the segment is its job's last."""
         return np.append(self.job[1:] != self.job[:-1], True)[: len(self)]
 
     def worked(self, restore: float) -> Floats:
-        """Seconds of each in which iterations were made: not those in which it was restored."""
+        """Seconds of each segment spent on iterations, without restoring."""
         begin = np.where(self.resumed, self.start + restore, self.start)
         return np.asarray(np.maximum(0.0, self.end - begin))
 
@@ -163,9 +163,9 @@ class Records:
 
     @classmethod
     def of(cls, jobs: Jobs, rows: Ints | slice, **decided: Any) -> Self:
-        """The records of some rows of a workload, in their order; `decided` are the other columns.
+        """Make the records of some workload rows; `decided` are the columns of the run.
 
-        In place of those that say what ran where may stand `segments`.
+        `segments` may replace the columns start, end, alpha, first, server and taken.
         """
         segments = decided.pop("segments", None)
         if segments is not None:
@@ -228,7 +228,7 @@ class Records:
 
 
 def _whole(parts: Segments, restore: float, iterations: Floats) -> dict[str, Any]:
-    """The columns of jobs that ran in such stretches."""
+    """Return the record columns of jobs that ran in these segments."""
     begun, ended = ~parts.resumed, parts.ended
     jobs = len(iterations)
     mean = np.bincount(parts.job, parts.worked(restore), jobs) / iterations

@@ -38,7 +38,7 @@ DETAILS = (
 
 @dataclass(frozen=True)
 class Run:
-    """One policy's run, and what was made of it.
+    """One policy's run with its metrics, audit and bounds.
 
     Attributes
     ----------
@@ -202,7 +202,7 @@ def _flow_bound(jobs: Jobs, iterations: int | None = None) -> tuple[float, str]:
 
 
 def own_policy(name: str, given: Any) -> Any:
-    """A method of a policy of the caller's: an object with ``schedule(view)``, or its class."""
+    """Wrap a user's policy as a method: an object with ``schedule(view)``, or its class."""
 
     def method(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
         made = given() if isinstance(given, type) else given
@@ -217,7 +217,7 @@ def own_policy(name: str, given: Any) -> Any:
 
 
 def predicted(instance: OnlineInstance, options: OnlineOptions, seed: int) -> Prediction:
-    """The jobs that run, with the lengths that policies know of them."""
+    """Predict the lengths of the simulated jobs."""
     return predict(
         prepare_jobs(instance.workload, instance.catalogue, instance.cluster),
         options.predictor,
@@ -244,7 +244,7 @@ def _run(
 
 
 def _known(run: Run, prediction: Prediction) -> Any:
-    """The lengths that the run's policy knew."""
+    """Return the lengths that the run's policy used."""
     perfect = find_policy(run.records.policy).perfect
     return run.jobs.iterations if perfect else prediction.iterations
 
@@ -283,9 +283,9 @@ def _outcome(
 
 
 def preempted(records: Records) -> dict[str, float]:
-    """How often jobs were stopped, and the GPU-seconds that resuming them took; of a run that may.
+    """Return the number of preemptions and the GPU-seconds of restoring.
 
-    Nothing for a policy that stops no jobs.
+    Empty for policies that do not preempt.
     """
     known = POLICIES.get(records.policy)
     if not records.preemptions and (known is None or known.preempts == "never"):

@@ -1,6 +1,6 @@
 """Checking a run's file: the audit, with the true epochs drawn again from instance and seed.
 
-Nothing of the file is believed but who ran where and when.
+Only where and when each job ran is taken from the file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a run leaves behind: flat, immutable records, and nothing that is not in them.
+"""Records of a run: flat and immutable.
 
 A segment is a stretch of time in which a job holds the same GPUs; a node interval one in which a
-node has the same number of GPUs in use. Costs are not stored: `metrics` makes them of these.
+node has the same number of GPUs in use. Costs are not stored; `metrics` computes them.
 """
 
 from __future__ import annotations

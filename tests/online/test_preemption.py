@@ -215,24 +215,6 @@ def test_own_policies_are_the_compiled_ones(seed: int, sliced: bool) -> None:
     assert audit(jobs, own).violations == ()
 
 
-def crowd(seed: int) -> Jobs:
-    """Some 300 jobs within seconds on 8 GPUs, with equal keys among them."""
-    rng = np.random.default_rng(seed)
-    gpus, iterations = rng.choice([1, 1, 1, 2, 4], 300), rng.choice([3, 10, 30, 31, 200], 300)
-    rows = zip(np.sort(rng.integers(0, 20, 300)), gpus, iterations, strict=True)
-    return jobs_of(*((float(r), int(g), float(n)) for r, g, n in rows), servers=2, per_server=4)
-
-
-@pytest.mark.parametrize("name", ["las", "srpt-preemptive"])
-def test_many_waiting_jobs(name: str) -> None:
-    """Against policies in plain Python."""
-    jobs = crowd(1)
-    records = simulate_online(jobs, name, None, ROUNDS)
-    own = {"las": documented_example(4), "srpt-preemptive": Remaining()}
-    assert list(simulate_policy(jobs, own[name], None, ROUNDS)) == list(records)
-    assert audit(jobs, records).violations == ()
-
-
 def test_the_view_expects_the_ends_of_what_runs() -> None:
     """With true lengths a job that is not stopped ends when it was expected to."""
     jobs, _ = random_case(4)

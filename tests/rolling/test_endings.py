@@ -139,9 +139,9 @@ def test_the_program_prints_the_others_too(
 def test_a_run_without_progress_ends(case: str) -> None:
     """Jobs are swapped before the delay, as long as the interval or longer, is over."""
     given = load(CASES / f"rolling-endless-{case}.json")
-    result = optsched.solve(given, "price", time_limit=2.0)
+    result = optsched.solve(given, "price", time_limit=0.5)
     assert result.status in ("time-limit", "no-solution")
-    assert result.build_time + result.solve_time < 3.5
+    assert result.build_time + result.solve_time < 2.0
     assert "message" in result.details
     swapping = Swapping()
     with pytest.raises(UnfinishedRunError, match="policy swapping makes no progress") as caught:
@@ -233,7 +233,10 @@ def test_what_is_named_is_enough() -> None:
     assert len(list(run_policies(slow_instance(1e4, 1.01 * asked), ["edf"]))) == 1
 
 
-@pytest.mark.parametrize("hundredths", range(20))
+@pytest.mark.parametrize(
+    "hundredths",
+    [pytest.param(n, marks=() if n in (0, 7, 13) else pytest.mark.full) for n in range(20)],
+)
 def test_a_due_date_just_met_is_met_by_any_clock(hundredths: int) -> None:
     """From 1970 on a clock resolves 2e-7 s: 10 epochs of 1.23 s end at their due date, not late."""
     now = 1.6e9 + hundredths / 100

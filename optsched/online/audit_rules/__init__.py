@@ -1,1 +1,1 @@
-"""What an audit of a run holds its records to: a family of rules a file, methods unseen."""
+"""Rules of the audit, one family per file; none imports a method."""

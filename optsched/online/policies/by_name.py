@@ -1,4 +1,4 @@
-"""The policies by name, and the options that change what they do.
+"""The policies as rows of one table, and the options of a run.
 
 Sources: a-srpt, Algorithm 1 and V-A 1-d, in the readings of models/online/README.md; easy: Lifka,
 The ANL/IBM SP scheduling system (JSSPP 1995); las: Gu et al., Tiresias (NSDI 2019), without its
@@ -20,7 +20,7 @@ OFFERS = get_args(Offer)
 """Offer rules; adaptive: heavy jobs by most, the others by least."""
 LARGEST = 1e12
 CHECKPOINT, ROUND = 30.0, 360.0
-"""Seconds lost whenever a stopped job resumes, and those of a round, by default."""
+"""Default seconds lost when a stopped job resumes, and default length of a round (as Gavel's)."""
 
 
 @dataclass(frozen=True)
@@ -30,33 +30,32 @@ class Policy:
     Attributes
     ----------
     name, summary : str
-        The name of the command line, and a line about it.
+        Name on the command line, and a one-line description.
     virtual : bool
         Whether a job queues when the virtual machine completes it, instead of at submission.
     order : str
         Key of the queue, ties by row: "release" (first in, first out), "submission",
-        "duration" (n~ alpha~) or "workload" (g n~ alpha~). Of policies that preempt, key of all
-        jobs: "attained" (GPU-seconds of work done), "remaining" (g alpha~ times the iterations
-        predicted to be left) or "share" (time received over the time due to it by max-min
-        fairness).
+        "duration" (n~ alpha~) or "workload" (g n~ alpha~). Preemptive policies order all jobs:
+        "attained" (GPU-seconds of work done), "remaining" (g alpha~ times the predicted remaining
+        iterations) or "share" (time received over the time due by max-min fairness).
     scans_on : bool
         Whether a pass goes on past a job that does not fit.
     delays : bool
-        Whether heavy jobs wait for a better offer (a-srpt, lines 8-20); where a pass scans on, any
-        job, until alpha <= max(comm_heavy, 1 + 1e-9) alpha~. An empty cluster offers every job
-        alpha~ by every rule: only others that run keep one waiting.
+        Whether heavy jobs wait for a better offer (a-srpt, lines 8-20). Where a pass scans on, any
+        job waits until alpha <= max(comm_heavy, 1 + 1e-9) alpha~; an empty cluster offers every job
+        alpha~, so a job waits only while others run.
     backfills : bool
         Whether later jobs that fit start while the head waits.
     reserves : bool
-        Whether they do only where by the predictions they do not delay the head; otherwise, while
-        it waits for a better offer.
+        Whether later jobs start only if by the predictions they do not delay the head; otherwise
+        they start while the head waits for a better offer.
     offer, hold : str
-        What applies unless the options say otherwise.
+        Defaults of these two options.
     perfect : bool
-        Whether it knows the true iterations.
+        Whether the policy uses the true iterations.
     preempts : str
-        When it stops jobs for others that come first by the key: "never", at all "events", or
-        where "rounds" begin; between these, jobs start where they fit.
+        When running jobs are preempted by waiting jobs with a smaller key: "never", at all
+        "events", or when "rounds" begin; in between, jobs start where they fit.
     """
 
     name: str
@@ -167,32 +166,32 @@ POLICIES: dict[str, Policy] = {policy.name: policy for policy in _ALL}
 """Every policy, by name."""
 
 PAPER = tuple(policy.name for policy in _ALL[:7])
-"""Those of a-srpt."""
+"""Policies of the a-srpt paper."""
 
 
 @dataclass(frozen=True)
 class PolicyOptions(Options):
-    """What a run may choose.
+    """Options of the policies.
 
     Attributes
     ----------
     tau : float
         The delay's window is tau L, L = (g/G) n~ alpha~. The paper gives none for V-B.
     comm_heavy : float
-        A job is heavy from alpha^max/alpha~ >= comm_heavy on; below 1 is refused. An offer is good
-        enough up to comm_heavy alpha~.
+        Ratio of worst to best iteration time, alpha^max/alpha~, above which a job is heavy; at
+        least 1. An offer is good enough if alpha <= comm_heavy alpha~.
     offer : str or None
-        An offer rule for every policy; None leaves each its own.
+        Offer rule of every policy; None keeps each policy's default.
     hold : str or None
         "none": a delayed job starts when alpha falls below its first offer's; "window": when
-        alpha <= comm_heavy alpha~; "inf": likewise, and without a window. None: the policy's own.
+        alpha <= comm_heavy alpha~; "inf": likewise, without a window. None: the policy's default.
     slot : float
-        Seconds; events act at its next multiple. 0 for none.
+        Seconds; events act at the next multiple. 0: continuous time.
     checkpoint : float or None
-        Seconds that a job holds its GPUs without an iteration whenever it resumes; of policies
-        that preempt. None: 30.
+        Seconds that a resuming job holds its GPUs without an iteration, in preemptive policies.
+        None: 30.
     round : float or None
-        Seconds of a round, of policies that preempt by rounds. None: 360.
+        Seconds of a round, in policies that preempt by rounds. None: 360.
     """
 
     left_out = ("checkpoint", "round")
@@ -211,7 +210,7 @@ class PolicyOptions(Options):
         return CHECKPOINT if self.checkpoint is None else self.checkpoint
 
     def for_policy(self, policy: Policy) -> PolicyOptions:
-        """The options with the policy's own where none was chosen.
+        """The options with the policy's defaults filled in.
 
         Raises
         ------

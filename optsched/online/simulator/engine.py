@@ -129,9 +129,6 @@ def _run(
     )
     complete, (piece,) = _to_the_end(event_loop.simulate, jobs, (data, rules, runs), report)
     kept = np.flatnonzero(~np.isnan(runs.start))
-    count = runs.pieces[kept]
-    first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
-    piece = piece[np.arange(first[-1]) + np.repeat(runs.first[kept] - first[:-1], count)]
     rows = slice(None) if len(kept) == n else kept
     return Records.of(
         jobs,
@@ -142,9 +139,7 @@ def _run(
         end=runs.end[rows],
         alpha=runs.alpha[rows],
         predicted=predicted[rows],
-        first=first,
-        server=piece >> GPU_BITS,
-        taken=piece & ((1 << GPU_BITS) - 1),
+        **_pieces(piece, runs.first[kept], runs.pieces[kept]),
         complete=complete,
     )
 
@@ -180,17 +175,12 @@ def _run_preemptive(
     order = np.argsort(row, kind="stable")
     order = order[state.end[row[order]] < np.inf]
     begin = np.concatenate(([0], last[:-1])).astype(np.int64)[order]
-    count = last[order] - begin
-    first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
-    piece = piece[np.arange(first[-1]) + np.repeat(begin - first[:-1], count)]
     segments = Segments(
         job=np.searchsorted(kept, row[order]),
         start=start[order],
         end=end[order],
         alpha=alpha[order],
-        first=first,
-        server=piece >> GPU_BITS,
-        taken=piece & ((1 << GPU_BITS) - 1),
+        **_pieces(piece, begin, last[order] - begin),
     )
     rows = slice(None) if len(kept) == n else kept
     return Records.of(
@@ -202,6 +192,13 @@ def _run_preemptive(
         segments=segments,
         complete=complete,
     )
+
+
+def _pieces(piece: Ints, begin: Ints, count: Ints) -> dict[str, Ints]:
+    """Return the columns of a run's pieces: `count` of each job or segment, from `begin` on."""
+    first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
+    piece = piece[np.arange(first[-1]) + np.repeat(begin - first[:-1], count)]
+    return {"first": first, "server": piece >> GPU_BITS, "taken": piece & ((1 << GPU_BITS) - 1)}
 
 
 def _to_the_end(

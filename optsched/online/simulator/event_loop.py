@@ -55,7 +55,7 @@ class Rules(NamedTuple):
 
 
 class JobData(NamedTuple):
-    """The jobs in row order, and what depends on their configuration alone.
+    """The jobs in row order, and properties of their configurations.
 
     Attributes
     ----------
@@ -87,10 +87,10 @@ class JobData(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """What becomes of the jobs, (n,) each; start is NaN until a job starts.
+    """Starts, ends and pieces of the jobs, (n,) each; start is NaN until a job starts.
 
-    `first` says where a job's pieces begin among all pieces, `pieces` how many it has. `kappa` and
-    `window` are the iteration time of a delayed job's first offer and the end of its window.
+    A job has `pieces` pieces, from index `first` on. `kappa` and `window` are the iteration time
+    of a delayed job's first offer and the end of its window.
     """
 
     start: Floats
@@ -344,7 +344,7 @@ def _is_accepted(
 
 @register_jitable
 def _suits(rules: Rules, heavy: bool, alpha: float, estimate: float) -> bool:
-    """Return whether a job behind the head may start on its offer; as any other of its bucket."""
+    """Return whether a job behind the head may start on its offer; equal for all of its bucket."""
     if not rules.delays:
         return alpha < np.inf
     if rules.behind_head == SCAN:

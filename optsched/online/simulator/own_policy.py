@@ -62,7 +62,7 @@ Offer = Mapping[int, int]
 
 @dataclass(frozen=True)
 class QueuedJob:
-    """What a policy may know of a job: not its true iterations.
+    """A waiting job as a policy sees it, without the true iterations.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class QueuedJob:
 
 @dataclass(frozen=True)
 class RunningJob:
-    """What a policy may know of a job that runs.
+    """A running job as a policy sees it.
 
     Attributes
     ----------
@@ -340,7 +340,7 @@ class View:
             self._free[server] += gpus
 
     def _forget_stopped(self) -> None:
-        """Let the next end be that of a job that runs."""
+        """Drop planned ends of stopped segments from the front of the heap."""
         while self._ends:
             _, row, segment = self._ends[0]
             if row in self._running and self._segment_of[row] == segment:

@@ -53,7 +53,7 @@ class JobData(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """What each job has behind it and before it, (n,) each.
+    """Work done and left of each job, (n,) each.
 
     `left`, `known` (iterations left, and predicted to be left) and `worked` (seconds) change only
     when the job stops. `begin`, `end` and `alpha` are of its last segment, whose place in the log

@@ -47,7 +47,7 @@ class Before(NamedTuple):
 
 
 def placed_of(seats: Mapping[int, Seat]) -> Placed:
-    """Seats in arrays."""
+    """Return seats as arrays."""
     rows = [(j, s.node, min(s.gpus), len(s.gpus), s.configuration) for j, s in seats.items()]
     return Placed(*np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 5).T))
 
