@@ -215,21 +215,6 @@ class Workload:
             return self
         return self.rows(np.argsort(self.submit_time, kind="stable").astype(np.int64))
 
-    def split(self, training_share: float) -> tuple[Workload, Workload]:
-        """The first share of the rows in time order, and the others.
-
-        Raises
-        ------
-        InputError
-            If the share is not in [0, 1].
-        """
-        if not 0 <= training_share <= 1:
-            raise InputError(self.name, "training share", f"{training_share}", "a number in [0, 1]")
-        ordered = self.in_row_order()
-        cut = int(training_share * len(self))
-        every = np.arange(len(self))
-        return ordered.rows(every[:cut]), ordered.rows(every[cut:])
-
     def named(self, name: str) -> Workload:
         """The same jobs under another name."""
         return replace(self, name=name)

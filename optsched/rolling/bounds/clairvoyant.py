@@ -70,8 +70,6 @@ class Bound:
         Of the slots, seconds.
     use : array (T,)
         GPU seconds of the uncapacitated clairvoyant plan, by type.
-    history : tuple of float
-        The value of each iteration.
     """
 
     bound: float
@@ -79,7 +77,6 @@ class Bound:
     prices: Floats
     edges: Floats
     use: Floats
-    history: tuple[float, ...]
 
 
 class Slots(NamedTuple):
@@ -138,12 +135,12 @@ def clairvoyant_bound(
     prices = np.zeros((len(load.gpus), len(edges) - 1))
     kept = _first_multipliers(load, len(edges) - 1)
     room = load.gpus[:, None] * np.diff(edges)
-    best, best_prices, history = -np.inf, prices, []
+    best, best_prices, uncapacitated = -np.inf, prices, 0.0
     first_use, stale, ahead = np.zeros(len(load.gpus)), 0, 0.0
     for iteration in range(max(settings.iterations, 1)):
         value, use = lagrangian(load, edges, prices, kept)
-        history.append(value)
         if iteration == 0:
+            uncapacitated = value
             first_use, ahead = use.sum(axis=1), min(known_cost - value, value)
         if value > best:
             ahead = ahead if value < best + 0.5 * ahead else 1.5 * ahead
@@ -162,7 +159,7 @@ def clairvoyant_bound(
         target = min(best + ahead, known_cost)
         prices = np.maximum(prices + max(target - value, 0.0) / norm * slope, 0.0)
     best = max(best, 0.0)  # no schedule costs less than nothing
-    return Bound(best, history[0], best_prices, edges, first_use, tuple(history))
+    return Bound(best, uncapacitated, best_prices, edges, first_use)
 
 
 def lagrangian(
