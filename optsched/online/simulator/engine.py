@@ -171,6 +171,7 @@ def _run_preemptive(
     )
     complete, log = _to_the_end(preemptive_loop.simulate, jobs, (data, rules, state), report)
     row, start, end, alpha, last, piece = log
+    row, last = row.astype(np.int64), last.astype(np.int64)  # Python makes floats of no segment
     kept = np.flatnonzero(state.end < np.inf)  # of an interrupted run: jobs that run or have ended
     order = np.argsort(row, kind="stable")
     order = order[state.end[row[order]] < np.inf]
@@ -197,7 +198,8 @@ def _run_preemptive(
 def _pieces(piece: Ints, begin: Ints, count: Ints) -> dict[str, Ints]:
     """Return the columns of a run's pieces: `count` of each job or segment, from `begin` on."""
     first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
-    piece = piece[np.arange(first[-1]) + np.repeat(begin - first[:-1], count)]
+    order = np.arange(first[-1]) + np.repeat(begin - first[:-1], count)
+    piece = piece.astype(np.int64)[order]
     return {"first": first, "server": piece >> GPU_BITS, "taken": piece & ((1 << GPU_BITS) - 1)}
 
 
