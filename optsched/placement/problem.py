@@ -6,6 +6,8 @@ from optsched.problem import Method, Problem, Varied, rooms
 
 _HERE = "optsched.placement"
 _PICTURES = "optsched.plotting"
+_ALL_FEATURES = ("bottleneck", "micro-batches")
+"""Named by each method that takes both; a new feature is refused until a method names it."""
 
 PLACEMENT = Problem(
     name="placement",
@@ -33,6 +35,7 @@ PLACEMENT = Problem(
             "heuristic",
             "greedy growth along heaviest edges (a-srpt IV-B)",
             f"{_HERE}.heuristics.heavy_edge:heavy_edge",
+            supports=_ALL_FEATURES,
         ),
         Method(
             "repartition",
@@ -54,6 +57,7 @@ PLACEMENT = Problem(
             "strengthened MILP in Pyomo, started from the heuristic",
             f"{_HERE}.models.ilp:ilp",
             f"{_HERE}.models.ilp:model",
+            supports=_ALL_FEATURES,
         ),
         Method(
             "ilp-vertex",
@@ -61,6 +65,7 @@ PLACEMENT = Problem(
             "one binary per replica and server, as the paper's rival",
             f"{_HERE}.models.vertex_formulation:ilp_vertex",
             f"{_HERE}.models.vertex_formulation:model",
+            supports=_ALL_FEATURES,
         ),
         Method(
             "min-cut",
@@ -68,12 +73,14 @@ PLACEMENT = Problem(
             "fewest bytes across servers; its time is reported, not sought",
             f"{_HERE}.models.cut_formulation:min_cut",
             f"{_HERE}.models.cut_formulation:model",
+            supports=_ALL_FEATURES,
         ),
         Method(
             "exact",
             "exact",
             "the bounds if they meet, else columns, ilp or ilp-vertex",
             f"{_HERE}.exact.exact:exact",
+            supports=_ALL_FEATURES,
         ),
     ),
 )
