@@ -16,12 +16,12 @@ LOG_RATIO = 4.0
 
 
 @house_style()
-def plot_sensitivity(found: Sensitivity) -> Axes:
+def plot_sensitivity(study: Sensitivity) -> Axes:
     """Draw a column a parameter: both objectives above, the heuristic's excess below.
 
     Parameters
     ----------
-    found : Sensitivity
+    study : Sensitivity
         Of `optsched.verbs.sensitivity.sensitivity`.
 
     Returns
@@ -33,26 +33,26 @@ def plot_sensitivity(found: Sensitivity) -> Axes:
     """
     import matplotlib.pyplot as plt
 
-    if not found.curves:
-        raise InputError("plot", found.instance, "no curve", "a parameter that is varied")
-    columns = len(found.curves)
+    if not study.curves:
+        raise InputError("plot", study.instance, "no curve", "a parameter that is varied")
+    columns = len(study.curves)
     figure, grid = plt.subplots(
         2, columns, figsize=(2.8 * columns + 1, 5.2), layout="constrained",
         sharex="col", sharey="row", squeeze=False,
     )  # fmt: skip
-    for number, curve in enumerate(found.curves):
-        _draw(grid[0][number], grid[1][number], found, curve)
-    grid[0][0].set_ylabel(f"{found.objective}, {UNITS.get(found.unit, found.unit)}")
+    for number, curve in enumerate(study.curves):
+        _draw(grid[0][number], grid[1][number], study, curve)
+    grid[0][0].set_ylabel(f"{study.objective}, {UNITS.get(study.unit, study.unit)}")
     grid[1][0].set_ylabel("above the optimum, %")
-    figure.suptitle(literal(short(found.instance, 60)), x=0.01, ha="left")
+    figure.suptitle(literal(short(study.instance, 60)), x=0.01, ha="left")
     upper: Axes = grid[0][0]
     headed(upper)
     return upper
 
 
-def _draw(above: Axes, below: Axes, found: Sensitivity, curve: Curve) -> None:
-    scale = found.shown_per_unit
-    heuristic = {"gid": "heuristic", "label": found.heuristic, "color": COLOURS[1]}
+def _draw(above: Axes, below: Axes, study: Sensitivity, curve: Curve) -> None:
+    scale = study.shown_per_unit
+    heuristic = {"gid": "heuristic", "label": study.heuristic, "color": COLOURS[1]}
     optimum = {"gid": "optimum", "label": "optimum", "color": COLOURS[3]}
     excess = {"gid": "excess", "color": COLOURS[0]}
     for ax, factor, style in (
