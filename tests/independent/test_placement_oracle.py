@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from independent import placement_cases as cases
-from independent import placement_edits as edits
 from independent.black_box import close, told
 from independent.day import batches, seed_of_the_day
 from independent.placement_worked import TOO_ODD, WORKED, Worked, job, stage
@@ -166,37 +165,3 @@ def test_every_combination_is_drawn(number: int) -> None:
         any(one.get("expert_bytes", 0) > 0 for one in job["stages"]),
     )
     assert drawn == cases.COMBINATIONS[number]
-
-
-@pytest.mark.parametrize("number", range(0, 480, 10))
-def test_fields_at_their_defaults_change_no_digit(number: int) -> None:
-    instance = edits.asynchronous_only(cases.draw("extended", seed_of_the_day(), number).instance)
-    assert oracle.optimum(instance, {}) == oracle.optimum(edits.written_out(instance), {})
-
-
-@pytest.mark.parametrize("number", range(11, 11 + 17 * 24, 17))
-def test_one_stage_and_one_micro_batch_is_asynchronous(number: int) -> None:
-    """Not where the inside is slower: see "slow inside" of the values worked by hand."""
-    case = cases.draw("extended", seed_of_the_day(), number)
-    assert case.family == "one stage"
-    one, none = (oracle.optimum(edits.with_parts(case.instance, parts), {}) for parts in (1, None))
-    if one is None or none is None:
-        assert one is none
-    else:
-        assert oracle.saves_inside(case.instance)
-        assert close(one, none, 1e-12)
-
-
-@pytest.mark.parametrize("number", range(len(cases.COMBINATIONS)))
-def test_many_micro_batches_tend_to_the_bottleneck(number: int) -> None:
-    """To the longest work of a stage, and the longest all-reduce after it."""
-    case = cases.draw("extended", seed_of_the_day(), number)
-    idle = dict.fromkeys(edits.WORK, 0.0)
-    many, work, reduce = (
-        {**case.instance, "job": {**case.instance["job"], "micro_batches": 10**12}},
-        edits.altered(edits.with_parts(case.instance, None), {"parameter_bytes": 0.0}),
-        edits.altered(edits.with_parts(case.instance, None), idle),
-    )
-    for table in oracle.tables(case.instance)[:50].tolist():
-        limit = oracle.alpha(work, table, {}) + oracle.alpha(reduce, table, {})
-        assert close(oracle.alpha(many, table, {}), limit)

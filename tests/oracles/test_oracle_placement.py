@@ -121,35 +121,6 @@ def test_trees_equal_the_hand_table(k: int) -> None:
         assert sorted(computed) == sorted(by_hand)
 
 
-@pytest.mark.parametrize("k", range(2, 10))
-def test_trees_span_and_share_the_work(k: int) -> None:
-    internal = []
-    for edges in oracle.HAND_TREES[k]:
-        tree = nx.DiGraph(edges)
-        assert set(tree.nodes) == set(range(k))
-        assert nx.is_arborescence(tree)
-        assert max(degree for _, degree in tree.out_degree()) <= 2
-        internal.append({parent for parent, _ in edges})
-    # No rank is internal in both trees when k is even. When k is odd the shift moves rank k - 1,
-    # which has a child in the first tree, onto rank 0, the first root: rank 0 and no other.
-    assert internal[0] & internal[1] == (set() if k % 2 == 0 else {0})
-
-
-@pytest.mark.parametrize("k", range(2, 34))
-def test_parent_and_child_rules_agree(k: int) -> None:
-    """The rule for children, restated: r - b/2, and r + b/2 halved further while out of range."""
-    children = [(0, max(2**e for e in range(6) if 2**e < k))]
-    for r in range(1, k):
-        half = (r & -r) // 2
-        if half:
-            children.append((r, r - half))
-            while half and r + half >= k:
-                half //= 2
-            if half:
-                children.append((r, r + half))
-    assert sorted(oracle.binary_tree(k)) == sorted(children)
-
-
 # --- job graph ------------------------------------------------------------------------------------
 
 

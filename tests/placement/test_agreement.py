@@ -42,32 +42,6 @@ def test_bound_optimum_heuristics_in_order(seed: int) -> None:
     assert searched.objective <= greedy.objective * (1 + EXACT)
 
 
-def test_the_random_instances_cover_what_they_should() -> None:
-    """Single-GPU and equal servers, chains, zero activations, both trees."""
-    documents = [instance(seed)[0] for seed in REDUCED]
-    seen = {
-        "single GPU": any(1 in d["free_gpus"] for d in documents),
-        "equal": any(len(set(d["free_gpus"])) < len(d["free_gpus"]) for d in documents),
-        "chain": any(
-            len(d["job"]["stages"]) > 1 and all(s["replicas"] == 1 for s in d["job"]["stages"])
-            for d in documents
-        ),
-        "zero activations": any(
-            len(d["job"]["stages"]) > 1 and all(s["output_bytes"] == 0 for s in d["job"]["stages"])
-            for d in documents
-        ),
-        "ring": any(d["job"]["all_reduce"] == "ring" for d in documents),
-        "tree": any(d["job"]["all_reduce"] == "double-tree" for d in documents),
-        "four stages": any(len(d["job"]["stages"]) == 4 for d in documents),
-        "four servers": any(len(d["free_gpus"]) == 4 for d in documents),
-        "greedy fails": any(
-            optsched.solve(PlacementInstance.from_dict(d), "heavy-edge").excess > 0.01
-            for d in documents
-        ),
-    }
-    assert all(seen.values()), seen
-
-
 @pytest.mark.parametrize("seed", range(40))
 def test_least_cut_equals_brute_force(seed: int) -> None:
     document, made = instance(seed)

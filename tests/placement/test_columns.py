@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 from placement.jobs import made
 
 import optsched
-from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds.certificate import PatternCertificate
-from optsched.placement.bounds.patterns import PatternProgramme
-from optsched.placement.cost import tables_of, time_matrix
-from optsched.placement.exact.covers import Covers
-from optsched.placement.exact.repair import Repair
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.options import PlacementOptions
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import Outcome, Termination
 from optsched.verbs.judging import certificate_violations
 
 
@@ -92,29 +84,6 @@ def test_it_repeats_itself() -> None:
     assert first.bound == second.bound
 
 
-def test_what_only_fills_is_left_out_and_nothing_else() -> None:
-    """Every pattern within theta is one that is told, and fillers beside it."""
-    for seed in range(6):
-        instance = drawn(seed, 4, (4, 4, 3))
-        tables = tables_of(instance)
-        theta = optsched.solve(instance, "repartition").objective
-        programme = PatternProgramme(instance, tables, Deadline())
-        pricing = programme.price(theta)
-        told = pricing.needed(np.zeros(4), 10_000)
-        assert told is not None
-        seen = {(kind, tuple(each)) for kind, each in zip(*(a.tolist() for a in told), strict=True)}
-        for kind, size in enumerate(programme.sizes.tolist()):
-            full = [c for c in product(range(size + 1), repeat=4) if sum(c) == size]
-            counts = np.array(full)[(np.array(full) <= tables.replicas).all(axis=1)]
-            within = counts[programme.times_of(counts) <= theta * (1 + 1e-12)]
-            stripped = {(kind, tuple(each)) for each in pricing.stripped(within).tolist()}
-            assert stripped <= seen
-            for each in stripped:
-                assert programme.times_of(np.array([each[1]]))[0] <= theta * (1 + 1e-9)
-            assert all(pricing.free[s] for full in within for s in np.flatnonzero(
-                full - pricing.stripped(full[None, :])[0]))  # fmt: skip
-
-
 @pytest.mark.parametrize(("seed", "by"), [(0, "pattern prices"), (4, "no faster set of patterns")])
 def test_exact_proves_a_job_of_a_hundred_gpus_by_columns(seed: int, by: str) -> None:
     instance = drawn(seed, 16, (8, 7, 6, 5, 4, 3, 2, 1) * 4)
@@ -167,58 +136,3 @@ def test_what_columns_found_is_theirs_where_no_other_method_takes_over(
     monkeypatch.setattr("optsched.placement.models.ilp.ilp", tried)
     result = optsched.solve(instance, "exact")
     assert (result.chosen, result.solve_time >= 200.0) == ("ilp", True)
-
-
-def counts_of(instance: PlacementInstance) -> list[list[list[int]]]:
-    """Every placement of a small job, stage by stage and server by server."""
-    found: list[list[list[int]]] = [[]]
-    for stage in instance.job.stages:
-        splits = [
-            list(split)
-            for split in product(range(stage.replicas + 1), repeat=len(instance.free_gpus))
-            if sum(split) == stage.replicas
-        ]
-        found = [[*before, split] for before in found for split in splits]
-    used = [np.array(each).sum(axis=0) for each in found]
-    free = np.array(instance.free_gpus)
-    return [each for each, gpus in zip(found, used, strict=True) if (gpus <= free).all()]
-
-
-@pytest.mark.parametrize("reading", ["own", "bottleneck"])
-@pytest.mark.parametrize("seed", range(14))
-def test_stages_are_refuted_only_below_what_they_alone_allow(seed: int, reading: Any) -> None:
-    """By brute force: the least time in which a few stages can be, whatever the others take."""
-    instance = drawn(seed, 7, (4, 3, 3))
-    tables, stage = tables_of(instance), seed % 7
-    options = PlacementOptions(all_reduce_bandwidth=reading)
-    programme = PatternProgramme(instance, tables, Deadline())
-    times = [
-        time_matrix(tables, np.array(each), options)[max(stage - 2, 0) : stage + 3].max()
-        for each in counts_of(instance)
-    ]
-    least, high = min(times), 10 * min(times)
-    covers = Covers(programme, reading == "bottleneck")
-    for low in (0.5 * least, 0.999 * least):
-        refuted = covers.refuted_by(stage, programme.price(low), high, Settings())
-        assert refuted == pytest.approx(least, rel=2e-5)
-        assert refuted <= least
-    above = programme.price(least * (1 + 1e-9))
-    assert covers.refuted_by(stage, above, high, Settings()) is None
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_repairs_end_in_a_placement_within_theta(seed: int) -> None:
-    instance = drawn(seed, 12, (8, 7, 6, 5, 4, 3, 2, 1) * 2)
-    best = optsched.solve(instance, "columns").objective
-    programme = PatternProgramme(instance, tables_of(instance), Deadline())
-    pricing = programme.price(best * 1.01)
-    random = np.random.default_rng(seed)
-    repair = Repair(programme, pricing, np.ones(12), Settings(), random)
-    assert repair.dive()
-    assert any(repair.mend() for _ in range(100))
-    assert not repair.missing.any()
-    used = programme.counts[repair.fixed]
-    free = pricing.free
-    assert (used.sum(axis=0)[~free] == programme.tables.replicas[~free]).all()
-    assert (used.sum(axis=0) <= programme.tables.replicas).all()
-    assert (programme.times_of(used) <= best * 1.01 * (1 + 1e-9)).all()

@@ -83,16 +83,6 @@ def test_a_model_proves_at_gap_zero_what_its_solver_can_tell_apart() -> None:
     assert result.objective == pytest.approx(0.09489964939487441, rel=1e-9)
 
 
-def test_the_bottleneck_reading_costs_no_less() -> None:
-    """A stage's least share of a NIC is at most a server's own: the optimum cannot fall."""
-    options = {"all_reduce_bandwidth": "bottleneck"}
-    for name in ("vgg19-16", "bert-large-16", "inception-v3-16"):
-        own = optsched.solve(f"placement/{name}")
-        bottleneck = optsched.solve(f"placement/{name}", options=options)
-        assert bottleneck.termination is Termination.OPTIMAL
-        assert bottleneck.objective >= own.objective * (1 - 1e-9)
-
-
 def test_repartition_refuses_the_bottleneck_reading() -> None:
     with pytest.raises(NotApplicableError, match=r"method repartition.*bottleneck"):
         optsched.solve(
@@ -113,15 +103,6 @@ def test_models_with_savings_refuse_a_slow_link_inside(method: str) -> None:
         optsched.solve(slow_inside(), method)
 
 
-def test_others_take_a_slow_link_inside() -> None:
-    values = {
-        method: optsched.solve(slow_inside(), method, gap=0.0).objective
-        for method in ("ilp-vertex", "exact")
-    }
-    assert values["exact"] == pytest.approx(values["ilp-vertex"], rel=1e-9)
-    assert values["exact"] <= optsched.solve(slow_inside(), "heavy-edge").objective
-
-
 def test_columns_stop_at_their_limit_with_a_bound() -> None:
     instance = generate_placement("GPT-175B", 64, stages=64, training=ANY)
     result = optsched.solve(instance, "columns", time_limit=0.0)
@@ -135,15 +116,6 @@ def test_the_trace_closes() -> None:
     bounds = [point.bound for point in result.trace]
     assert bounds == sorted(bounds)
     assert result.trace[-1].bound == pytest.approx(result.trace[-1].incumbent, rel=1e-9)
-
-
-def test_a_very_large_offer_is_still_solved() -> None:
-    """128 GPUs on some 29 servers, four stages."""
-    instance = generate_placement("VGG19", 128, stages=4, training=Training("global"))
-    assert len(instance.free_gpus) >= 20
-    result = optsched.solve(instance)
-    assert result.termination is Termination.OPTIMAL
-    assert result.check.feasible
 
 
 def test_build_model_and_what_has_none() -> None:
@@ -204,16 +176,6 @@ def test_exact_keeps_what_is_known_when_time_is_up() -> None:
     known = optsched.solve(instance, "repartition")
     assert result.objective <= known.objective * (1 + 1e-12)
     assert result.bound >= known.bound * (1 - 1e-12)
-
-
-def test_chosen_names_where_the_value_comes_from() -> None:
-    options = {"all_reduce_bandwidth": "bottleneck"}
-    for seed in range(8):
-        instance = generate_placement("VGG19", 16, training=Training("global"), seed=seed)
-        result = optsched.solve(instance, options=options)
-        if result.chosen == "heavy-edge":
-            greedy = optsched.solve(instance, "heavy-edge", options=options)
-            assert result.objective == pytest.approx(greedy.objective, rel=1e-12)
 
 
 def test_a_link_a_hundred_million_times_faster_inside() -> None:

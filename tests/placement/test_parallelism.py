@@ -296,30 +296,6 @@ def test_what_is_not_there_is_not_written() -> None:
     assert (job.gpus, job.replicas, job.is_sliced, job.micro_batches) == (2, 2, False, None)
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("tensor_parallel", 0),
-        ("tensor_parallel", 1025),
-        ("tensor_parallel", 2.0),
-        ("tensor_bytes", -1),
-        ("expert_bytes", float("nan")),
-        ("expert_bytes", 1e19),
-    ],
-)
-def test_values_of_a_stage_that_are_refused(key: str, value: Any) -> None:
-    with pytest.raises(InputError, match=rf"job.stages\[1\].{key}: found"):
-        instance(**{key: value})
-
-
-@pytest.mark.parametrize("value", [0, -1, 1.5, 2**20 + 1, "2"])
-def test_micro_batches_that_are_refused(value: Any) -> None:
-    made = document()
-    made["job"]["micro_batches"] = value
-    with pytest.raises(InputError, match=r"job.micro_batches: found"):
-        PlacementInstance.from_dict(made)
-
-
 def test_an_offer_may_exceed_what_slices_need_and_nothing_else() -> None:
     made = document()
     made["free_gpus"] = [4, 4, 4]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import numpy as np
 import pytest
-from oracles import placement as oracle
 from placement.jobs import made
 
 import optsched
@@ -96,24 +94,6 @@ def test_where_every_start_fails_and_a_placement_exists() -> None:
     for method in METHODS[1:]:
         counts = optsched.solve(made, method).solution.counts
         assert np.array(counts).tolist() == found.counts.tolist(), method
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_packings_against_enumeration(seed: int) -> None:
-    """Sizes of 2, 3 and 5, of which none divides another, need the programme in integers."""
-    rng = random.Random(seed)
-    sizes = [(rng.randint(1, 2), q) for q in rng.sample([2, 3, 5, 4], rng.randint(2, 3))]
-    needed = sum(k * q for k, q in sizes) + rng.choice([0, 0, 1, 2])
-    free = []
-    while needed:
-        free.append(min(needed, rng.randint(2, 8)))
-        needed -= free[-1]
-    made = sliced(sizes, free)
-    exists = len(oracle.tables(made.to_dict())) > 0
-    found = packing(made, Settings())
-    assert found.termination is (Termination.FEASIBLE if exists else Termination.INFEASIBLE)
-    if exists:
-        assert oracle.broken_rule(made.to_dict(), found.counts.tolist()) is None
 
 
 def test_a_short_limit_may_leave_it_open() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import optsched
 from optsched.generators.placement import instance_from_profile, random_offer
-from optsched.profiles import Training, plans, read_pipedream
+from optsched.profiles import Training, read_pipedream
 from optsched.result import Termination
 
 DATA = os.environ.get("OPTSCHED_DATA")
@@ -48,24 +48,6 @@ def test_import_plan_solve(model: str, gpus: int) -> None:
         assert result.bound <= best.objective * (1 + 1e-9)
     ilp = optsched.solve(instance, "ilp", time_limit=300.0)
     assert ilp.objective == pytest.approx(best.objective, rel=1e-6)
-
-
-@pytest.mark.parametrize("model", PROFILES)
-def test_stages_keep_what_the_layers_hold(model: str) -> None:
-    """Times and parameters of the stages are the layers' own, whatever the cut."""
-    profile = read_pipedream(path(model))
-    seconds = 16 * sum(layer.forward_time + layer.backward_time for layer in profile.layers)
-    parameters = sum(layer.parameter_bytes for layer in profile.layers)
-    for plan in plans(profile, 16, bandwidth=1.25e9 / 8):
-        stages = len(plan.replicas)
-        instance = instance_from_profile(
-            profile, 16, [8, 8], stages=stages, training=Training(oversized=True)
-        )
-        made = instance.job.stages
-        assert sum(s.parameter_bytes for s in made) == pytest.approx(parameters, rel=1e-12)
-        assert sum((s.forward_time + s.backward_time) * s.replicas for s in made) == pytest.approx(
-            seconds, rel=1e-12
-        )
 
 
 def test_the_command(tmp_path: Path) -> None:

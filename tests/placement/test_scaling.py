@@ -23,9 +23,7 @@ from optsched.profiles import (
     Training,
     bytes_per_gpu,
     choose_plan,
-    plan_stages,
 )
-from optsched.profiles.memory import memory_limits
 
 PROFILE = LayerProfile(
     "three",
@@ -139,26 +137,6 @@ def test_the_fewest_accumulation_steps_that_fit() -> None:
     asked = choose(stages=1, gpu_memory=1.0, oversized=True)
     assert asked.accumulation_steps == 8
     assert choose(stages=1, accumulation_steps=5).accumulation_steps == 5
-
-
-@pytest.mark.parametrize("batch", ["per-gpu", "global"])
-def test_the_planner_cuts_so_that_stages_fit(batch: str) -> None:
-    """Where the fastest plan does not fit, the best of those that do is taken."""
-    for stages, least in ((2, 16_061.0), (3, 16_061.0)):
-        limits = memory_limits(PROFILE, Training(batch), 1, least)
-        plan = plan_stages(PROFILE, 5, stages, bandwidth=1e6, limits=limits)
-        held = bytes_per_gpu(PROFILE, plan, Training(batch))
-        assert max(held) <= least
-        assert plan.cuts[-1] == 2  # c alone
-    slow = choose(
-        6, stages=2, batch=batch, gpu_memory=16_061.0, accumulation_steps=1, bandwidth=1e3
-    )
-    free = choose(6, stages=2, batch=batch, accumulation_steps=1, bandwidth=1e3)
-    assert slow.plan.bottleneck >= free.plan.bottleneck
-    with pytest.raises(InputError, match="no plan that fits"):
-        plan_stages(
-            PROFILE, 5, 2, bandwidth=1e6, limits=memory_limits(PROFILE, Training(batch), 1, 1e3)
-        )
 
 
 def test_fewer_gpus_where_communication_decides() -> None:

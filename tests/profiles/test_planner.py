@@ -134,26 +134,6 @@ def test_plans_are_the_best_of_each_stage_count_in_order() -> None:
         assert keys == sorted(keys)
 
 
-def test_a_chain_of_200_layers_on_64_gpus_is_the_chain_partition() -> None:
-    rng = random.Random(3)
-    times = [float(rng.randint(1, 50)) for _ in range(200)]
-    plan = plan_stages(compute_only(*times), 64, 64, bandwidth=1.0)
-    assert set(plan.replicas) == {1}
-    # Greedy filling decides whether a bottleneck of `limit` is possible in 64 stages.
-    assert stages_needed(times, plan.bottleneck) <= 64 < stages_needed(times, plan.bottleneck - 1)
-
-
-def stages_needed(times: list[float], limit: float) -> float:
-    if max(times) > limit:
-        return float("inf")
-    count, filled = 1, 0.0
-    for time in times:
-        if filled + time > limit:
-            count, filled = count + 1, 0.0
-        filled += time
-    return count
-
-
 def test_stage_table_by_hand() -> None:
     # Cut after layer 0 of the net above on (2, 1) replicas: 10 bytes leave two replicas, 5 each,
     # and enter one.

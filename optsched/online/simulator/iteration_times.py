@@ -13,7 +13,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from optsched.online.data.configurations import Packed
-from optsched.placement.heuristics._heavy_edge_kernel import JobGraph, grow_servers
+from optsched.placement.heuristics.heavy_edge import JobGraph, grow_servers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

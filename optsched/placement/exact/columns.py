@@ -42,23 +42,23 @@ PRECISION = 2e-5
 STRICTLY_BELOW = 2e-10
 """Relative: a theta this much below a time excludes it."""
 PROBE = 10.0
-"""Seconds of a programme in integers at the most; a share of the time where that is limited."""
+"""Most seconds of an integer programme; under a time limit, at most a share of what is left."""
 PROBE_SHARE = 0.3
 PATIENCE = 0.5
-"""Seconds of the first programmes in integers; twice as long after each that did not end."""
+"""Seconds of the first integer programmes; doubled after each that did not end."""
 SPLITS = (0.1, 0.5, 0.3, 0.9, 0.02)
-"""How far from the bound to the best placement a try looks, where the tries before it failed."""
+"""Position of the next theta between the bound and the best time, by the failures so far."""
 STALE = 8
-"""Repairs in a row that leave as many replicas over, after which another theta is tried."""
+"""Repairs without progress after which another theta is tried."""
 FAILURES = 200
-"""Dives in a row without a better placement, after which they end."""
+"""Dives in a row without a better placement after which the search ends."""
 SOME_PATTERNS = 5_000
 A_SECOND = 5_000
 """Patterns that a solver presolves in a second, during which it does not look at the clock."""
 FEW_PATTERNS = 2_000
 MOST_PATTERNS = 50_000
-"""Of all patterns that a placement may use, up to which the programme over all of them is tried:
-always while they are few, else while they refute, and now and then: finding is for dives."""
+"""Numbers of patterns up to which the integer programme over all of them is solved: always while
+they are few, else while such programmes refute theta, and once per cycle of `SPLITS`."""
 
 
 def columns(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:

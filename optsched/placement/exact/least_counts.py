@@ -26,11 +26,11 @@ from optsched.placement.cost import CostTables, Floats, Ints
 Open = NDArray[np.bool_]
 """(S, V + 1): the least counts that a stage may still have."""
 MET = 1e-6
-"""Share of a stage's replicas that may lie in other patterns, for rounding."""
+"""Share of a stage's replicas that rounding may leave in other patterns."""
 MOSTLY = 0.95
-"""Share from which on the counts of several stages are chosen at once."""
+"""Share above which the counts of several stages are chosen at once."""
 MOST_NODES = 300
-"""Linear programmes of a choice."""
+"""Most linear programmes of one choice."""
 
 
 def at_most(tables: CostTables, still: Open) -> CostTables:

@@ -22,27 +22,27 @@ from optsched.placement.exact.least_counts import LeastCounts
 from optsched.result import Settings
 
 FEW_SERVERS = 8
-"""Where a dive has so many left, it leaves them to the repairs."""
+"""A dive stops at this number of servers left; repairs place the rest."""
 STEPS = 16
-"""A dive fixes a pattern for one in so many of the servers left at a time, at least for one."""
+"""A dive fixes patterns for 1/16 of the servers left at a time, for one at least."""
 TRIES = 3
-"""Single patterns tried in a row that leave the linear programme without a solution."""
+"""Single patterns in a row that may leave the linear programme infeasible before a dive ends."""
 CHANCE = 0.15
 RELEASED = 40
-"""Servers of a repair."""
+"""Servers that a repair gives new patterns."""
 NEAR = (0.7, 3.0)
-"""Stages from the missing one, within which replicas make a server likely to be released."""
+"""Range of the decay length, in stages from the missing one, of a server's weight."""
 SPREAD = 0.7
-"""Of the chance in which servers are released: standard deviation of a likelihood's logarithm."""
+"""Standard deviation of the random factor's logarithm in those weights."""
 ALL_PATTERNS = 3_000
-"""Of the servers released, up to which all are tried."""
+"""Patterns of the released servers up to which all are columns of the repair."""
 DRAWN, DEVIATION = 20, 0.5
-"""Patterns of each class drawn for a repair: the best at prices that are off by so much."""
+"""Patterns drawn for a repair of each class: the best at randomly perturbed prices."""
 MOST_COLUMNS = 600
 SECONDS = 1.0
-"""Of the programme in integers of a repair."""
+"""Time limit of a repair's integer programme."""
 TIE = 1e-3
-"""Of a replica: patterns differ in cost by as much, drawn anew, so that repairs differ."""
+"""Largest random cost of a pattern, in replicas left over, so that equal repairs differ."""
 
 
 @dataclass

@@ -27,8 +27,8 @@ from optsched.placement.graph import (
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts, unplaced
 from optsched.placement.heuristics.repartition import Start
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.models.counts import counts_from
 from optsched.placement.models.limits import cut_nonzeros
+from optsched.placement.models.parts import counts_from
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination

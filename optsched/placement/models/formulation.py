@@ -1,14 +1,11 @@
 """The strengthened MILP of placement: the model of record, stated in Pyomo.
 
 The mathematics, with the symbol table, is models/placement/README.md; each component's ``doc``
-carries the number of its equation there. Times are in units of `PlacementModelData.unit` (the
+carries the number of its equation there. Times are in units of `ModelData.unit` (the
 best known iteration time), so that tolerances are relative.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyomo.environ as pyo
@@ -17,9 +14,8 @@ from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
-from optsched.placement.bounds.combinatorial import least_pipeline_times, most_saving
+from optsched.placement.bounds.combinatorial import least_pipeline_times
 from optsched.placement.cost import (
-    CostTables,
     Ints,
     all_reduce_counts,
     placement_time,
@@ -27,9 +23,10 @@ from optsched.placement.cost import (
     work_matrix,
 )
 from optsched.placement.instance import PlacementInstance, equal_neighbours
-from optsched.placement.models.counts import counts_from
 from optsched.placement.models.limits import count_nonzeros
-from optsched.placement.models.micro_batches import (
+from optsched.placement.models.parts import (
+    ModelData,
+    counts_from,
     declare_pipeline,
     longest_time,
     model_tables,
@@ -44,73 +41,6 @@ takes a model for infeasible whose bounds on alpha meet but for `ROUNDING`."""
 INSTEAD = "use heavy-edge or repartition"
 
 
-@dataclass(frozen=True)
-class PlacementModelData:
-    """What the model is built from; times in seconds.
-
-    `unit` is the time of the best known placement. `upper_bound` is that too in a pruned model,
-    whose tables are capped above it, and a time that no placement exceeds in a complete one.
-    `bottleneck` tells whether the stage's least count binds its all-reduce; for micro-batches both
-    readings are the same, since the slowest all-reduce of a stage counts.
-    """
-
-    tables: CostTables
-    offers: tuple[int, ...]
-    unit: float
-    bound: float
-    upper_bound: float
-    bottleneck: bool
-    pruned: bool
-
-    @cached_property
-    def replicas(self) -> list[int]:
-        """k_s."""
-        return [int(k) for k in self.tables.replicas]
-
-    @cached_property
-    def gpus(self) -> list[int]:
-        """q_s."""
-        return [int(q) for q in self.tables.gpus]
-
-    @property
-    def is_synchronous(self) -> bool:
-        """Whether the job has micro-batches."""
-        return self.tables.micro_batches is not None
-
-    def most(self, stage: int, server: int) -> int:
-        """Replicas of a stage that a server can hold."""
-        return min(self.replicas[stage], self.offers[server] // self.gpus[stage])
-
-    def base(self, stage: int, count: int, width: int) -> float:
-        """base_s(v) in units: a stage's time with no neighbour near, all-reducing w shares wide."""
-        tables = self.tables
-        return float(tables.work[stage, count] + tables.all_reduce[stage, width]) / self.unit
-
-    def work(self, stage: int, count: int) -> float:
-        """base_s(v) in units without the all-reduce."""
-        return float(self.tables.work[stage, count]) / self.unit
-
-    def all_reduce(self, stage: int, width: int) -> float:
-        """The all-reduce in units, w shares wide."""
-        return float(self.tables.all_reduce[stage, width]) / self.unit
-
-    def saving(self, stage: int, before: float, after: float) -> float:
-        """a_s u + b_s w in units, for u replicas of the stage before and w of the one after."""
-        tables = self.tables
-        return (tables.before[stage] * before + tables.after[stage] * after) / self.unit
-
-    def most_saving(self, stage: int, server: int, count: int) -> float:
-        """ms(s, m, v) in units: the most that neighbours in the GPUs left over can save."""
-        at = stage, self.offers[server] - count * self.gpus[stage]
-        if at not in self._savings:
-            self._savings[at] = float(most_saving(self.tables.costs, *at)) / self.unit
-        return self._savings[at]
-
-    @cached_property
-    def _savings(self) -> dict[tuple[int, int], float]:
-        return {}
-
-
 def model_data(
     instance: PlacementInstance,
     options: PlacementOptions,
@@ -118,7 +48,7 @@ def model_data(
     bound: float,
     *,
     pruned: bool,
-) -> PlacementModelData:
+) -> ModelData:
     """Gather the model's data; without a known placement the unit is the longest possible time."""
     bottleneck = options.all_reduce_bandwidth == "bottleneck" and not instance.job.micro_batches
     refuse_many_nonzeros("ilp", count_nonzeros(instance, widths=bottleneck), INSTEAD)
@@ -129,7 +59,7 @@ def model_data(
         )
     most = longest_time(tables) or 1.0
     unit = most if counts is None else placement_time(tables, counts, options) or 1.0
-    return PlacementModelData(
+    return ModelData(
         tables=model_tables(tables, unit, pruned=pruned),
         offers=instance.free_gpus,
         unit=unit,
@@ -140,7 +70,7 @@ def model_data(
     )
 
 
-def build(data: PlacementModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
+def build(data: ModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
     """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
     clock = deadline or Deadline()
     model = pyo.ConcreteModel(name="placement")
@@ -164,7 +94,7 @@ def build(data: PlacementModelData, deadline: Deadline | None = None) -> pyo.Con
     return model
 
 
-def set_start(model: pyo.ConcreteModel, data: PlacementModelData, counts: Ints) -> None:
+def set_start(model: pyo.ConcreteModel, data: ModelData, counts: Ints) -> None:
     """Set the variables to a placement: the start handed to the solver."""
     counts = _ordered(data, counts) if data.pruned else counts
     width = all_reduce_counts(counts, data.bottleneck)
@@ -186,7 +116,7 @@ def read_counts(model: pyo.ConcreteModel) -> Ints:
     return counts_from(model, ((s, m, v, model.place[s, m, v, w]) for s, m, v, w in model.COLUMNS))
 
 
-def _declare_sets(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _declare_sets(model: pyo.ConcreteModel, data: ModelData) -> None:
     model.STAGES = pyo.RangeSet(0, len(data.replicas) - 1, doc="s")
     model.SERVERS = pyo.RangeSet(0, len(data.offers) - 1, doc="m")
     model.COLUMNS = pyo.Set(
@@ -202,7 +132,7 @@ def _declare_sets(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
     model.choices = by_place
 
 
-def _declare_variables(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _declare_variables(model: pyo.ConcreteModel, data: ModelData) -> None:
     model.place = pyo.Var(
         model.COLUMNS, domain=pyo.Binary, doc="z: v replicas of stage s on server m, w shares wide"
     )
@@ -231,33 +161,33 @@ def _declare_variables(model: pyo.ConcreteModel, data: PlacementModelData) -> No
     )
 
 
-def _every_replica_is_placed(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _every_replica_is_placed(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, doc="(1a) all k_s replicas of a stage are placed")
     def replicas(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
         return stated(model, sum(model.count[s, m] for m in model.SERVERS) == data.replicas[s])
 
 
-def _servers_hold_their_offer(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _servers_hold_their_offer(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.SERVERS, doc="(1b) a server takes at most the g_m GPUs it offers")
     def capacity(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
         used = sum(data.gpus[s] * model.count[s, m] for s in model.STAGES)
         return stated(model, used <= data.offers[m])
 
 
-def _one_count_a_server(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _one_count_a_server(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(1c) one count of a stage on a server")
     def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         return stated(model, model.present[s, m] <= 1)
 
 
-def _slowest_stage(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _slowest_stage(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(2a) alpha >= base - saving")
     def slowest(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         base = sum(data.base(s, v, w) * model.place[s, m, v, w] for v, w in model.choices[s, m])
         return model.alpha >= base - model.saving[s, m]
 
 
-def _savings_come_from_neighbours(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _savings_come_from_neighbours(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(2b) saving <= a x[s-1,m] + b x[s+1,m]")
     def neighbours(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         before = model.count[s - 1, m] if s > 0 else 0
@@ -265,7 +195,7 @@ def _savings_come_from_neighbours(model: pyo.ConcreteModel, data: PlacementModel
         return model.saving[s, m] <= data.saving(s, 1, 0) * before + data.saving(s, 0, 1) * after
 
 
-def _savings_are_limited(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _savings_are_limited(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(2c) saving <= ms z: none without a stage")
     def limited(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         most = sum(
@@ -274,7 +204,7 @@ def _savings_are_limited(model: pyo.ConcreteModel, data: PlacementModelData) -> 
         return model.saving[s, m] <= most
 
 
-def _slowest_stage_at_best(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _slowest_stage_at_best(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(3) alpha >= (base - ms) z")
     def at_best(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         return model.alpha >= sum(
@@ -283,14 +213,14 @@ def _slowest_stage_at_best(model: pyo.ConcreteModel, data: PlacementModelData) -
         )
 
 
-def _slowest_work(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _slowest_work(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(6a) P_s >= work - saving")
     def works(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         work = sum(data.work(s, v) * model.place[s, m, v, w] for v, w in model.choices[s, m])
         return model.stage_work[s] >= work - model.saving[s, m]
 
 
-def _slowest_work_at_best(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _slowest_work_at_best(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(6b) P_s >= (work - ms) z")
     def works_at_best(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         return model.stage_work[s] >= sum(
@@ -299,7 +229,7 @@ def _slowest_work_at_best(model: pyo.ConcreteModel, data: PlacementModelData) ->
         )
 
 
-def _slowest_all_reduce(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _slowest_all_reduce(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(6c) A_s >= all-reduce z")
     def reduces(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         return model.stage_all_reduce[s] >= sum(
@@ -307,11 +237,11 @@ def _slowest_all_reduce(model: pyo.ConcreteModel, data: PlacementModelData) -> N
         )
 
 
-def _pipeline(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _pipeline(model: pyo.ConcreteModel, data: ModelData) -> None:
     state_pipeline(model, data.tables, data.unit, ("(6d)", "(6e)", "(6f)"))
 
 
-def _equal_servers_are_ordered(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _equal_servers_are_ordered(model: pyo.ConcreteModel, data: ModelData) -> None:
     pairs = equal_neighbours(data.offers)
     model.EQUAL = pyo.Set(dimen=2, initialize=pairs, doc="equal servers (m, next equal m)")
 
@@ -320,7 +250,7 @@ def _equal_servers_are_ordered(model: pyo.ConcreteModel, data: PlacementModelDat
         return stated(model, _rank(model, m) >= _rank(model, n))
 
 
-def _least_count_of_a_stage(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+def _least_count_of_a_stage(model: pyo.ConcreteModel, data: ModelData) -> None:
     if not data.bottleneck:
         return
 
@@ -339,7 +269,7 @@ def _least_count_of_a_stage(model: pyo.ConcreteModel, data: PlacementModelData) 
         return model.least[s, w] <= sum(model.place[s, m, w, w] for m in holders)
 
 
-def _columns(data: PlacementModelData) -> list[tuple[int, int, int, int]]:
+def _columns(data: ModelData) -> list[tuple[int, int, int, int]]:
     every = [
         (s, m, v, w)
         for s, k in enumerate(data.replicas)
@@ -371,7 +301,7 @@ def _rank(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
     return sum((last - s) * model.count[s, m] for s in model.STAGES)
 
 
-def _start_pipeline(model: pyo.ConcreteModel, data: PlacementModelData, counts: Ints) -> None:
+def _start_pipeline(model: pyo.ConcreteModel, data: ModelData, counts: Ints) -> None:
     stage = np.arange(len(counts))[:, None]
     work = work_matrix(data.tables, counts).max(axis=1) / data.unit
     reduce = data.tables.all_reduce[stage, counts].max(axis=1) / data.unit
@@ -381,7 +311,7 @@ def _start_pipeline(model: pyo.ConcreteModel, data: PlacementModelData, counts: 
     model.exposed = float((reduce - data.tables.hidden / data.unit).max())
 
 
-def _ordered(data: PlacementModelData, counts: Ints) -> Ints:
+def _ordered(data: ModelData, counts: Ints) -> Ints:
     """Permute equal servers so that the start respects (4)."""
     ordered = counts.copy()
     weights = np.arange(len(counts))[::-1]

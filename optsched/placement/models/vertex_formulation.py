@@ -6,8 +6,7 @@ rival of the strengthened model. Symbols and equations: models/placement/README.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 import pyomo.environ as pyo
@@ -18,7 +17,6 @@ from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline, clock
 from optsched.placement.bounds.combinatorial import combinatorial_bound
 from optsched.placement.cost import (
-    CostTables,
     Ints,
     iteration_time,
     placement_time,
@@ -27,9 +25,10 @@ from optsched.placement.cost import (
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts, unplaced
 from optsched.placement.heuristics.repartition import Start
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.models.counts import counts_from
 from optsched.placement.models.limits import replica_nonzeros
-from optsched.placement.models.micro_batches import (
+from optsched.placement.models.parts import (
+    ModelData,
+    counts_from,
     declare_pipeline,
     longest_time,
     model_tables,
@@ -43,42 +42,13 @@ LEAST_UNIT = 1e-3
 """Of the longest time that matters: so far apart may the model's coefficients be."""
 
 
-@dataclass(frozen=True)
-class VertexModelData:
-    """The cost tables, the offers g_m, Heavy-Edge's placement, the unit of time, the reading.
-
-    Of a pruned model, tables are capped above Heavy-Edge's time, or where it places not all
-    replicas, above a time that no placement exceeds.
-    """
-
-    tables: CostTables
-    offers: tuple[int, ...]
-    known: Ints | None
-    unit: float
-    bottleneck: bool
-
-    @cached_property
-    def replicas(self) -> list[int]:
-        """k_s."""
-        return [int(k) for k in self.tables.replicas]
-
-    def counts(self, stage: int, server: int) -> range:
-        """Counts of a stage that a server can hold, v = 1..min(k_s, g_m/q_s)."""
-        room = self.offers[server] // int(self.tables.gpus[stage])
-        return range(1, min(self.replicas[stage], room) + 1)
-
-    @property
-    def is_synchronous(self) -> bool:
-        """Whether the job has micro-batches."""
-        return self.tables.micro_batches is not None
-
-
 def ilp_vertex(
     instance: PlacementInstance, options: PlacementOptions, settings: Settings
 ) -> Outcome:
     """Solve the vertex-level ILP; Heavy-Edge's placement stands where the limit leaves none."""
     require_solver(settings.solver)
     began = clock()
+    known = _known(instance)
     data = vertex_data(instance, options, pruned=True)
     answer, model = state_and_solve(
         lambda: build(data, settings.deadline),
@@ -87,7 +57,7 @@ def ilp_vertex(
         began=began,
         listener=settings.progress.of_model(data.unit),
     )
-    counts, details = data.known, {"message": "no placement by the limit: Heavy-Edge's stands"}
+    counts, details = known, {"message": "no placement by the limit: Heavy-Edge's stands"}
     if answer.has_solution:
         counts, details = read_counts(model), {}
     bound = None
@@ -121,27 +91,31 @@ def model(
 
 def vertex_data(
     instance: PlacementInstance, options: PlacementOptions, *, pruned: bool
-) -> VertexModelData:
+) -> ModelData:
     """Gather the model's data; the unit of time is a lower bound, near which the optimum lies."""
     bottleneck = options.all_reduce_bandwidth == "bottleneck"
     refuse_many_nonzeros("ilp-vertex", replica_nonzeros(instance, bottleneck), "use ilp")
     bottleneck = bottleneck and not instance.job.micro_batches
     tables = tables_of(instance, options)
-    greedy = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
-    known = None if unplaced(instance, greedy) else greedy
+    known = _known(instance)
     slowest = longest_time(tables) if known is None else placement_time(tables, known, options)
     cap = slowest or 1.0
     bound = combinatorial_bound(instance, tables).value
-    return VertexModelData(
+    return ModelData(
         model_tables(tables, cap, pruned=pruned),
         instance.free_gpus,
-        known,
         min(max(bound, LEAST_UNIT * cap), cap),
         bottleneck,
     )
 
 
-def build(data: VertexModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
+def _known(instance: PlacementInstance) -> Ints | None:
+    """Heavy-Edge's placement, if it places all replicas."""
+    greedy = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
+    return None if unplaced(instance, greedy) else greedy
+
+
+def build(data: ModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
     """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
     clock = deadline or Deadline()
     model = pyo.ConcreteModel(name="placement-vertex")
@@ -164,7 +138,7 @@ def read_counts(model: pyo.ConcreteModel) -> Ints:
     return counts_from(model, ((s, m, 1, model.assign[s, r, m]) for s, r, m in model.assign))
 
 
-def _declare_sets(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+def _declare_sets(model: pyo.ConcreteModel, data: ModelData) -> None:
     model.STAGES = pyo.RangeSet(0, len(data.replicas) - 1, doc="s")
     model.SERVERS = pyo.RangeSet(0, len(data.offers) - 1, doc="m")
     replicas = [(s, r) for s, k in enumerate(data.replicas) for r in range(k)]
@@ -173,7 +147,7 @@ def _declare_sets(model: pyo.ConcreteModel, data: VertexModelData) -> None:
     model.COUNTS = pyo.Set(dimen=3, initialize=held, doc="(s, m, v), v = 1..min(k_s, g_m)")
 
 
-def _declare_variables(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+def _declare_variables(model: pyo.ConcreteModel, data: ModelData) -> None:
     model.assign = pyo.Var(
         model.REPLICAS, model.SERVERS, domain=pyo.Binary, doc="y: replica r of stage s on server m"
     )
@@ -201,7 +175,7 @@ def _declare_variables(model: pyo.ConcreteModel, data: VertexModelData) -> None:
     )
 
 
-def _replicas_and_servers(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+def _replicas_and_servers(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.REPLICAS, doc="(V1) each replica is on one server")
     def one_server(model: pyo.ConcreteModel, s: int, r: int) -> pyo.Expression:
         return sum(model.assign[s, r, m] for m in model.SERVERS) == 1
@@ -213,7 +187,7 @@ def _replicas_and_servers(model: pyo.ConcreteModel, data: VertexModelData) -> No
         return used <= data.offers[m]
 
 
-def _counts_follow_replicas(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+def _counts_follow_replicas(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(V3) counts follow replicas")
     def counted(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         return model.count[s, m] == sum(v * model.holds[s, m, v] for v in data.counts(s, m))
@@ -223,7 +197,7 @@ def _counts_follow_replicas(model: pyo.ConcreteModel, data: VertexModelData) -> 
         return stated(model, model.present[s, m] <= 1)
 
 
-def _all_reduce_times(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+def _all_reduce_times(model: pyo.ConcreteModel, data: ModelData) -> None:
     everywhere = model.SERVERS if data.bottleneck else [None]
 
     @model.Constraint(
@@ -240,7 +214,7 @@ def _all_reduce_times(model: pyo.ConcreteModel, data: VertexModelData) -> None:
         )
 
 
-def _slowest_stage(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+def _slowest_stage(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(
         model.STAGES, model.SERVERS, doc="(V6) alpha >= time of a stage on a server that holds it"
     )
@@ -251,7 +225,7 @@ def _slowest_stage(model: pyo.ConcreteModel, data: VertexModelData) -> None:
         return model.alpha >= time - largest * (1 - model.present[s, m])
 
 
-def _slowest_work(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+def _slowest_work(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(
         model.STAGES, model.SERVERS, doc="(V7) P_s >= work of a stage on a server that holds it"
     )
@@ -261,7 +235,7 @@ def _slowest_work(model: pyo.ConcreteModel, data: VertexModelData) -> None:
         return model.stage_work[s] >= time - dearest * (1 - model.present[s, m])
 
 
-def _slowest_all_reduce(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+def _slowest_all_reduce(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(
         model.STAGES, model.SERVERS, doc="(V8) A_s >= all-reduce of a stage on any server"
     )
@@ -272,11 +246,11 @@ def _slowest_all_reduce(model: pyo.ConcreteModel, data: VertexModelData) -> None
         )
 
 
-def _pipeline(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+def _pipeline(model: pyo.ConcreteModel, data: ModelData) -> None:
     state_pipeline(model, data.tables, data.unit, ("(V9)", "(V10)", "(V11)"))
 
 
-def _work(model: pyo.ConcreteModel, data: VertexModelData, s: int, m: int) -> pyo.Expression:
+def _work(model: pyo.ConcreteModel, data: ModelData, s: int, m: int) -> pyo.Expression:
     """Time of a stage but for its all-reduce, with no neighbour near; 0 without it."""
     fixed = float(data.tables.fixed[s]) / data.unit
     experts = data.tables.experts[s] / data.unit
@@ -284,14 +258,14 @@ def _work(model: pyo.ConcreteModel, data: VertexModelData, s: int, m: int) -> py
     return fixed * model.present[s, m] + own
 
 
-def _saved(model: pyo.ConcreteModel, data: VertexModelData, s: int, m: int) -> pyo.Expression:
+def _saved(model: pyo.ConcreteModel, data: ModelData, s: int, m: int) -> pyo.Expression:
     tables = data.tables
     before = model.count[s - 1, m] if s > 0 else 0
     after = model.count[s + 1, m] if s + 1 in model.STAGES else 0
     return (tables.before[s] * before + tables.after[s] * after) / data.unit
 
 
-def _dearest(data: VertexModelData, s: int) -> float:
+def _dearest(data: ModelData, s: int) -> float:
     """Seconds that neighbours can cost at most without the stage: with them a big-M's all."""
     tables = data.tables
     most = len(data.offers) and max(data.offers)
