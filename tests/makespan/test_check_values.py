@@ -277,6 +277,9 @@ def test_a_run_shorter_than_its_clock_can_show_is_a_run() -> None:
     assert on_one_server((LATE, ULP / 8, 2), (LATE, ULP / 8, 2)) == overfull(f"{LATE:g}", 1)
 
 
+TWELVE = {**FIXED, "iterations": 12}
+
+
 def least(made: MakespanInstance, capacity: int) -> float:
     """Least slots of the first job, as the verifier of certificates has them."""
     document = made.to_dict()
@@ -303,35 +306,35 @@ def test_the_least_slots_of_a_job(job: dict[str, Any], capacity: int, slots: flo
     assert least(made, capacity) == pytest.approx(slots, rel=1e-12)
 
 
-def test_the_least_slots_where_links_are_faster_than_a_server() -> None:
-    """8 inside: 48 / 8 + 1.5 + 0.125 + 1 = 8.625 s; 64 across: 0.75 + 1.5 + 0.25 + 1 = 3.5 s."""
-    network = {"inter_bandwidth": 64, "intra_bandwidth": 8}
-    made = instance({"a": RING}, network)
-    assert least(made, 4) == 28
-    pair = instance({"a": RING}, network, servers=[4, 1])
-    assert least(pair, 4) == 28
-    single = instance({"a": RING}, network, servers=[4])
-    assert least(single, 4) == 69
+FAST_LINKS = {"inter_bandwidth": 64, "intra_bandwidth": 8}
+"""8 inside: 48 / 8 + 1.5 + 0.125 + 1 = 8.625 s; 64 across: 0.75 + 1.5 + 0.25 + 1 = 3.5 s."""
 
 
-def test_overhead_on_one_server_or_not() -> None:
-    made = instance({"a": RING}, {"overhead_on_one_server": False})
-    assert least(made, 4) == 8 * 3.25
-    assert least(made, 3) == 8 * 8.75
-
-
-@pytest.mark.parametrize(("slot", "slots"), [(3.0, 4), (3 - 1.5e-9, 6), (3 - 0.5e-9, 4)])
-def test_whole_iterations_a_slot(slot: float, slots: int) -> None:
-    """12 of 1 s: three fit into a slot, unless it is shorter by more than a rounding of 1e-9."""
-    made = instance({"a": {**FIXED, "iterations": 12}}, slot=slot, progress="floor")
-    assert least(made, 4) == slots
-
-
-def test_no_whole_iteration_is_no_progress() -> None:
-    """8.75 s across do not fit into slots of 8 s; inside two do."""
-    made = instance({"a": RING}, slot=8, progress="floor")
-    assert least(made, 4) == 4
-    assert least(made, 3) == math.inf
+@pytest.mark.parametrize(
+    ("job", "network", "update", "capacity", "slots"),
+    [
+        ({}, FAST_LINKS, {}, 4, 28),
+        ({}, FAST_LINKS, {"servers": [4, 1]}, 4, 28),
+        ({}, FAST_LINKS, {"servers": [4]}, 4, 69),
+        ({}, {"overhead_on_one_server": False}, {}, 4, 8 * 3.25),
+        ({}, {"overhead_on_one_server": False}, {}, 3, 8 * 8.75),
+        # 12 of 1 s: three fit into a slot, unless it is shorter by more than a rounding of 1e-9
+        (TWELVE, {}, {"slot": 3.0, "progress": "floor"}, 4, 4),
+        (TWELVE, {}, {"slot": 3 - 1.5e-9, "progress": "floor"}, 4, 6),
+        (TWELVE, {}, {"slot": 3 - 0.5e-9, "progress": "floor"}, 4, 4),
+        # 8.75 s across do not fit into slots of 8 s; inside two do
+        ({}, {}, {"slot": 8, "progress": "floor"}, 4, 4),
+        ({}, {}, {"slot": 8, "progress": "floor"}, 3, math.inf),
+    ],
+)
+def test_the_least_slots_by_network_and_slot(
+    job: dict[str, Any],
+    network: dict[str, Any],
+    update: dict[str, Any],
+    capacity: int,
+    slots: float,
+) -> None:
+    assert least(instance({"a": {**RING, **job}}, network, **update), capacity) == slots
 
 
 def test_a_claimed_end_where_a_run_takes_less_than_any_number() -> None:

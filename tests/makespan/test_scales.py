@@ -6,16 +6,17 @@ Powers of ten from 1e-9 to 1e9. Times and bytes leave a schedule as it is, slots
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import pytest
+from oracles.makespan_cases import rescale
 
 import optsched
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.solution import MakespanSolution
 
 POWERS = (-9, -6, -3, 3, 6, 9)
-RATES = ("inter_bandwidth", "intra_bandwidth")
 Runs = list[tuple[str, float, dict[int, int], float | None]]
 WIDE = {"c": {0: 2, 1: 1}}
 """Job c spans two servers of two GPUs: it meets nobody on its links."""
@@ -24,22 +25,11 @@ WIDE = {"c": {0: 2, 1: 1}}
 def document(progress: str, slot: float, horizon: int) -> dict[str, Any]:
     """Jobs of 2 s (a, b: one GPU each) and, alone, 6 s (c: three GPUs); slots are a second."""
     job = {"gradient_bytes": 0, "batch_size": 1, "forward_time_per_sample": 0.5}
+    network = {"inter_bandwidth": 1e4, "intra_bandwidth": 1e6, "overhead_per_server": 0.125}
+    network |= {"contention_share": 1.0, "degradation": 0.5, "overhead_on_one_server": True}
     return {
-        "schema": "optsched/makespan",
-        "version": 1,
-        "name": "scaled",
-        "servers": [2, 2],
-        "network": {
-            "inter_bandwidth": 1e4,
-            "intra_bandwidth": 1e6,
-            "contention_share": 1.0,
-            "degradation": 0.5,
-            "overhead_per_server": 0.125,
-            "overhead_on_one_server": True,
-        },
-        "compute_rate": 1e6,
-        "slot": slot,
-        "progress": progress,
+        "schema": "optsched/makespan", "version": 1, "name": "scaled", "servers": [2, 2],
+        "network": network, "compute_rate": 1e6, "slot": slot, "progress": progress,
         "horizon": horizon,
         "jobs": [
             {**job, "name": "a", "gpus": 1, "iterations": 2, "backward_time": 0.375},
@@ -52,26 +42,9 @@ def document(progress: str, slot: float, horizon: int) -> dict[str, Any]:
 
 def in_units(document: dict[str, Any], time: float, size: float) -> dict[str, Any]:
     """The same instance with times and bytes counted in other units."""
-    network = document["network"]
-    return {
-        **document,
-        "network": {
-            **network,
-            **{rate: network[rate] * size / time for rate in RATES},
-            "overhead_per_server": network["overhead_per_server"] * time,
-        },
-        "compute_rate": document["compute_rate"] * size / time,
-        "slot": document["slot"] * time,
-        "jobs": [
-            {
-                **job,
-                "gradient_bytes": job["gradient_bytes"] * size,
-                "forward_time_per_sample": job["forward_time_per_sample"] * time,
-                "backward_time": job["backward_time"] * time,
-            }
-            for job in document["jobs"]
-        ],
-    }
+    made = deepcopy(document)
+    rescale(made, time, size)
+    return made
 
 
 def in_slots(factor: float) -> dict[str, Any]:
@@ -87,22 +60,19 @@ def moved(name: str, start: float) -> Runs:
     return [(n, start if n == name else a, gpus, None) for n, a, gpus, _ in VALID]
 
 
-CORRUPTED: dict[str, tuple[str, Runs, float]] = {
-    "b starts 1% early on a's GPU's server with c": ("capacity", moved("c", 3.98), 1.0),
-    "all at once": ("capacity", [(n, 0.0, gpus, None) for n, _, gpus, _ in VALID], 1.0),
-    "c and b share a GPU": ("capacity", moved("c", 2.0), 1.0),
-    "a before the beginning": ("start", moved("a", -0.02), 1.0),
-    "a claims to end earlier": (
-        "claimed end",
-        [("a", 0.0, {0: 1}, 2 * (1 - 1e-5)), *VALID[1:]],
-        1.0,
-    ),
-    "a claims to end later": ("claimed end", [("a", 0.0, {0: 1}, 2 * (1 + 1e-5)), *VALID[1:]], 1.0),
-    "too good an objective": ("claimed objective", VALID, 1 - 1e-5),
-    "too bad an objective": ("claimed objective", VALID, 1 + 1e-5),
-    "a has two GPUs": ("gpu count", [("a", 0.0, {0: 2}, 2.0), *VALID[1:]], 1.0),
-    "no such server": ("server", [("a", 0.0, {2: 1}, 2.0), *VALID[1:]], 1.0),
-}
+EARLY, LATE = ([("a", 0.0, {0: 1}, 2 * (1 + off)), *VALID[1:]] for off in (-1e-5, 1e-5))
+CORRUPTED: list[tuple[str, Runs, float]] = [
+    ("capacity", moved("c", 3.98), 1.0),  # 1% early, while b runs on its server
+    ("capacity", [(n, 0.0, gpus, None) for n, _, gpus, _ in VALID], 1.0),
+    ("capacity", moved("c", 2.0), 1.0),
+    ("start", moved("a", -0.02), 1.0),
+    ("claimed end", EARLY, 1.0),
+    ("claimed end", LATE, 1.0),
+    ("claimed objective", VALID, 1 - 1e-5),
+    ("claimed objective", VALID, 1 + 1e-5),
+    ("gpu count", [("a", 0.0, {0: 2}, 2.0), *VALID[1:]], 1.0),
+    ("server", [("a", 0.0, {2: 1}, 2.0), *VALID[1:]], 1.0),
+]
 
 
 def solution(runs: Runs, seconds_a_slot: float, objective: float) -> MakespanSolution:
@@ -130,7 +100,7 @@ def judge(instance: MakespanInstance, seconds_a_slot: float) -> None:
     assert objective == pytest.approx(value, rel=1e-12)
     horizon = instance.horizon * seconds_a_slot
     late = ("horizon", moved("c", horizon * (1 + 1e-6) - 6), 1.0)
-    for rule, runs, off in (*CORRUPTED.values(), late):
+    for rule, runs, off in (*CORRUPTED, late):
         claim = value * off if runs is VALID else None
         broken = solution(runs, seconds_a_slot, value).model_copy(update={"objective": claim})
         assert verdict(instance, broken)[0] == {rule}
