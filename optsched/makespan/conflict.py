@@ -35,8 +35,7 @@ def find_conflict(
     bound = best_bound(instance)
     if bound.value <= instance.latest_end:
         return None
-    work = durations.least * durations.gpus
-    room = instance.gpus * instance.horizon
+    work, room = durations.least * durations.gpus, instance.gpus * instance.horizon
     within = f"the horizon of {counted(instance.horizon, 'slot')}"
     longest = int(durations.least.argmax())
     excess = bound.value - instance.horizon

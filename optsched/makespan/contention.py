@@ -29,11 +29,10 @@ Bools = NDArray[np.bool_]
 
 
 class Jobs(NamedTuple):
-    """An instance as arrays, by job unless stated otherwise.
+    """An instance as arrays by job; ``capacity`` is by server.
 
-    ``capacity`` is by server. ``volume`` = 2 m (G - 1) bytes, ``reduction`` = m (G - 1) / (G C)
-    seconds. ``first`` are offsets into arrays that hold G_j entries for job j; ``inside`` tells
-    whether a job makes progress in one server.
+    ``volume`` = 2 m (G - 1) bytes, ``reduction`` = m (G - 1) / (G C) seconds. ``first`` are offsets
+    into arrays with G_j entries for job j; ``inside``: whether it makes progress in one server.
     """
 
     capacity: Ints
@@ -261,13 +260,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What follows from a schedule; ``ends`` are T_j in slots, infinity for a job without an end.
-
-    Attributes
-    ----------
-    ends : array
-        T_j in slots; infinity for a job that never ends.
-    """
+    """A schedule's ``ends`` T_j in slots, infinity for a job that never ends, and what follows."""
 
     instance: MakespanInstance
     schedule: Schedule

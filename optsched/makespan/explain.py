@@ -20,18 +20,9 @@ IN_WORDS = {
 
 @dataclass(frozen=True)
 class JobRun:
-    """One job's run, in slots.
+    """One job's run in slots; ``level`` is the highest p_j it met, 0 inside one server.
 
-    Attributes
-    ----------
-    alone : float
-        Slots it would have taken on the same servers without contention.
-    spread : float
-        Of those, how many more than on the best servers.
-    contention : float
-        Slots that contention added.
-    level : int
-        The highest p_j it met; 0 inside one server.
+    ``alone`` on the same servers, ``spread`` more than on the best ones, ``contention`` besides.
     """
 
     name: str

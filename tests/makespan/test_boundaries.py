@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +11,7 @@ import pytest
 
 import optsched
 from optsched.errors import InputError, NotApplicableError
+from optsched.makespan.bounds.best import forget
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.solution import MakespanSolution
 from optsched.problems import METHODS
@@ -152,43 +150,18 @@ def test_a_gap_of_zero_is_proved(method: str) -> None:
     assert result.objective == result.bound
 
 
-ALONE = """
-import json, sys, multiprocessing, optsched
-from optsched.errors import NotApplicableError
-
-def told(path, method):
+def outcome_of(path: str, method: str, *, alone: bool = False) -> dict[str, Any] | None:
+    """What a method returns, without times; alone: as in a process that has proved nothing yet."""
+    if alone:
+        forget()
     try:
         result = optsched.solve(path, method, iterations=300)
     except NotApplicableError:
         return None
-    document = result.to_dict()
     names = ("termination", "objective", "bound", "bound_source", "certificate", "solution")
-    return {name: document.get(name) for name in names}
-
-def main():
-    paths, methods, alone = json.loads(sys.argv[1])
-    fork = multiprocessing.get_context("fork")
-    for path in paths:
-        for method in methods:
-            if alone:
-                with fork.Pool(1) as pool:
-                    said = pool.apply(told, (path, method))
-            else:
-                said = told(path, method)
-            print(json.dumps([path, method, said], sort_keys=True))
-main()
-"""
+    return {name: result.to_dict().get(name) for name in names}
 
 
-def told(paths: list[str], methods: list[str], *, alone: bool) -> dict[tuple[str, str], Any]:
-    """What a process says of each path and method, each in its own fork or one after another."""
-    arguments = [sys.executable, "-c", ALONE, json.dumps([paths, methods, alone])]
-    lines = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
-    rows = map(json.loads, lines.splitlines())
-    return {(path, method): said for path, method, said in rows}
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="forks")
 @pytest.mark.parametrize(
     "names",
     [
@@ -198,7 +171,8 @@ def told(paths: list[str], methods: list[str], *, alone: bool) -> dict[tuple[str
 )
 def test_equal_input_gives_equal_output_whatever_ran_before(names: list[str]) -> None:
     paths = [name if "/" in name else str(CASES / f"{name}.json") for name in names]
-    methods = list(METHODS["makespan"])
-    alone = told(paths, methods, alone=True)
-    assert told(paths, methods, alone=False) == alone
-    assert told(paths[::-1], methods[::-1], alone=False) == alone
+    runs = [(path, method) for path in paths for method in METHODS["makespan"]]
+    alone = {run: outcome_of(*run, alone=True) for run in runs}
+    forget()
+    for run in (*runs, *reversed(runs)):
+        assert outcome_of(*run) == alone[run]

@@ -16,13 +16,9 @@ from optsched.makespan.instance import MakespanInstance
 from optsched.verbs.explaining import conflict_of, why_none
 
 FREE = {
-    "inter_bandwidth": 1e9,
-    "intra_bandwidth": 1e9,
-    "contention_share": 1.0,
-    "degradation": 0.0,
-    "overhead_per_server": 0.0,
-    "overhead_on_one_server": False,
-}
+    "inter_bandwidth": 1e9, "intra_bandwidth": 1e9, "contention_share": 1.0, "degradation": 0.0,
+    "overhead_per_server": 0.0, "overhead_on_one_server": False,
+}  # fmt: skip
 SLOW_LINKS = {**FREE, "inter_bandwidth": 1.0}
 """A job of 1 byte loses a second on the way for each of 2 (G - 1)/G passes."""
 HUGE = 1e18
@@ -39,29 +35,17 @@ def made(
     """Jobs (GPUs, iterations of a second each, bytes), named a, b, c, ..."""
     rows = [
         {
-            "name": "abcdefgh"[j],
-            "gpus": gpus,
-            "iterations": iterations,
-            "gradient_bytes": rest[0] if rest else 0.0,
-            "batch_size": 0.0,
-            "forward_time_per_sample": 0.0,
+            "name": "abcdefgh"[j], "gpus": gpus, "iterations": iterations, "batch_size": 0.0,
+            "gradient_bytes": rest[0] if rest else 0.0, "forward_time_per_sample": 0.0,
             "backward_time": 1.0,
         }
         for j, (gpus, iterations, *rest) in enumerate(jobs)
-    ]
+    ]  # fmt: skip
     return {
-        "schema": "optsched/makespan",
-        "version": 1,
-        "name": "case",
-        "provenance": {},
-        "servers": servers,
-        "network": network,
-        "compute_rate": HUGE,
-        "slot": slot,
-        "progress": progress,
-        "horizon": horizon,
-        "jobs": rows,
-    }
+        "schema": "optsched/makespan", "version": 1, "name": "case", "provenance": {},
+        "servers": servers, "network": network, "compute_rate": HUGE, "slot": slot,
+        "progress": progress, "horizon": horizon, "jobs": rows,
+    }  # fmt: skip
 
 
 CASES = {

@@ -17,8 +17,18 @@ GRAINS, MOST_SLOTS = 8, 64
 if it can take no more than `MOST_SLOTS`: rounding adds little to longer ones."""
 
 
+class _Deadline:
+    """A deadline that every makespan exceeds."""
+
+    deadline: float
+
+    def bound(self, slotted: bool) -> float:
+        """The bound it proves: the next whole slot, or the deadline itself."""
+        return float(self.deadline + 1 if slotted else self.deadline)
+
+
 @dataclass(frozen=True)
-class ColumnCertificate:
+class ColumnCertificate(_Deadline):
     """Integer prices of the jobs under which every makespan exceeds `deadline`.
 
     Attributes
@@ -35,10 +45,6 @@ class ColumnCertificate:
     resolution: int
     prices: tuple[int, ...]
 
-    def bound(self, slotted: bool) -> float:
-        """The bound it proves: the next whole slot, or the deadline itself."""
-        return float(self.deadline + 1 if slotted else self.deadline)
-
     def to_dict(self) -> dict[str, Any]:
         """The certificate as a JSON object."""
         return {
@@ -50,7 +56,7 @@ class ColumnCertificate:
 
 
 @dataclass(frozen=True)
-class ContentionCertificate:
+class ContentionCertificate(_Deadline):
     """Integer prices of links and GPUs: by `deadline` servers take in less than all jobs pay.
 
     Attributes
@@ -70,10 +76,6 @@ class ContentionCertificate:
     pieces: tuple[tuple[int, ...], ...]
     inside: tuple[int, ...]
     running: Mapping[int, int]
-
-    def bound(self, slotted: bool) -> float:
-        """The bound it proves: the next whole slot, or the deadline itself."""
-        return float(self.deadline + 1 if slotted else self.deadline)
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as a JSON object."""

@@ -20,16 +20,10 @@ from optsched.makespan.instance import (
 
 @dataclass(frozen=True)
 class Durations:
-    """Least slots of every job; infinity where it cannot run.
+    """Least slots of every job, infinity where it cannot run; ``fewest`` servers that hold it.
 
-    Attributes
-    ----------
-    inside : array
-        d1_j, in one server (were one large enough).
-    spanning : array
-        Over two or more servers, alone on its links, on the fewest that hold it.
-    fewest : array
-        The least number of servers that hold it.
+    ``inside``: d1_j in one server, were one large enough; ``spanning``: over two or more, alone on
+    its links, on the fewest that hold it.
     """
 
     instance: MakespanInstance
@@ -63,14 +57,9 @@ def durations_of(instance: MakespanInstance) -> Durations:
     """The least durations of every job. Complexity: O(n log S)."""
     prefix = server_prefix(instance.servers)
     fewest = [fewest_servers(job.gpus, prefix) for job in instance.jobs]
-    return Durations(
-        instance,
-        np.array([duration(instance, job, 1, 0) for job in instance.jobs]),
-        np.array(
-            [
-                spanning_duration(instance, job, n)
-                for job, n in zip(instance.jobs, fewest, strict=True)
-            ]
-        ),
-        np.array(fewest, dtype=np.int64),
-    )
+    inside = [duration(instance, job, 1, 0) for job in instance.jobs]
+    spanning = [
+        spanning_duration(instance, job, n) for job, n in zip(instance.jobs, fewest, strict=True)
+    ]
+    as_int = np.array(fewest, dtype=np.int64)
+    return Durations(instance, np.array(inside), np.array(spanning), as_int)
