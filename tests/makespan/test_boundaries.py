@@ -162,6 +162,7 @@ def outcome_of(path: str, method: str, *, alone: bool = False) -> dict[str, Any]
     return {name: result.to_dict().get(name) for name in names}
 
 
+@pytest.mark.usefixtures("short_searches")
 @pytest.mark.parametrize(
     "names",
     [
