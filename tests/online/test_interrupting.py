@@ -17,14 +17,14 @@ pytestmark = pytest.mark.skipif(
 INTERRUPTED = 130
 DRIVER = """
 import os, signal, sys
-import rich.progress
+import optsched.cli.progress as progress
 import optsched.online.simulator.engine as engine
 from optsched import __main__ as program
 
 program.PATIENCE = 600  # what is kept is asked for here, also on a slow machine
 
 engine.STEPS = 5
-real, calls, looks = rich.progress.Progress.update, [], int(sys.argv[1])
+real, calls, looks = progress.StepProgress.__call__, [], int(sys.argv[1])
 
 def update(self, *arguments, **options):
     real(self, *arguments, **options)
@@ -32,7 +32,7 @@ def update(self, *arguments, **options):
     if len(calls) == looks:
         os.kill(os.getpid(), signal.SIGINT)
 
-rich.progress.Progress.update = update
+progress.StepProgress.__call__ = update
 sys.argv = ["optsched", *sys.argv[2:]]
 program.main()
 """
