@@ -72,8 +72,8 @@ SECTIONS = {
         "selection.py --part rivals",
     ),
     "selection-times": (
-        "Selection: one decision of STS, and speed profiles",
-        "selection.py --part sts,hull --runs 5",
+        "Selection: one decision of STS",
+        "selection.py --part sts --runs 5",
     ),
     "online": (
         "Online: the simulator, every policy",
@@ -116,6 +116,7 @@ WITHOUT_SECTION = {
     "page.py": "this script",
     "printed_selection.py": "a part of errata",
     "solvers.py": "has a page of its own, docs/solvers.md",
+    "selection_trees.py": "finds trees of prices for the library",
     "slices.py": "has a page of its own, docs/slices.md",
     "real_traces.py": "has a page of its own, docs/real-traces.md",
     "what_to_win.py": "writes docs/philly.md",

@@ -132,7 +132,7 @@ def test_solve_and_plans_refuse_alike(name: str, value: int, tmp_path: Path) -> 
 
 
 def test_limits_declare_what_settings_do() -> None:
-    both = {each.name for each in fields(Limits)} & {each.name for each in fields(Settings)}
+    both = set(Limits.model_fields) & {each.name for each in fields(Settings)}
     assert both == {"iterations", "time_limit", "gap", "threads", "solver"}
     assert all(declared(Limits)[name] == declared(Settings)[name] for name in both)
     require_declared("limits", Limits(unit_time=1.0))

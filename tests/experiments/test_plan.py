@@ -133,7 +133,7 @@ generator = "{}"
             "rolling",
             "arguments",
             "load = true",
-            "families.x.arguments.load: found True, expected f",
+            "families.x.arguments.load: found True, expected a",
         ),
         ("selection", "arguments", "speedup = -1.0", "families.x.arguments.speedup: found"),
         ("speed-profile", "arguments", "gpus = 0", "families.x.arguments.gpus: found 0"),
