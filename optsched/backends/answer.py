@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from optsched.result import SOLVED, Settings, Termination, TracePoint
 
 FEASIBILITY = 1e-9
-"""Primal and integer feasibility tolerance set in every solver."""
+"""Primal and integer feasibility tolerance, set in every solver but GLPK."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Answer:
     Attributes
     ----------
     termination : Termination
-        "optimal" only if the gap between incumbent and bound is at most `Settings.gap`.
+        "optimal" only if incumbent and bound differ by `Settings.gap` or by rounding at most.
     objective, bound : float or None
         Incumbent's value and best proven bound.
     values : array or None

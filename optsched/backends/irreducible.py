@@ -42,7 +42,8 @@ def irreducible_rows(
 ) -> tuple[tuple[Member, ...], Proof]:
     """Return rows that cannot hold together, and whether each of them is shown to be needed.
 
-    At the deadline the families found so far, of kind "equation", take the place of rows.
+    At the deadline the families found so far, of kind "equation", take the place of rows. There are
+    none where the model is nonlinear, too large, or not shown to be infeasible.
     """
     import pyomo.environ as pyo
 

@@ -44,8 +44,9 @@ def solve_model(
 ) -> Answer:
     """Solve a Pyomo model and load its incumbent, integers rounded, into its variables.
 
-    `start` passes the variables' values as a first solution, `cautious` scales the model by
-    `FINER`, and `listener` receives incumbents and bounds.
+    `start` passes the variables' values as a first solution to a solver that takes one; SCIP is
+    given none. `restarts` and `cautious`, which scales the model by `FINER`, are for HiGHS alone.
+    `listener` receives incumbents and bounds: during HiGHS's run, else once at the end.
     """
     require_solver(settings.solver)
     if not settings.deadline.has(build_time):
@@ -84,7 +85,7 @@ def state_and_solve(
 def relax_model(
     model: pyo.ConcreteModel, settings: Settings
 ) -> tuple[float, NDArray[np.float64]] | None:
-    """Return the optimum of a Pyomo model without integrality, and its reduced costs, by HiGHS."""
+    """Return the optimum without integrality and the reduced costs, by HiGHS; None if not found."""
     import pyomo.environ as pyo
 
     from optsched.backends.quiet import drop_integrality, pyomo_highs

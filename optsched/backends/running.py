@@ -1,8 +1,9 @@
 """Solver runs that an interrupt can end.
 
 A solver in the main thread would block Python's signal handlers until it ends. It runs in a thread
-of its own, and is stopped when its deadline passes or when the waiting thread is interrupted. A
-solver that does not stop is abandoned: it ends at its next check, or with Python.
+of its own, and is told to stop when its deadline passes or when the waiting thread is interrupted.
+After the deadline it is waited for. After an interrupt it is not: it ends at its next check, or
+with Python.
 """
 
 from __future__ import annotations

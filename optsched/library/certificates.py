@@ -1,7 +1,7 @@
 """Candidate certificates for the bounds of methods; `verify` alone decides what they prove.
 
-A method's own certificate comes first, then the simplest prices that could prove its bound, then
-the duals of a programme solved for the purpose.
+They are a method's own certificate, simple prices that could prove its bound, and the duals of
+programmes solved for the purpose.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DIGITS = 9
 def best_certificate(
     instance: Any, result: Result, seconds: float | None = None
 ) -> tuple[float, Certificate] | None:
-    """The best bound that can be certified, and the certificate that verifies."""
+    """The best bound that a candidate certifies, and that candidate; None if none verifies."""
     document = instance.to_dict()
     target = result.bound if result.objective is None else result.objective
     best: tuple[float, Certificate] | None = None

@@ -39,7 +39,7 @@ class Record(FileModel):
     instance, sha256 : str
         ``problem/set/number``, and its hash.
     value : float
-        In the objective's own unit, as the checker or the verifier computes it.
+        In the objective's own unit; a bound without a certificate is as the method states it.
     solution, certificate : str or None
         Packed JSON: the solution of a value, the certificate of a bound.
     proof : str or None
@@ -134,7 +134,7 @@ def _record(line: bytes, path: str, place: str) -> Record:
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file of records while no other process reads or writes it; raises InputError."""
+    """Open a file of records while no other process writes to it; raises InputError."""
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         with open(path, "a+b") as stream:

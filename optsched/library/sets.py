@@ -131,7 +131,7 @@ def entry_of(reference: str) -> Entry | None:
 
 
 def entry_behind(problem: str, file_name: str, sha256: str) -> Entry | None:
-    """Find the library instance with this file name and SHA-256."""
+    """Find the library instance with this SHA-256 and, if it does not ship alone, file name."""
     match = FILE_NAME.match(file_name)
     entry = None if match is None else entry_of(f"{problem}/{match[1]}/{match[2]}")
     if entry is None:

@@ -23,7 +23,7 @@ EASY, HARD, OPEN = "easy", "hard", "open"
 
 @dataclass(frozen=True)
 class Standing:
-    """An instance with all its records, oldest first.
+    """An instance with all its records: those that ship, then a store's, each oldest first.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Standing:
 
     @property
     def excess(self) -> float | None:
-        """Best value over best bound, less 1; None if either is unknown."""
+        """Best value over best bound, less 1; None if unknown, or if only the bound is 0."""
         return _excess(self.value, self.bound)
 
     @property
@@ -75,7 +75,7 @@ class Standing:
 
     @property
     def status(self) -> str:
-        """ "easy": value and proof took a minute at most; "hard": more; "open": not proved."""
+        """ "easy": value and proof took a minute each at most; "hard": more; "open": not proved."""
         if not self.proved or self.value is None or self.bound is None:
             return OPEN
         seconds = [r.processor_seconds or 0.0 for r in (self.value, self.bound)]

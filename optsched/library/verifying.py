@@ -30,7 +30,8 @@ class Answer:
     ----------
     what : "value" or "bound"
     verdict : str
-        "better and recorded", "equal", "not better", or "infeasible" with the rule and place.
+        "better and recorded", "equal", "not better", "feasible" or "proved"; or "infeasible" or
+        "refused" with the reason.
     given, known : float or None
         As checked or proved, and the best one known before.
     refused : bool
@@ -55,7 +56,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What verification of an instance's best records gave; no `faults` if they hold."""
+    """What verification of an instance's best records gave; no `faults` if they hold.
+
+    `bound` is the best one with a certificate.
+    """
 
     name: str
     value: float | None

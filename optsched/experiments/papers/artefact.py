@@ -124,11 +124,11 @@ class Artefact:
     by, values : tuple of str
         Columns of the text table: rows are grouped by the first, medians of the others are shown.
     plan : callable, optional
-        The families to run, the longest runs first.
+        The families to run, in this order.
     scales : bool
         Whether it takes a trace and has the paper's size as an option.
     timed : str, optional
-        The problem whose methods are timed: they are compiled first and run one at a time.
+        The problem whose methods are timed: they run one at a time, compiled first unless quick.
     """
 
     name: str

@@ -335,7 +335,7 @@ def _plan(document: dict[str, Any], text: str, source: str) -> Plan:
 
 
 def plan_schema() -> dict[str, Any]:
-    """The JSON Schema of a plan's TOML; names and methods are left to `read_plan`."""
+    """The JSON Schema of a plan's TOML; names of instances and methods are left to `sweep`."""
     schema = _PlanFile.model_json_schema()
     schema["title"] = "Plan"
     one_source = [{"required": ["instances"]}, {"required": ["generator"]}]

@@ -1,9 +1,9 @@
 """The gap table of a result store: a line a method, for each family of its plans.
 
-Excess is objective / best proven bound - 1. The bound of an instance is the best that any row of
-the store proves for it under the same options, and the same seed where that draws what happens. An
-interval resamples instances, not runs: the seeds of one instance are averaged first. Only rows that
-the checker passed count.
+Excess is objective / best proven bound - 1. The bound of an instance is the best that the library
+knows or any row of the store proves for it under the same options, and the same seed where that
+draws what happens. An interval resamples instances, not runs: the seeds of one instance are
+averaged first. Only rows that the checker passed count.
 """
 
 from __future__ import annotations

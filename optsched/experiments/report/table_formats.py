@@ -76,7 +76,7 @@ def percent(share: float | None) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """A ratio of times, in three figures without powers of ten."""
+    """A ratio of times, without powers of ten: whole from 100 on, else with 2 or 4 decimals."""
     if value is None:
         return "-"
     if value >= 100:

@@ -95,11 +95,11 @@ def sweep(
     retry_errors : bool
         Also run again what ended in an error, a crash or a limit.
     allow : collection of str
-        Modules that methods of the plan (``module:name``) may be imported from.
+        Modules that methods and generators of the plan (``module:name``) may be imported from.
     command : str
         The command line to note in the store.
     progress : callable, optional
-        Called with the `Standing` after each row.
+        Called with the `Standing` at the start and after each row.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def sweep(
     InputError
         If the plan or the store cannot be used.
     MissingExtraError
-        With `dask` and without distributed (extra ``cluster``).
+        Without an extra that a method or solver needs; with `dask`, without ``cluster``.
 
     Examples
     --------

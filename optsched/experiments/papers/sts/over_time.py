@@ -3,8 +3,8 @@
 The paper's epochs, speeds and seeds are not published, so its digits cannot be met. The clusters
 are those of `workloads`: nodes of 8 GPUs, at most 400 jobs in the system at 100 nodes. What else
 the paper leaves open is varied on the `map`, and a claim holds where the map says so. Costs are
-averaged over seeds before ratios (29) and PCR (30) are taken, as in the paper. RG is run several
-times on each workload and averaged, on large clusters once.
+averaged over seeds before ratios (29) and PCR (30) are taken, as in the paper. RG and avgRG are run
+several times on each workload and averaged, on the largest clusters and on the map once.
 """
 
 from __future__ import annotations
