@@ -39,7 +39,8 @@ class Contention:
     overhead: float
     """xi_2 gamma_0, seconds."""
     exchange: tuple[float, float]
-    """Range of a job's exchange time alone across servers, as a share of its time on one."""
+    """Range of a job's exchange time alone across servers, as a share of its time on one, but for
+    the ring's factor (g - 1) / g."""
     horizon: float
     """Seconds; the paper's 1,200 if that is enough for its baselines."""
 
@@ -93,8 +94,8 @@ def generate_makespan(
     jobs, servers : int
         How many; jobs keep the shares of the sizes up to `largest_job`.
     contention : str
-        "mild" as in the paper; "strong": a job across two servers is 1.1 to 1.5 times as slow
-        alone, and several times under contention; "prohibitive": 3 to 6 times alone.
+        "mild" as in the paper; "strong": a job across two servers is up to 1.5 times as slow alone,
+        and several times under contention; "prohibitive": 2 to 6 times alone.
     server_sizes : tuple of int
         Sizes to draw from, uniformly.
     largest_job : int
@@ -108,7 +109,7 @@ def generate_makespan(
     progress : str
         "floor": whole iterations per slot, as in the paper; "continuous": real starts and ends.
     horizon : int, optional
-        Slots; by default the paper's 1,200 s, four times as many under strong contention.
+        Slots; by default the paper's 1,200 s, four times as many unless contention is mild.
     seed : int
         Equal arguments give equal instances.
     name : str, optional

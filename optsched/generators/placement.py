@@ -73,7 +73,7 @@ def generate_placement(
         GPUs of the job; the plan uses all of them, unless `fewer_gpus` is set. A multiple of
         `tensor_parallel`.
     stages : int, optional
-        Stages of the plan; by default as many as make its bottleneck least, up to 8.
+        Stages of the plan; by default as many as make it fastest, up to 8.
     all_reduce : str
         "ring" or "double-tree".
     hardware : Hardware, optional

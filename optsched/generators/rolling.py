@@ -106,6 +106,9 @@ def generate_rolling(
     (4, 8)
     """
     cluster = settings.cluster
+    if submit_times is not None and len(submit_times) != cluster.jobs:
+        found, expected = f"{len(submit_times)} times", f"{cluster.jobs}, one a job"
+        raise InputError("generate rolling", "submit_times", found, expected)
     all_types = set(settings.gpu_types) == {gpu.name for gpu in GPUS}
     nodes = cluster.nodes if all_types else len(GPUS) * cluster.nodes
     document = generate_selection(replace(cluster, nodes=nodes), seed=seed).to_dict()

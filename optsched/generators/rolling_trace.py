@@ -9,7 +9,7 @@ GPU of its slowest type, and its due date keeps its place in (31).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,8 @@ def generate_from_trace(
 ) -> RollingInstance:
     """A workload of as many jobs as rows, with their arrivals and durations."""
     times = [row.submit_time for row in rows]
-    cluster = settings.cluster
+    cluster = replace(settings.cluster, jobs=len(times))
+    settings = replace(settings, cluster=cluster)
     name = name or f"{cluster.nodes}x{cluster.jobs}-trace-s{seed}"
     document = generate_rolling(settings, seed=seed, name=name, submit_times=times).to_dict()
     for job, row in zip(document["jobs"], rows, strict=True):

@@ -58,11 +58,11 @@ class SelectionSettings:
     cost_classes : int
         Distinct cost vectors of a type; 0: every node its own.
     cost_spread : float
-        Relative half-width of the nodes' prices around Table III.
+        Relative half-width of the nodes' prices around Table III; unused with one cost class.
     sharing : bool
         Whether (31) is relaxed by 20%.
     speedup : float
-        Jobs speed up by k^x with x uniform within 0.1 of this.
+        Jobs speed up by k^x with x uniform within 0.1 of this, at most 1.
     overdue : float
         Share of the jobs whose due date has passed.
     interval : float

@@ -65,7 +65,7 @@ def generate_speed_profile(
     Parameters
     ----------
     settings : ProfileSettings, optional
-        Sizes, types and shares; by default the paper's.
+        The job and its node.
     seed : int, optional
         Of every random choice.
     name : str, optional

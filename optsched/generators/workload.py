@@ -63,7 +63,7 @@ class WorkloadShape:
     group_spread : float
         Standard deviation of log(duration) within a group.
     exact_share : float
-        Jobs of recurring groups that last exactly as long as their group's typical one.
+        Jobs that last exactly as long as their group's typical one.
     slices : int
         0 for a-srpt's draw of models; from 1 on groups of a multiple of so many GPUs, more than
         one, get a transformer or a mixture of experts in slices of so many (tensor parallelism).

@@ -175,7 +175,7 @@ def plans(profile: LayerProfile, gpus: int, *, bandwidth: float, max_stages: int
 
 
 def stage_times(profile: LayerProfile, plan: Plan, *, bandwidth: float) -> tuple[float, ...]:
-    """Compute each stage's time T(i, j, k) in seconds per mini-batch, from its layers; O(L).
+    """Compute each stage's time T(i, j, k) in seconds per mini-batch, from its layers.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def as_single_gpus(profile: LayerProfile, bandwidth: float, intra_bandwidth: flo
 def synchronous_time(
     profile: LayerProfile, plan: Plan, micro_batches: int, *, bandwidth: float
 ) -> float:
-    """Return the seconds of an iteration of so many micro-batches, with a flush; O(L)."""
+    """Return the seconds of an iteration of so many micro-batches, with a flush."""
     rows = _stage_numbers(profile, plan)
     reduced = [
         2 * (k - 1) / k * row["parameter_bytes"] / bandwidth

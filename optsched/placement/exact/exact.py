@@ -1,8 +1,9 @@
 """Method `exact`: the cheapest argument that proves an optimum.
 
 First the combinatorial bounds against Repartition's placement: where they meet, nothing else is
-needed. Then server patterns (`columns`) for an asynchronous job, then the model (`ilp`), or the
-vertex-level model where its assumption on bandwidths fails. The outcome says which it was.
+needed. Then server patterns (`columns`) for an asynchronous job, unless HiGHS is not the solver or
+the "bottleneck" reading's model is small; then the model (`ilp`), or the vertex-level model where
+its assumption on bandwidths fails. The outcome says which it was.
 """
 
 from __future__ import annotations

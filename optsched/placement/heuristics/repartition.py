@@ -5,11 +5,13 @@ over the servers in descending order of free GPUs; where none of them holds all 
 placement that does. Of a job of micro-batches also what the search makes of these for the
 asynchronous job: that one of two slowest servers gets faster does not show in the pipeline's time.
 
-Guarantee: never worse than Heavy-Edge; "infeasible" only where no placement exists. At the end no
-re-split of the slowest server's and one other server's replicas makes both of them faster or, of a
-job of micro-batches, shortens its iteration (unless a pair has more than 200,000 splits to look
-at). Complexity: a pair has at most C(2g, g) splits for g GPUs per server; most are cut off early,
-since a stage's time is known as soon as its next stage is split. Beyond the paper.
+Guarantee: never worse than Heavy-Edge under the "own" reading, whose time the search minimises
+under either; "infeasible" only where no placement exists. At the end no re-split of the slowest
+server's and one other server's replicas makes both of them faster or, of a job of micro-batches,
+shortens its iteration (unless a pair has more than 200,000 splits to look at, or the search from a
+start 20 million, or `iterations` ends it). Complexity: a pair has at most C(2g, g) splits for g
+GPUs per server; most are cut off early, since a stage's time is known as soon as its next stage is
+split. Beyond the paper.
 """
 
 from __future__ import annotations

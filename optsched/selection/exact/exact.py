@@ -1,4 +1,4 @@
-"""Method ``exact``: patterns while they are few, else columns; the outcome says which it was."""
+"""Method ``exact``: patterns if few or HiGHS is not the solver, else columns, as `chosen` says."""
 
 from __future__ import annotations
 
