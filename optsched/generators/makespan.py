@@ -8,13 +8,13 @@ paper says only that contention and overhead stay within 15% of the execution ti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from optsched.declared import Between, Seed
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 from optsched.generators.arguments import checked
 from optsched.makespan.instance import MOST_JOBS, MOST_SERVERS, SCHEMA, MakespanInstance
 
@@ -59,7 +59,7 @@ class Workload:
     Attributes
     ----------
     iterations : tuple of int
-        Least and most iterations of a job.
+        Least and most iterations of a job, as far as its times allow.
     iteration_time : tuple of float
         Least and most seconds of an iteration.
     execution_time : tuple of float
@@ -129,8 +129,14 @@ def generate_makespan(
     for where, drawn in (("server_sizes", server_sizes), ("sizes", sizes)):
         if drawn == ():
             raise InputError("generate makespan", where, "no size", "sizes to draw from")
-    rng = np.random.default_rng(seed)
     strength, ranges = CONTENTION[contention], workload or Workload()
+    for where, (least, most) in asdict(ranges).items():
+        if not 0 < least <= most < np.inf:
+            expected = "a range above 0, least first"
+            raise InputError(
+                "generate makespan", f"workload.{where}", shown((least, most)), expected
+            )
+    rng = np.random.default_rng(seed)
     capacities = [int(size) for size in rng.choice(server_sizes, size=servers)]
     if sizes is None:
         gpus = rng.permutation(job_sizes(jobs, min(largest_job, sum(capacities))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optsched.declared import Seed
 from optsched.generators.arguments import checked
-from optsched.generators.workload import Count, WorkloadShape, generate_workload
+from optsched.generators.workload import AllReduce, Count, WorkloadShape, generate_workload
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.instance import OnlineInstance
 
@@ -17,7 +17,7 @@ def generate_online(
     gpus_per_server: int = 8,
     inter_bandwidth: float = 1.25e9,
     intra_bandwidth: float = 3e11,
-    all_reduce: str = "ring",
+    all_reduce: AllReduce = "ring",
     shape: WorkloadShape | None = None,
     seed: Seed = 0,
     name: str | None = None,

@@ -10,7 +10,7 @@ off a trace.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from optsched.online.data.workload import Labels, Workload
 MOST_JOBS = 5_000_000
 Count = Annotated[int, Between(1, MOST_JOBS)]
 Share = Annotated[float, Between(0, 1)]
+AllReduce = Literal["ring", "double-tree"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -88,6 +89,10 @@ class WorkloadShape:
         if len(self.sizes) != len(self.size_weights) or any(size < 2 for size in self.sizes):
             expected = "from 2 up, one weight each"
             raise InputError("generate workload", "--sizes", shown(self.sizes), expected)
+        often = self.size_weights
+        if often and not (min(often) >= 0 and 0 < sum(often) < np.inf):
+            expected = "weights from 0 up, not all 0"
+            raise InputError("generate workload", "--size-weights", shown(often), expected)
         weights = self.small_groups
         if not 1 <= len(weights) <= MOST_SMALL or min(weights) < 0 or not 0 < sum(weights) < np.inf:
             expected = f"up to {MOST_SMALL} weights, not all 0"
@@ -124,7 +129,7 @@ def generate_workload(
     shape: WorkloadShape | None = None,
     *,
     seed: Seed = 0,
-    all_reduce: str = "ring",
+    all_reduce: AllReduce = "ring",
     reference: OnlineCluster | None = None,
 ) -> tuple[Workload, Catalogue]:
     """Generate a workload and the catalogue of its configurations.
@@ -247,7 +252,9 @@ def _gpus(
     """GPUs by group, so that the share of jobs with one comes as close as group sizes allow."""
     size = np.bincount(group)
     fitting = [
-        (s, w) for s, w in zip(shape.sizes, shape.size_weights, strict=True) if s <= capacity
+        (s, w)
+        for s, w in zip(shape.sizes, shape.size_weights, strict=True)
+        if s <= capacity and w > 0
     ]
     singles = round(shape.single_gpu_share * len(group)) if fitting else len(group)
     gpus = np.ones(len(size), dtype=np.int64)
