@@ -1,7 +1,8 @@
 """Groups of nodes of similar cost, and the best node for each packing found on them.
 
 A packing on a group, at the group's mean costs, is the content of a whole node. Which node of the
-type and size takes which content is a linear assignment at the true costs, solved exactly.
+type and size takes which content is a linear assignment at the true costs, solved exactly while
+such nodes are few, else in parts.
 """
 
 from __future__ import annotations

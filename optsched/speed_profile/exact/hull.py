@@ -4,8 +4,9 @@ Guarantee: optimal. An epoch at speed s costs F^c(w) Q(s) and takes 1/s, so only
 hull of the points (1/s_k, Q_k) matters, from its least-Q vertex to its fastest, and one Lagrange
 multiplier on the deadline decides where the profile passes each edge. At the critical multiplier
 the deadline is met exactly by mixing two profiles that are both optimal there: for discrete W a
-fractional knapsack whose last piece is split, its later part the faster. Complexity: O(K log K +
-B K log n) for K speeds, n pieces of F^c and B halvings of the multiplier, about 60.
+fractional knapsack whose last piece is split, its later part the faster. Complexity: O(K^2 +
+B K log n) for K speeds (K^2 only where more GPUs are slower), n pieces of F^c and B halvings of the
+multiplier, about 60.
 Source: (P3) of sts; models/selection.
 """
 
