@@ -139,7 +139,7 @@ generator = "{}"
         ("speed-profile", "arguments", "gpus = 0", "families.x.arguments.gpus: found 0"),
         ("makespan", "arguments", 'iterations = ""', "families.x.arguments.iterations: found ''"),
         ("makespan", "arguments", "iterations = {a = 1}", "families.x.arguments.iterations: found"),
-        ("makespan", "arguments", "iteration_time = [0, 0]", "families.x.arguments: found ZeroDiv"),
+        ("makespan", "arguments", "iteration_time = [0, 0]", "workload.iteration_time: found (0"),
         ("online", "options", "training_share = nan", "families[0].options: found"),
         ("online", "options", 'training_share = "x"', "families.x.options.training_share: found"),
         (
