@@ -112,9 +112,9 @@ def generate_rolling(
     all_types = set(settings.gpu_types) == {gpu.name for gpu in GPUS}
     nodes = cluster.nodes if all_types else len(GPUS) * cluster.nodes
     document = generate_selection(replace(cluster, nodes=nodes), seed=seed).to_dict()
-    _scale_a100(document, settings.a100_speed)
     if not all_types:
         _keep_types(document, settings)
+    _scale_a100(document, settings.a100_speed)
     kind: str = settings.arrivals if submit_times is None else "trace"
     if kind == "load":
         kind = f"load{settings.load:g}"

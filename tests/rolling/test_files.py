@@ -248,6 +248,17 @@ def test_the_prices_constants_are_options(
     assert counts[0] >= 24 > counts[1]
 
 
+def test_due_dates_do_not_depend_on_the_speed_of_a_kept_type() -> None:
+    usual, slow = (
+        generate_rolling(
+            rolling_settings(2, jobs=12, gpu_types=("A100",), a100_speed=speed), seed=3
+        )
+        for speed in (1.0, 0.5)
+    )
+    assert [job.due_date for job in slow.jobs] == [job.due_date for job in usual.jobs]
+    assert slow.jobs[0].epoch_time["A100"] != usual.jobs[0].epoch_time["A100"]
+
+
 def test_a_cluster_of_some_gpu_types(tmp_path: Path) -> None:
     arguments = ["generate", "rolling", "--nodes", "2", "--gpu-types", "A100", "-o", str(tmp_path)]
     assert _code([*arguments, "--name", "a"]) == 0
