@@ -137,7 +137,7 @@ def improve(
     """
     costs = tables.pipeline_costs if pipeline else tables.asynchronous_costs
     rounds = MOST_ROUNDS if settings.iterations is None else settings.iterations
-    run = _resplit.for_size(50.0 * counts.size)
+    run = _resplit.for_size(20.0 * counts.size)
     accepted, seconds = run(costs, counts, free, rounds, MOST_SPLITS)
     return int(accepted), float(seconds)
 
@@ -190,9 +190,10 @@ def _resplit(pipeline: Any, counts: Any, free: Any, rounds: int, budget: int) ->
     while improved and limit > 0.0 and accepted < rounds and spent < budget:
         improved = False
         slow_works, slow_reduces = _three_slowest(works), _three_slowest(reduces)
-        for a in _slowest_servers(pipeline, works, reduces):
+        may_help = _slowest_servers(pipeline, works, reduces)
+        for a in range(servers):
             for b in range(servers):
-                if b == a or spent >= budget:
+                if not may_help[a] or b == a or spent >= budget:
                     continue
                 # What the other servers need; asynchronous ties are broken one by one instead.
                 rest = np.zeros(stages), np.zeros(stages)
@@ -333,8 +334,12 @@ def _three_slowest(values: Any) -> Any:
     """Servers of the three largest values of each stage (S, 3); -1 where there are fewer."""
     servers = np.full((len(values), 3), -1)
     for s in range(len(values)):
-        largest = np.argsort(-values[s])[:3]
-        servers[s, : len(largest)] = largest
+        for i in range(3):
+            for m in range(values.shape[1]):
+                if m == servers[s, 0] or m == servers[s, 1]:
+                    continue
+                if servers[s, i] < 0 or values[s, m] > values[s, servers[s, i]]:
+                    servers[s, i] = m
     return servers
 
 
@@ -353,17 +358,21 @@ def _largest_without(values: Any, where: Any, a: int, b: int) -> Any:
 
 @register_jitable
 def _slowest_servers(pipeline: Any, works: Any, reduces: Any) -> Any:
-    """Servers that a re-split may help: where a stage is slowest, or the slowest of all stages."""
+    """Whether a server, by index, has the slowest part of a stage, or of all stages."""
     slowest = np.zeros(works.shape[1], dtype=np.bool_)
     if pipeline.micro_batches == 0:
-        most = np.array([works[:, m].max() for m in range(works.shape[1])])
-        slowest[np.argmax(most)] = True
-        return np.flatnonzero(slowest)
+        worst, longest = 0, 0.0
+        for m in range(works.shape[1]):
+            for s in range(len(works)):
+                if works[s, m] > longest:
+                    worst, longest = m, works[s, m]
+        slowest[worst] = True
+        return slowest
     for s in range(len(works)):
         work, reduce = works[s].max(), reduces[s].max()
         for m in range(works.shape[1]):
             slowest[m] |= works[s, m] == work > 0.0 or reduces[s, m] == reduce > 0.0
-    return np.flatnonzero(slowest)
+    return slowest
 
 
 @register_jitable
