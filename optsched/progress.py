@@ -89,12 +89,12 @@ def listener_of(callback: Listener | None, verbose: bool) -> Listener | None:
     if not verbose:
         return callback
 
-    def told(event: Event) -> None:
+    def print_and_forward(event: Event) -> None:
         print(event, flush=True)
         if callback is not None:
             callback(event)
 
-    return told
+    return print_and_forward
 
 
 @contextmanager

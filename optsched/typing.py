@@ -1,7 +1,7 @@
 """Types of the public functions: what an instance, a solution, a run or a method may be.
 
 For annotations: `Instance` is what `optsched.load` and `optsched.generate` return, one class a
-problem, told apart by ``isinstance``. An installed package's problems have classes of their own.
+problem, distinguished by ``isinstance``. An installed package's problems have classes of their own.
 """
 
 from __future__ import annotations

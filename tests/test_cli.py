@@ -177,9 +177,9 @@ def test_explain_says_what_an_impossible_deadline_would_need(run: Run) -> None:
     assert "90 epochs in 1000 s" in out
     assert "a deadline of 2046.22 s" in out  # 90 epochs at 0.043983597 a second
     code, out, _ = run("explain", "speed-profile/infeasible", "--json")
-    told = json.loads(out)
-    assert (told["needed_speed"], told["rows"], told["energy"]) == (0.09, [], None)
-    assert told["least_seconds"] == pytest.approx(90 / 0.043983597)
+    printed = json.loads(out)
+    assert (printed["needed_speed"], printed["rows"], printed["energy"]) == (0.09, [], None)
+    assert printed["least_seconds"] == pytest.approx(90 / 0.043983597)
 
 
 def test_explain_without_a_solution_is_one_line(run: Run) -> None:

@@ -28,9 +28,9 @@ def test_a_conflict_is_told_in_one_line_a_table_and_json() -> None:
     assert "smallest set of jobs" in closing
     rows_too = conflict.with_rows([Member("constraint", "(1) once", "job a")], "irreducible")
     assert "irreducible set of constraints" in str(rows_too)
-    told = json.loads(json.dumps(rows_too.to_dict()))
-    assert [row["name"] for row in told["constraints"]] == ["(1) once"]
-    assert told["status"] == "infeasible"
+    document = json.loads(json.dumps(rows_too.to_dict()))
+    assert [row["name"] for row in document["constraints"]] == ["(1) once"]
+    assert document["status"] == "infeasible"
 
 
 def test_what_is_feasible_has_no_conflict() -> None:

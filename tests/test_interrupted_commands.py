@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals to a process: P
 ROOT = Path(__file__).parent.parent
 SEED = int(os.environ.get("OPTSCHED_TEST_SEED", "0"))
 TOO_LONG = 300
-"""Seconds that even a crowded machine does not need to end a program that was told to."""
+"""Seconds within which even a loaded machine ends a program after an interrupt."""
 
 PROGRAM = """
 import runpy, sys

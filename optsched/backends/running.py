@@ -1,9 +1,9 @@
 """Solver runs that an interrupt can end.
 
-A solver in the main thread would block Python's signal handlers until it ends. It runs in a thread
-of its own, and is told to stop when its deadline passes or when the waiting thread is interrupted.
-After the deadline it is waited for. After an interrupt it is not: it ends at its next check, or
-with Python.
+A solver in the main thread would block Python's signal handlers until it ends. It therefore runs in
+its own thread. A stop is requested when its deadline passes or when the waiting thread is
+interrupted. After the deadline the caller waits for it; after an interrupt the caller returns at
+once, and the solver ends at its next check or with Python.
 """
 
 from __future__ import annotations

@@ -66,6 +66,7 @@ def read_options(pairs: list[str] | None) -> dict[str, str]:
 
 
 def read_offer(text: str) -> list[int]:
+    """Read free GPUs by server, such as "8,5,3"; raises InputError."""
     read = [whole_of(part) for part in text.split(",")]
     offer = [free for free in read if free is not None and 0 <= free <= 2**15]
     if len(offer) < len(read):

@@ -28,7 +28,7 @@ FACTORS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Values of a parameter between 0 and 1, besides the instance's own."""
 TIME_LIMIT = 5.0
-"""Seconds of each search for an optimum, unless told."""
+"""Default time limit of each exact solve, in seconds."""
 
 
 @dataclass(frozen=True)

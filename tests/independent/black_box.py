@@ -17,8 +17,8 @@ ROUNDING = 1e-9
 
 
 @contextmanager
-def told(seed: int, number: int, instance: dict) -> Iterator[None]:
-    """Say with a failure how its case is made again."""
+def case_named_on_failure(seed: int, number: int, instance: dict) -> Iterator[None]:
+    """Add to a failure the seed and number with which its case is drawn again."""
     try:
         yield
     except Exception as failure:

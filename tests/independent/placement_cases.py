@@ -79,13 +79,13 @@ def draw(group: str, seed: int, number: int, most: int | None = None) -> Case:
         options = {"all_reduce_bandwidth": "bottleneck"} if rng.random() < 0.15 else {}
         return Case(family, instance, options, float(rng.choice([1e-6, 0])), rng)
     extras = COMBINATIONS[number % len(COMBINATIONS)]
-    parts, sliced, *heard = extras if group == "extended" else (None, False, False, False)
+    parts, sliced, *with_bytes = extras if group == "extended" else (None, False, False, False)
     replicas, slices, free = _few_tables(rng, family, sliced, most)
     instance = _document(rng, family, replicas, free, number)
     for stage, gpus in zip(instance["job"]["stages"], slices, strict=True):
         if sliced:
             stage["tensor_parallel"] = gpus
-    for key, wanted in zip(("tensor_bytes", "expert_bytes"), heard, strict=True):
+    for key, wanted in zip(("tensor_bytes", "expert_bytes"), with_bytes, strict=True):
         if wanted:
             _give(rng, family, instance, key)
     if parts is not None:

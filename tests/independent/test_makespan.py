@@ -10,11 +10,11 @@ import pytest
 from independent.black_box import (
     ROUNDING,
     accepts,
+    case_named_on_failure,
     close,
     loaded,
     proves,
     stays_below,
-    told,
     was_refused,
 )
 from independent.day import batches, seed_of_the_day
@@ -84,7 +84,7 @@ def test_every_method_against_every_state(numbers: range, tmp_path: Path) -> Non
 
 def _run(seed: int, number: int, folder: Path, counts: Counter[str]) -> None:
     case = cases.draw(seed, number)
-    with told(seed, number, case.instance):
+    with case_named_on_failure(seed, number, case.instance):
         if not was_refused(folder, case, counts):
             counts["one job beyond the horizon"] += _one_job_is_too_long(case.instance)
             _examine(case, number, folder, counts)
@@ -206,7 +206,7 @@ def test_crowded_cases_against_every_state(numbers: range, tmp_path: Path) -> No
     counts: Counter[str] = Counter()
     for number in numbers:
         case = cases.draw_crowded(seed_of_the_day(), number)
-        with told(seed_of_the_day(), number, case.instance):
+        with case_named_on_failure(seed_of_the_day(), number, case.instance):
             _examine_crowded(case, number, tmp_path, counts, solvers=len(numbers) > 12)
     assert counts["proved by exact"] == len(numbers)
     assert counts["verified"] >= len(numbers)

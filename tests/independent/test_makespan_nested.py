@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from independent.black_box import ROUNDING, close, loaded, told
+from independent.black_box import ROUNDING, case_named_on_failure, close, loaded
 from independent.day import batches, seed_of_the_day
 from oracles import makespan as oracle
 
@@ -158,7 +158,7 @@ def test_what_it_returns(numbers: range, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     for number in numbers:
         family, document = draw(seed_of_the_day(), number)
-        with told(seed_of_the_day(), number, document):
+        with case_named_on_failure(seed_of_the_day(), number, document):
             _examine(document, number, tmp_path, counts)
         counts[family] += 1
     assert counts["annealed"] > 0
@@ -235,7 +235,7 @@ def test_annealing_towards_what_is_never_met(numbers: range, tmp_path: Path) -> 
         _, document = draw(seed_of_the_day(), number)
         if not _nests(document):
             continue
-        with told(seed_of_the_day(), number, document):
+        with case_named_on_failure(seed_of_the_day(), number, document):
             instance, greedy = loaded(tmp_path, document), _greedy(document)
             bound = 0.999 * _area(document)
             runs = [nested.Annealing(instance, bound, number) for _ in range(2)]

@@ -18,11 +18,11 @@ from independent import placement_edits as edits
 from independent.black_box import (
     ROUNDING,
     accepts,
+    case_named_on_failure,
     close,
     loaded,
     proves,
     stays_below,
-    told,
     was_refused,
 )
 from independent.day import batches, seed_of_the_day
@@ -100,7 +100,9 @@ def test_every_method_against_the_oracle(group: str, numbers: range, tmp_path: P
     for number in numbers:
         most = None if many or group != "crowded" else 5_000
         case = cases.draw(group, seed_of_the_day(), number, most)
-        with told(seed_of_the_day(), number, {**case.instance, "options": case.options}):
+        with case_named_on_failure(
+            seed_of_the_day(), number, {**case.instance, "options": case.options}
+        ):
             if not was_refused(tmp_path, case, counts):
                 _examine(group, case, number, tmp_path, counts)
     held = len(numbers) - counts["refused files"] - counts["no table"]
@@ -381,7 +383,9 @@ def test_dives_repairs_and_few_stages_on_small_jobs(
         if not oracle.saves_inside(case.instance):
             continue
         with (
-            told(seed_of_the_day(), number, {**case.instance, "options": case.options}),
+            case_named_on_failure(
+                seed_of_the_day(), number, {**case.instance, "options": case.options}
+            ),
             monkeypatch.context() as patched,
         ):
             as_large = case.rng.random() < 0.6
@@ -423,7 +427,7 @@ def test_large_jobs_with_a_placement_known(numbers: range, tmp_path: Path) -> No
     """No bound is above it, be it found or not; every stage waits as long in it."""
     for number in numbers:
         drawn, table = cases.planted(seed_of_the_day(), number)
-        with told(seed_of_the_day(), number, drawn):
+        with case_named_on_failure(seed_of_the_day(), number, drawn):
             assert oracle.broken_rule(drawn, table) is None
             for reading in ("own", "bottleneck"):
                 options = {"all_reduce_bandwidth": reading}
@@ -444,7 +448,7 @@ def test_large_jobs_with_a_placement_known(numbers: range, tmp_path: Path) -> No
 def test_exact_methods_agree_where_tables_are_too_many(numbers: range, tmp_path: Path) -> None:
     for number in numbers:
         drawn = cases.larger(seed_of_the_day(), number)
-        with told(seed_of_the_day(), number, drawn):
+        with case_named_on_failure(seed_of_the_day(), number, drawn):
             instance = loaded(tmp_path, drawn)
             best = optsched.solve(instance, "exact").objective
             for method in ("ilp", "columns", "heavy-edge", "repartition"):
@@ -460,7 +464,7 @@ def test_what_must_not_matter(numbers: range, tmp_path: Path) -> None:
     """
     for number in numbers:
         instance = cases.larger(seed_of_the_day(), number)
-        with told(seed_of_the_day(), number, instance):
+        with case_named_on_failure(seed_of_the_day(), number, instance):
             for method in ("columns", "ilp", "exact"):
                 _relations(instance, method, tmp_path)
 

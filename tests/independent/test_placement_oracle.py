@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from independent import placement_cases as cases
-from independent.black_box import close, told
+from independent.black_box import case_named_on_failure, close
 from independent.day import batches, seed_of_the_day
 from independent.placement_worked import TOO_ODD, WORKED, Worked, job, stage
 from oracles import placement as oracle
@@ -42,7 +42,9 @@ def test_the_oracle_against_a_simulation(numbers: range) -> None:
     counts: Counter[str] = Counter()
     for number in numbers:
         case = cases.draw("extended", seed_of_the_day(), number)
-        with told(seed_of_the_day(), number, {**case.instance, "options": case.options}):
+        with case_named_on_failure(
+            seed_of_the_day(), number, {**case.instance, "options": case.options}
+        ):
             _compare(case, counts)
     assert counts["seated"] >= 0.5 * len(numbers)
     assert 0.05 * len(numbers) <= counts["no table"] <= 0.4 * len(numbers)

@@ -12,7 +12,14 @@ import pytest
 from independent import speed_profile_cases as cases
 from independent import speed_profile_oracle as oracle
 from independent import speed_profile_ties as ties
-from independent.black_box import ROUNDING, accepts, close, loaded, told, was_refused
+from independent.black_box import (
+    ROUNDING,
+    accepts,
+    case_named_on_failure,
+    close,
+    loaded,
+    was_refused,
+)
 from independent.day import batches, seed_of_the_day
 
 import optsched
@@ -56,7 +63,7 @@ def test_profiles_decided_by_an_ulp(numbers: range) -> None:
 def _tied(instance: SpeedProfileInstance, number: int) -> str:
     """Assert bound <= optimum <= objectives, which end in time; return the status."""
     document = instance.to_dict()
-    with told(seed_of_the_day(), number, document):
+    with case_named_on_failure(seed_of_the_day(), number, document):
         deadline, noise = Decimal(instance.deadline), Decimal("1e-40")  # of 60 digits
         least = oracle.optimum(document).least_time
         in_time = least <= deadline * (1 + Decimal("1e-12"))
@@ -96,7 +103,7 @@ def test_duality_against_a_linear_programme(numbers: range) -> None:
             or "values" not in (case.instance["work"])
         ):
             continue
-        with told(seed_of_the_day(), number, case.instance):
+        with case_named_on_failure(seed_of_the_day(), number, case.instance):
             best = oracle.optimum(case.instance)
             by_programme = oracle.linear_programme(case.instance)
             if best.energy is None or by_programme is None:
@@ -120,7 +127,7 @@ def test_duality_against_a_linear_programme(numbers: range) -> None:
 
 def _run(seed: int, number: int, folder: Path, counts: Counter[str]) -> None:
     case = cases.draw(seed, number)
-    with told(seed, number, case.instance):
+    with case_named_on_failure(seed, number, case.instance):
         if not was_refused(folder, case, counts):
             _examine(case, number, folder, counts)
 
@@ -241,7 +248,7 @@ def test_deadlines_met_but_for_little(numbers: range, tmp_path: Path) -> None:
         solution = optsched.solve(loaded(tmp_path, case.instance), "hull").solution.to_dict()
         if not solution["pieces"]:
             continue
-        with told(seed_of_the_day(), number, case.instance):
+        with case_named_on_failure(seed_of_the_day(), number, case.instance):
             time = float(oracle.energy_and_time(case.instance, solution["pieces"])[1])
             spare = 10 ** rng.uniform(-12, -6)
             late = {**case.instance, "deadline": time * (1 + spare)}

@@ -153,7 +153,7 @@ def test_tbar_is_of_the_types_that_can_hold_the_job() -> None:
     assert tables(jobs=[soon]).postponed.tolist() == [3 * (100 + 8 * 1.25 * 10)]
     too_large = {**soon, "memory_bytes": 6.0}  # for B's 4: a quarter of A takes 0.5 s
     assert tables(jobs=[too_large]).postponed.tolist() == [3 * (100 + 0.5 * 10)]
-    assert check(uneven(jobs=[too_large]), told(LATER[3])).objective == 3 * (100 + 0.5 * 10)
+    assert check(uneven(jobs=[too_large]), solution_of(LATER[3])).objective == 3 * (100 + 0.5 * 10)
 
 
 def test_due_dates_and_what_the_clock_rounds() -> None:
@@ -197,7 +197,7 @@ def at(name: str, node: str | None, *gpus: int, fraction: float = 1.0) -> dict[s
     return {"name": name, "node": node, "gpus": list(gpus), "fraction": fraction}
 
 
-def told(*placements: dict[str, object], **more: object) -> SelectionSolution:
+def solution_of(*placements: dict[str, object], **more: object) -> SelectionSolution:
     document = {
         "schema": "optsched/selection-solution",
         "version": 1,
@@ -213,7 +213,7 @@ LATER = tuple(at(f"j{j}", None) for j in range(4))
 
 
 def test_checked_cost_of_all_placed() -> None:
-    report = check(uneven(), told(*HALVES, *OTHERS))
+    report = check(uneven(), solution_of(*HALVES, *OTHERS))
     tardiness = 30 + 28.5 + 50 + 0
     energy = 27 * 1.0 + 80 * 0.25 + 10 * 1.5  # j1 ends before j0's 42 s; two GPUs of the twin
     assert report.feasible
@@ -224,7 +224,7 @@ def test_checked_cost_of_all_placed() -> None:
 
 def test_checked_cost_of_some_postponed() -> None:
     placed = (at("j0", "a", 0, fraction=0.25), LATER[1], LATER[2], at("j3", "a", 1))
-    report = check(uneven(), told(*placed))
+    report = check(uneven(), solution_of(*placed))
     assert report.feasible
     # two GPUs of a, until j3 ends after 2 s x 10
     assert report.objective == 52 + 250.5 + 2400 + 0 + 20 * 1.5
@@ -234,7 +234,7 @@ def test_checked_cost_of_some_postponed() -> None:
 
 
 def test_checked_cost_of_all_postponed() -> None:
-    everyone = told(*LATER)
+    everyone = solution_of(*LATER)
     assert check(uneven(), everyone).objective == 900 + 250.5 + 2400 + 0
     assert check(uneven(), everyone, {"sharing": "off"}).objective == 900 + 237 + 1800 + 0
 
@@ -243,7 +243,7 @@ def test_checked_cost_of_all_postponed() -> None:
 
 
 def broken(*placements: dict[str, object], **more: object) -> list[tuple[str, str, str, float]]:
-    report = check(uneven(), told(*placements, **more))
+    report = check(uneven(), solution_of(*placements, **more))
     assert (report.objective is None) == bool(report.violations)
     assert all(v.tolerance == 0 for v in report.violations)
     return [(v.rule, v.equation, v.where, v.amount) for v in report.violations]
@@ -286,13 +286,13 @@ def test_memory_and_type_of_another_job() -> None:
 
 def test_memory_that_lacks_less_than_a_byte() -> None:
     given = uneven(jobs=[{**JOBS[0], "memory_bytes": 4.5}, *JOBS[1:]])
-    (short,) = check(given, told(at("j0", "b", 0), *LATER[1:])).violations
+    (short,) = check(given, solution_of(at("j0", "b", 0), *LATER[1:])).violations
     assert (short.rule, short.amount) == ("memory", 0.5)
 
 
 def test_a_certificate_is_looked_at() -> None:
     prices = {"jobs": [0.0], "slots": {"A": [0.0] * 4, "B": [0.0] * 2}, "bound": 0.0}
-    report = check(uneven(), told(*LATER, certificate=prices))
+    report = check(uneven(), solution_of(*LATER, certificate=prices))
     assert [(v.rule, v.equation) for v in report.violations] == [("certificate", "prices")]
     assert report.objective == 900 + 250.5 + 2400 + 0
 
@@ -325,19 +325,19 @@ def test_options_on_sharing_and_opening() -> None:
     spread = (at("j0", "a", 0), at("j1", "one", 0), *OTHERS)
     assert broken(*spread, options=printed) == []
     two = uneven(jobs=[JOBS[0], JOBS[3]])
-    both = told(at("j0", "a", 0), at("j3", "one", 0), options=printed)
+    both = solution_of(at("j0", "a", 0), at("j3", "one", 0), options=printed)
     assert check(two, both).feasible
 
 
 def test_options_given_go_before_the_solutions_own() -> None:
-    halves = told(*HALVES, *LATER[2:], options={"sharing": "on"})
+    halves = solution_of(*HALVES, *LATER[2:], options={"sharing": "on"})
     assert {v.rule for v in check(uneven(), halves, {"sharing": "off"}).violations} == {"sharing"}
 
 
 def test_a_claim_is_held_against_the_cost() -> None:
-    right = told(*HALVES, *OTHERS, objective=170.5)
+    right = solution_of(*HALVES, *OTHERS, objective=170.5)
     assert check(uneven(), right).feasible
-    wrong = check(uneven(), told(*HALVES, *OTHERS, objective=171.5))
+    wrong = check(uneven(), solution_of(*HALVES, *OTHERS, objective=171.5))
     assert [(v.rule, v.where) for v in wrong.violations] == [("claimed objective", "objective")]
     assert wrong.violations[0].amount == pytest.approx(1 / 171.5)
     assert wrong.objective == 170.5

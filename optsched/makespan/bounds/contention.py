@@ -107,10 +107,11 @@ def contention_bound(
 
 
 class Cluster:
-    """An instance as the prices see it.
+    """Job sizes, servers and levels of contention of an instance.
 
-    ``levels`` are told apart, 0 where no job can span; if ``limited`` there are no more of them,
-    otherwise the last has no limit on pieces.
+    A level is a number of jobs that share a link. ``levels`` is how many the bound distinguishes, 0
+    where no job can span servers. If ``limited``, no link can carry more jobs than that; otherwise
+    the last level stands for all higher ones and has no limit on pieces.
     """
 
     def __init__(self, durations: Durations) -> None:

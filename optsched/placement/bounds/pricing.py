@@ -94,7 +94,7 @@ class Pricing:
         return other
 
     def unstripped(self) -> Pricing:
-        """The same where free stages next to one that is not are told, with all their counts."""
+        """Variant in which free stages beside a stage that is not free keep all their counts."""
         other = copy(self)
         other.free = self.free & ~self._beside
         return other

@@ -1,4 +1,4 @@
-"""Method ``patterns``: nodes of a class are counted by how they are cut, not told apart.
+"""Method ``patterns``: integers count the nodes of a class by their GPU pattern.
 
 Guarantee: optimal at the gap asked when it ends as "optimal". The integers count node patterns, so
 they do not grow with nodes or jobs of given classes; they do grow with the number of classes and

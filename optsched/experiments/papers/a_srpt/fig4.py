@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 NEEDS_TRACE = (
     "This claim rests on how often (user, group) pairs recur in the PAI trace and on how alike "
-    "their jobs are. That trace is not at hand, and synthetic groups recur as their generator was "
-    "told to, so nothing measured on them says whether it holds; `--trace FILE` tests it. For the "
-    "record, on synthetic jobs: {}."
+    "their jobs are. That trace is not at hand, and synthetic groups recur as their generator's "
+    "settings say, so nothing measured on them says whether it holds; `--trace FILE` tests it. For "
+    "the record, on synthetic jobs: {}."
 )
 PREDICTORS = ("forest", "group-mean", "group-median", "log-forest", "constant")
 SIMULATED = PREDICTORS[:3]
