@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from independent.selection_oracle import Oracle
 from oracles import makespan, placement
 from oracles.makespan_cases import tiny_instance
 from oracles.random_selection import tiny
+from oracles.selection import Oracle
 from pyomo.contrib.solver.common.factory import SolverFactory
 
 import optsched

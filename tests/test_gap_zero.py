@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from independent.speed_profile_ties import adversarial
 from oracles import placement
 from oracles.makespan_cases import tiny_instance
 from oracles.random_selection import tiny
+from oracles.speed_profile_ties import adversarial
 
 import optsched
 from optsched.makespan.instance import MakespanInstance

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from independent.day import seed_of_the_day
+from oracles.harness import seed_of_the_day
 
 import optsched
 from optsched import check

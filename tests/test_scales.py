@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from independent import speed_profile_cases
+from oracles import speed_profile_cases
 from oracles.random_selection import tiny
 from scales import MONEY, TIME, changes_of_unit, factor, in_units
 

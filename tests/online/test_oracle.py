@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from independent.day import batches, seed_of_the_day
+from oracles.harness import batches, seed_of_the_day
 from oracles.online import ORDERS, Row, Simulation, heavy_edge, least_flow
 from oracles.online_cases import draw_workload, pick, widened, with_slices, with_walltimes
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from independent.day import batches
 from online.test_oracle import OFFERS, Case, _in_row_order
+from oracles.harness import batches
 from oracles.online_cases import pick
 from oracles.preemption import POLICIES, PreemptiveSimulation
 

@@ -13,14 +13,15 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from independent.selection_cases import draw_selection, pick
-from independent.selection_oracle import (
+
+from oracles.selection import (
     Configuration,
     Oracle,
     RefusedError,
     configurations,
 )
-from independent.selection_wide_cases import draw_wide
+from oracles.selection_cases import draw_selection, pick
+from oracles.selection_wide_cases import draw_wide
 
 
 class Stretch(NamedTuple):

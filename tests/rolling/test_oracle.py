@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from independent.day import batches, seed_of_the_day
-from independent.selection_cases import pick
+from oracles.harness import batches, seed_of_the_day
 from oracles.rolling import (
     Stretch,
     best_list_schedule,
@@ -24,6 +23,7 @@ from oracles.rolling import (
     seats,
     tardiness_cost,
 )
+from oracles.selection_cases import pick
 
 import optsched
 from optsched.library.verify import RefusedError, verify

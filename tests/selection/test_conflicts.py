@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from independent.day import seed_of_the_day
-from independent.selection_oracle import Oracle
 from oracles.conflicts import assert_irreducible, irreducible_conflicts
+from oracles.harness import seed_of_the_day
+from oracles.selection import Oracle
 
 import optsched
 from optsched.cli import execute

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from independent.selection_oracle import Oracle
 from oracles.random_selection import tiny
+from oracles.selection import Oracle
 
 from optsched import solve
 from optsched.problems import PROBLEMS

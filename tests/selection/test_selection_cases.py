@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 
 import pytest
-from independent.selection_oracle import Oracle
 from oracles.random_selection import tiny
+from oracles.selection import Oracle
 
 import optsched
 from optsched.errors import InputError

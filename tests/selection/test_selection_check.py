@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from independent.selection_oracle import Oracle
 from oracles.random_selection import tiny
+from oracles.selection import Oracle
 
 import optsched
 from optsched import check, solve

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyomo.environ as pyo
 import pytest
-from independent.selection_oracle import Oracle
 from oracles.random_selection import tiny
+from oracles.selection import Oracle
 from scales import in_units
 
 import optsched

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyomo.environ as pyo
 import pytest
-from independent.selection_oracle import Oracle
 from models_room import optimum_in
+from oracles.selection import Oracle
 
 import optsched
 from optsched.verbs.exporting import export

@@ -1,6 +1,6 @@
 """fewest-waiting and same-jobs: openings as printed, limits, and what they leave alone.
 
-`independent/test_selection_wide.py` holds them against every selection there is.
+`oracles/test_selection.py` holds them against every selection there is.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from independent.selection_oracle import Oracle
 from oracles.random_selection import tiny
+from oracles.selection import Oracle
 
 import optsched
 from optsched import solve

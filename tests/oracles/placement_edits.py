@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 import numpy as np
+
 from oracles import placement as oracle
 
 ABSENT = {"tensor_parallel": 1, "tensor_bytes": 0.0, "expert_bytes": 0.0}

@@ -13,20 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from independent import placement_cases as cases
-from independent import placement_edits as edits
-from independent.black_box import (
-    ROUNDING,
-    accepts,
-    case_named_on_failure,
-    close,
-    loaded,
-    proves,
-    stays_below,
-    was_refused,
-)
-from independent.day import batches, seed_of_the_day
-from oracles import placement as oracle
 
 import optsched
 from optsched.errors import NotApplicableError
@@ -38,6 +24,21 @@ from optsched.placement.cost import tables_of
 from optsched.placement.exact import columns, covers, repair
 from optsched.result import Outcome, Termination
 from optsched.verbs.judging import certificate_violations
+from oracles import placement as oracle
+from oracles import placement_cases as cases
+from oracles import placement_edits as edits
+from oracles.harness import (
+    ROUNDING,
+    accepts,
+    batches,
+    case_named_on_failure,
+    close,
+    loaded,
+    proves,
+    seed_of_the_day,
+    stays_below,
+    was_refused,
+)
 
 EXACT = ("columns", "ilp", "ilp-vertex", "exact")
 HEURISTICS = ("heavy-edge", "repartition", "min-cut")

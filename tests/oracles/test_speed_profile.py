@@ -9,21 +9,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from independent import speed_profile_cases as cases
-from independent import speed_profile_oracle as oracle
-from independent import speed_profile_ties as ties
-from independent.black_box import (
-    ROUNDING,
-    accepts,
-    case_named_on_failure,
-    close,
-    loaded,
-    was_refused,
-)
-from independent.day import batches, seed_of_the_day
 
 import optsched
 from optsched.speed_profile.instance import SpeedProfileInstance
+from oracles import speed_profile as oracle
+from oracles import speed_profile_cases as cases
+from oracles import speed_profile_ties as ties
+from oracles.harness import (
+    ROUNDING,
+    accepts,
+    batches,
+    case_named_on_failure,
+    close,
+    loaded,
+    seed_of_the_day,
+    was_refused,
+)
 
 EXACT = ("hull", "dichotomy", "exact")
 

@@ -9,11 +9,11 @@ from itertools import product
 from typing import Any
 
 import pytest
-from independent import placement_cases as cases
-from independent.black_box import case_named_on_failure, close
-from independent.day import batches, seed_of_the_day
-from independent.placement_worked import TOO_ODD, WORKED, Worked, job, stage
+
 from oracles import placement as oracle
+from oracles import placement_cases as cases
+from oracles.harness import batches, case_named_on_failure, close, seed_of_the_day
+from oracles.placement_worked import TOO_ODD, WORKED, Worked, job, stage
 
 MOST_SEATINGS = 20_000
 """Ways to seat replicas, one by one, that a test goes through."""

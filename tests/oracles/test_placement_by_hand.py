@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from independent import placement_cases as cases
-from independent import placement_edits as edits
-from independent.black_box import accepts, close, loaded, proves, refused
-from independent.day import seed_of_the_day
-from independent.placement_worked import SLICED, TOO_ODD, WORKED, Worked, job, stage
-from independent.test_placement import EXACT, HEURISTICS, SOLVED, judge, solution_file, solved
-from oracles import placement as oracle
 
 import optsched
 from optsched.errors import NotApplicableError
 from optsched.library.verify import RefusedError, verify
 from optsched.library.verify.placement import patterns_within
 from optsched.result import Termination
+from oracles import placement as oracle
+from oracles import placement_cases as cases
+from oracles import placement_edits as edits
+from oracles.harness import accepts, close, loaded, proves, refused, seed_of_the_day
+from oracles.placement_worked import SLICED, TOO_ODD, WORKED, Worked, job, stage
+from oracles.test_placement import EXACT, HEURISTICS, SOLVED, judge, solution_file, solved
 
 
 @pytest.mark.parametrize("worked", WORKED, ids=lambda worked: worked.name)

@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from independent.black_box import ROUNDING, case_named_on_failure, close, loaded
-from independent.day import batches, seed_of_the_day
-from oracles import makespan as oracle
 
 import optsched
 from optsched.deadline import Deadline
 from optsched.makespan.heuristics import nested
+from oracles import makespan as oracle
+from oracles.harness import ROUNDING, batches, case_named_on_failure, close, loaded, seed_of_the_day
 
 FAMILIES = (
     "powers",

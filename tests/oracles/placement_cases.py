@@ -15,6 +15,7 @@ from math import comb, inf, nan, prod
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from oracles import placement as oracle
 
 

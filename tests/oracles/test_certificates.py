@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from independent.black_box import loaded, proves
-from oracles import makespan as oracle
 
 import optsched
 from optsched.library.verify import RefusedError, verify
+from oracles import makespan as oracle
+from oracles.harness import loaded, proves
 
 ALONE = {"inter_bandwidth": 1.0, "intra_bandwidth": 64.0, "overhead_per_server": 0.0}
 ALONE |= {"contention_share": 1.0, "degradation": 1.0, "overhead_on_one_server": True}

@@ -7,24 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from independent.black_box import (
-    ROUNDING,
-    accepts,
-    case_named_on_failure,
-    close,
-    loaded,
-    proves,
-    stays_below,
-    was_refused,
-)
-from independent.day import batches, seed_of_the_day
-from oracles import makespan as oracle
-from oracles import makespan_cases as cases
 
 import optsched
 from optsched.errors import NotApplicableError
 from optsched.library.certificates import best_certificate
 from optsched.library.verify import RefusedError, verify
+from oracles import makespan as oracle
+from oracles import makespan_cases as cases
+from oracles.harness import (
+    ROUNDING,
+    accepts,
+    batches,
+    case_named_on_failure,
+    close,
+    loaded,
+    proves,
+    seed_of_the_day,
+    stays_below,
+    was_refused,
+)
 
 EXACT = ("exact", "ilp")
 BOUNDS = ("ilp-relaxed", "theta")

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from independent.day import batches, seed_of_the_day
-from independent.selection_cases import draw_selection, pick
-from independent.selection_oracle import Oracle, RefusedError
-from independent.selection_wide_cases import draw_wide
 
 import optsched
 from optsched.errors import InputError
 from optsched.library.certificates import best_certificate
 from optsched.library.verify import RefusedError as CertificateRefusedError
 from optsched.library.verify import verify
+from oracles.harness import batches, seed_of_the_day
+from oracles.selection import Oracle, RefusedError
+from oracles.selection_cases import draw_selection, pick
+from oracles.selection_wide_cases import draw_wide
 
 HEURISTICS = ("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp")
 EXACT = 1e-9

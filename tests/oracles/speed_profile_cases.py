@@ -7,7 +7,8 @@ from math import inf, nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from independent import speed_profile_oracle as oracle
+
+from oracles import speed_profile as oracle
 
 
 class Case(NamedTuple):

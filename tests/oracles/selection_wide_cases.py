@@ -6,7 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from independent.selection_cases import pick
+
+from oracles.selection_cases import pick
 
 SHARES = ((), ("0.5",), ("0.5", "0.25"), ("0.6", "0.4", "0.2"), ("0.333333", "0.666667"))
 
