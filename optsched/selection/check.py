@@ -26,7 +26,12 @@ from optsched.selection.options import SelectionOptions
 from optsched.selection.solution import Certificate, JobPlacement, SelectionSolution
 
 PRICE_ROUNDING = 2.5e-10
-"""Of the sum of all prices: `verify` takes 1e-10 of what it sums, at most twice that sum."""
+"""Share of the sum of all prices that a claimed bound may exceed the proved one by.
+
+`verify` caps each price at the cost of postponing its job, and lowers the bound by 1e-10 of the
+sum of all terms, which is at most twice the sum of these prices. So prices count here up to that
+cost, and the prices of opening together up to the cost of postponing every job.
+"""
 
 Placed = dict[str, tuple[JobPlacement, Node]]
 
@@ -235,10 +240,14 @@ def _certificate(
     except RefusedError as error:
         yield Violation("certificate", "prices", str(error), error.shortfall)
         return
-    opened = certificate.opening * min(len(instance.jobs), len(instance.nodes))
-    summed = PRICE_ROUNDING * (sum(map(abs, certificate.jobs)) + abs(opened))
+    postponed = [
+        job.tardiness_weight * _postponement(instance, job, options) for job in instance.jobs
+    ]
+    pairs = zip(certificate.jobs, postponed, strict=True)
+    opened = abs(certificate.opening) * min(len(instance.jobs), len(instance.nodes))
+    prices = sum(min(abs(price), cost) for price, cost in pairs) + min(opened, sum(postponed))
     claimed = certificate.bound
-    if claimed - proved > max(CLAIM_TOLERANCE * proved, summed):
+    if claimed - proved > max(CLAIM_TOLERANCE * proved, PRICE_ROUNDING * prices):
         over = share_of(claimed - proved, claimed, proved)
         yield Violation("certificate", "LB", "the bound claimed", over, CLAIM_TOLERANCE)
     if proved - objective > max(BOUND_TOLERANCE * objective, rounding):

@@ -155,7 +155,7 @@ def test_prices_of_the_wrong_shape_or_sign(certificate: dict[str, object], says:
 
 
 def violations(
-    bound: float, due: float = 52.0, postponed: bool = True
+    bound: float, postponed: bool = True, price: float = 50.0, opening: float = 0.0
 ) -> list[tuple[str, str, float, float]]:
     """Of a postponed job (660 $), or of one alone on a GPU, 12 $ late at 8 $ of energy."""
     job = {"name": "j0", "node": None} if postponed else {"name": "j0", "node": "a", "gpus": [0]}
@@ -164,10 +164,10 @@ def violations(
         "version": 1,
         "instance": "prices",
         "jobs": [job],
-        "certificate": {**prices(50.0), "bound": bound},
+        "certificate": {**prices(price, opening=opening), "bound": bound},
+        "options": {"node_opening": "printed"} if opening else {},
     }
-    given = instance({**JOB, "due_date": due})
-    found = check(given, SelectionSolution.from_dict(document)).violations
+    found = check(instance(), SelectionSolution.from_dict(document)).violations
     assert {v.rule for v in found} <= {"certificate"}
     return [(v.equation, v.where, v.amount, v.tolerance) for v in found]
 
@@ -179,6 +179,22 @@ def test_a_bound_overstated() -> None:
     assert violations(24.0) == [("LB", "the bound claimed", half, CLAIM_TOLERANCE)]
     ((_, _, over, _),) = violations(12 * (1 + 1.1e-6))
     assert over == pytest.approx(1.1e-6, rel=1e-2)
+
+
+@pytest.mark.parametrize("price", [1e11, 1e15, -1e11, -1e15])
+def test_enormous_prices_do_not_excuse_an_overstated_bound(price: float) -> None:
+    """A price counts up to the cost of postponing its job; one far below 0 proves nothing."""
+    proved = 12 if price > 0 else 0
+    over = pytest.approx((20 - proved) / 20, rel=1e-6)
+    expected = [("LB", "the bound claimed", over, CLAIM_TOLERANCE)]
+    assert violations(20.0, price=price) == expected
+    assert violations(proved * (1 + 0.9e-6), price=price) == []
+
+
+@pytest.mark.parametrize("opening", [1e11, 1e15, -1e11, -1e15])
+def test_enormous_prices_of_opening_do_not_excuse_an_overstated_bound(opening: float) -> None:
+    ((equation, *_),) = violations(19.0, postponed=False, opening=opening)
+    assert equation == "LB"
 
 
 def test_a_bound_above_the_objective(monkeypatch: pytest.MonkeyPatch) -> None:
