@@ -231,7 +231,7 @@ def bound(runs: int) -> None:
             split = (blind - told, told - least)
             without = _without_servers(prepared) - least
             placed = float((prepared.iterations * prepared.estimate).sum())
-            placed = placed / float((prepared.iterations * prepared.least).sum()) - 1
+            placed = placed / float(prepared.min_length.sum()) - 1
             gaps = (blind - least, usual - least, other - least, *split, without)
             rows.append([each / least for each in gaps] + [blind / weak - 1, placed])
             now, default, others, *parts, before, slower = (f"{each:.2%}" for each in rows[-1])
@@ -287,9 +287,9 @@ def _without_servers(prepared: Jobs) -> float:
 
 
 def _listed(prepared: Jobs, scans_on: bool) -> float:
-    length = (prepared.iterations * prepared.least).tolist()
+    length = prepared.min_length.tolist()
     submit, gpus = prepared.submit.tolist(), prepared.gpus.tolist()
-    key = (prepared.gpus * np.sqrt(prepared.iterations * prepared.least)).tolist()
+    key = (prepared.gpus * np.sqrt(prepared.min_length)).tolist()
     free, upcoming, flow = prepared.cluster.gpus, 0, 0.0
     queue: list[tuple[float, int]] = []
     ends: list[tuple[float, int]] = []

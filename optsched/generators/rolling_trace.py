@@ -18,7 +18,7 @@ from optsched.generators.rolling import RollingGenerator, generate_rolling
 from optsched.io.numerals import real_of
 from optsched.io.reading import csv_rows
 from optsched.online.traces.importing import import_trace
-from optsched.online.traces.trace import MOST_ROWS
+from optsched.online.traces.trace import MAX_ROWS
 from optsched.rolling.instance import RollingInstance
 from optsched.schema import LARGEST
 
@@ -67,8 +67,8 @@ def _rows(path: str | Path) -> list[TraceRow]:
         }
         if numbers.get("duration", 1.0) > 0:
             rows.append(TraceRow(**numbers))
-        if len(rows) > MOST_ROWS:
-            raise InputError(source, f"line {line}", "more rows", f"at most {MOST_ROWS}")
+        if len(rows) > MAX_ROWS:
+            raise InputError(source, f"line {line}", "more rows", f"at most {MAX_ROWS}")
     return rows
 
 

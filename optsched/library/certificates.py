@@ -135,7 +135,7 @@ def _online(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certi
     from optsched.online.data.jobs import prepare_jobs
 
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
-    length = jobs.iterations * jobs.least
+    length = jobs.min_length
     gangs = gang_bound(jobs, result.objective, deadline=deadline)
     if gangs.value > float(length.sum()) * (1 + STRICTLY_BELOW):
         document = gangs.to_dict()

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import FailFast, Field, model_validator
 
 from optsched.declared import Seed
-from optsched.online.data.cluster import MOST_SERVERS
+from optsched.online.data.cluster import MAX_SERVERS
 from optsched.online.options import OnlineOptions
 from optsched.online.records import Record, Records, Segment
 from optsched.schema import (
@@ -32,7 +32,7 @@ _Server = Annotated[str, Field(pattern=r"^[0-9]{1,7}$")]
 _Gpus = Annotated[int, Between(-1, 2**24)]  # a wrong count is the audit's to report
 _Servers = Annotated[
     dict[_Server, _Gpus],
-    Field(max_length=MOST_SERVERS),
+    Field(max_length=MAX_SERVERS),
     About("GPUs by the server's 0-based index.", "GPUs", {"0": 8, "3": 4}),
 ]
 _Start = Annotated[Number, About("When it starts, since the first submission.", "seconds", 120.0)]

@@ -56,7 +56,7 @@ def test_two_jobs_by_hand() -> None:
     """Two 1-GPU jobs of 2 and 4 s on one GPU at time 0: optimum 2 + 6 = 8."""
     workload = Workload.of(submit_time=[0, 0], gpus=[1, 1], iterations=[4, 2], model=["m1", "m1"])
     jobs = prepare_jobs(workload, Catalogue.of(one_stage(1)), OnlineCluster.of(1, 1))
-    length = jobs.iterations * jobs.least
+    length = jobs.min_length
     assert length.tolist() == [4, 2]
     assert fast_machine_bound(jobs, length) == 8
     assert mean_busy_time_bound(jobs, length) == pytest.approx(8)  # (1 + 1) + (4 + 2)
@@ -85,7 +85,7 @@ def test_the_optimum_of_jobs_with_slices_by_hand() -> None:
 def test_any_price_is_valid_and_none_gives_the_durations() -> None:
     rng = np.random.default_rng(3)
     jobs = tiny_case(3)
-    length = jobs.iterations * jobs.least
+    length = jobs.min_length
     optimum = least_flow_of(jobs)
     edges = np.linspace(0, float(length.sum()) + 7, 9)
     used = np.empty(8)

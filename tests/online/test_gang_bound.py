@@ -40,7 +40,7 @@ def instance_of(gangs: Gangs, gpus: int) -> OnlineInstance:
 
 def jobs_of(instance: OnlineInstance) -> Jobs:
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
-    assert jobs.least.tolist() == [1.0] * len(jobs)
+    assert (jobs.min_length == jobs.iterations).all()
     return jobs
 
 
@@ -163,7 +163,7 @@ def test_most_at_once_over_all_subsets(seed: int) -> None:
         )
     jobs = jobs_of(instance_of(gangs, gpus))
     wanted = [count[int(a) : int(b)].sum() for a, b in pairwise(edges)]
-    assert most_at_once(jobs, jobs.iterations * jobs.least, edges).tolist() == wanted
+    assert most_at_once(jobs, jobs.min_length, edges).tolist() == wanted
 
 
 @pytest.mark.parametrize("early", [[-1.0], [0.0] * 99, [float("nan")], 1.0, None])

@@ -112,8 +112,8 @@ def test_rows_there_twice_count_once(tmp_path: Path) -> None:
     trace = import_trace("pai", folder(tmp_path, **twice))
     assert trace.gpus.tolist() == once.gpus.tolist()
     assert trace.duration.tolist() == once.duration.tolist()
-    assert trace.report.dropped == {"job table: a job again": 3, "task table: a task again": 4}
-    assert trace.report.first_line["task table: a task again"] == 2
+    assert trace.report.dropped == {"job table: duplicate job": 3, "task table: duplicate task": 4}
+    assert trace.report.first_line["task table: duplicate task"] == 2
 
 
 def test_rows_that_join_nothing_are_counted(tmp_path: Path) -> None:
@@ -131,10 +131,10 @@ def test_rows_that_join_nothing_are_counted(tmp_path: Path) -> None:
     assert trace.duration.tolist() == [185, 230, 18]
     assert trace.report.dropped == {
         "job table: no job_name": 1,
-        "job table: another number of columns": 1,
-        "task table: of no job": 1,
-        "group table: of no job": 1,
-        "instance table: of no job": 1,
+        "job table: wrong number of columns": 1,
+        "task table: unknown job": 1,
+        "group table: unknown job": 1,
+        "instance table: unknown job": 1,
         "no number of GPUs": 1,  # d has no task
     }
 
@@ -193,7 +193,9 @@ def test_what_cannot_be_a_workload_is_one_line(
 ) -> None:
     made = folder(tmp_path)
     alone = made / NAMES["job"]
-    with pytest.raises(InputError, match="found job, expected a task table, too: job_name, task"):
+    with pytest.raises(
+        InputError, match="found job, expected also a task table with columns job_name, task"
+    ):
         import_trace("pai", alone)
     with pytest.raises(InputError, match="a second job table"):
         import_trace("pai", [alone, alone, made / NAMES["task"]])
@@ -206,9 +208,9 @@ def test_what_cannot_be_a_workload_is_one_line(
     archive = tmp_path / "pai_job_table.tar.gz"
     with tarfile.open(archive, "w:gz") as packed:
         packed.add(alone, NAMES["job"])
-    with pytest.raises(InputError, match="an archive, or no text"):
+    with pytest.raises(InputError, match="binary data"):
         import_trace("pai", [archive, made / NAMES["task"]])
-    monkeypatch.setattr(pai_tables, "MOST_ROWS", 4)
+    monkeypatch.setattr(pai_tables, "MAX_ROWS", 4)
     with pytest.raises(InputError, match="line 2: found more rows, expected at most 4"):
         import_trace("pai", folder(tmp_path))
 

@@ -70,10 +70,10 @@ DROPPED = {
         "0 GPUs": 1,
         "no duration": 1,
         "no positive duration": 1,
-        "no submission time": 1,
-        "another number of columns": 1,
+        "missing or negative submission time": 1,
+        "wrong number of columns": 1,
     },
-    "philly-csv": {"no submission time": 1},
+    "philly-csv": {"missing or negative submission time": 1},
     "philly-json": {"0 GPUs": 1, "no list of attempts": 1},
     "helios": {"0 GPUs": 1},
     "muri": {"unreadable duration": 1},
@@ -113,7 +113,7 @@ def test_report(tmp_path: Path) -> None:
     changed = {"fractional GPUs rounded up": 1, "submitted before the row above; sorted": 1}
     assert report.changed == changed
     assert "dropped 1: 0 GPUs (first at line 4)" in report.lines()
-    assert "dropped 1: another number of columns (first at line 8: '3 of 12')" in report.lines()
+    assert "dropped 1: wrong number of columns (first at line 8: '3 of 12')" in report.lines()
 
 
 def test_pai_multiplies_only_what_is_per_instance(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_pai_multiplies_only_what_is_per_instance(tmp_path: Path) -> None:
 )
 def test_steps_take_a_throughput(tmp_path: Path, line: str) -> None:
     """500 steps on 2 GPUs at 4 steps a second."""
-    with pytest.raises(InputError, match="steps and no duration, expected"):
+    with pytest.raises(InputError, match="steps but no duration, expected"):
         imported(tmp_path, "gavel", f"{line}\n")
     speeds = tmp_path / "speeds.json"
     speeds.write_text(json.dumps({"v100": {"('A', 2)": {"null": 4.0, "('A', 1)": [1, 2]}}}))
@@ -232,7 +232,7 @@ def test_notations_of_one_row(tmp_path: Path, cells: str, seconds: float, gpus: 
         ("31.02.2026,60,8,v", "unreadable submission time (first at line 2: '31.02.2026')"),
         ("1767603600000000,60,8,v", "'1767603600000000'"),
         ("2026-01-05,60,eight,v", "unreadable number of GPUs (first at line 2: 'eight')"),
-        ("2026-01-05,10,800,8,v", "another number of columns (first at line 2: '5 of 4')"),
+        ("2026-01-05,10,800,8,v", "wrong number of columns (first at line 2: '5 of 4')"),
         ("2026-01-05,-5,8,v", "no positive duration (first at line 2: '-5')"),
     ],
 )
@@ -292,7 +292,7 @@ FOUR = "job_id,num_gpu,submit_time,iterations,model_name,duration"
         # seconds with an iteration_time in milliseconds: no product agrees
         ("muri", f"{FOUR},iteration_time\n0,1,0,500,a,200,400\n", "500 x 400, not 200"),
         ("philly-csv", f"{HEAD}0,60,1,v\n1767603600,60,1,v\n", "years apart (lines 2 and 3)"),
-        ("philly-csv", "time;gpus\n1;2\n", "line 1: found no such column for the submit"),
+        ("philly-csv", "time;gpus\n1;2\n", "line 1: found no column for submit"),
         ("chronus", "timestamp,duration,num_gpus\n0,60,1\n", "`optsched import philly-csv`"),
     ],
 )

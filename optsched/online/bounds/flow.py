@@ -106,7 +106,7 @@ def flow_bounds(
     """
     if not len(jobs):
         return FlowBounds(0.0, 0.0, 0.0, 0.0)
-    length = jobs.iterations * jobs.least
+    length = jobs.min_length
     values = (
         float(length.sum()),
         fast_machine_bound(jobs, length),

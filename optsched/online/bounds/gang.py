@@ -82,7 +82,7 @@ def gang_bound(
     deadline: Deadline | None = None,
 ) -> GangBound:
     """The better of the time that gangs must wait and what the ascent over both prices reaches."""
-    length = jobs.iterations * jobs.least
+    length = jobs.min_length
     if not len(jobs):
         return GangBound(0.0, np.array([0.0, 1.0]), np.zeros(1), np.zeros(1))
     end = float((jobs.submit + length).max())

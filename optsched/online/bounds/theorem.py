@@ -90,7 +90,7 @@ def observed_ratio(jobs: Jobs, metrics: Metrics) -> float | None:
     if metrics.jobs < len(jobs):
         return None
     submitted = metrics.total_completion_time - metrics.total_flow_time
-    bound = submitted + float((jobs.iterations * jobs.least).sum())
+    bound = submitted + float(jobs.min_length.sum())
     return metrics.total_completion_time / bound if bound > 0 else None
 
 

@@ -12,7 +12,7 @@ from optsched.placement.instance import Job, Stage
 from optsched.schema import FORMAT, PROVENANCE, VERSION, About, FileModel, Name, Version, parse
 
 SCHEMA = "optsched/catalogue"
-MOST_MODELS = 2**17
+MAX_MODELS = 2**17
 
 
 class Catalogue(FileModel):
@@ -22,22 +22,20 @@ class Catalogue(FileModel):
     version: Annotated[Version, VERSION]
     models: Annotated[
         dict[Name, Job],
-        Field(max_length=MOST_MODELS),
+        Field(max_length=MAX_MODELS),
         About("The configuration behind each model key of a workload."),
     ]
     provenance: Annotated[dict[str, Any], PROVENANCE] = Field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "catalogue") -> Self:
-        """Make a catalogue of a parsed JSON document; raises InputError."""
+        """Create a catalogue from a parsed JSON document; raises InputError."""
         return parse(cls, document, source)
 
     @classmethod
     def of(cls, models: dict[str, Job], provenance: dict[str, Any] | None = None) -> Self:
-        """Make a catalogue of placement jobs."""
-        return cls(
-            schema="optsched/catalogue", version=1, models=models, provenance=provenance or {}
-        )
+        """Create a catalogue from placement jobs."""
+        return cls(schema=SCHEMA, version=1, models=models, provenance=provenance or {})
 
     def to_dict(self) -> dict[str, Any]:
         """The catalogue as the JSON object of its file."""
@@ -78,7 +76,7 @@ def write_catalogue(path: str | Path, catalogue: Catalogue) -> None:
 def single_stage(job: Job, gpus: int) -> Job:
     """One stage of `gpus` replicas with the job's summed times and parameters.
 
-    What a job gets whose workload row asks for another number of GPUs than its configuration has.
+    Used if a job's GPU count differs from its configuration.
     """
     return Job(
         model=job.model,

@@ -23,8 +23,8 @@ from optsched.schema import (
 )
 
 SCHEMA = "optsched/cluster"
-MOST_SERVERS = 2**20
-MOST_GPUS = 2**24
+MAX_SERVERS = 2**20
+MAX_GPUS = 2**24
 
 
 class OnlineCluster(FileModel):
@@ -34,23 +34,21 @@ class OnlineCluster(FileModel):
     version: Annotated[Version, VERSION]
     servers: Annotated[
         int,
-        Between(1, MOST_SERVERS),
-        About("How many servers there are, all equal.", "servers", 250),
+        Between(1, MAX_SERVERS),
+        About("Number of servers, all equal.", "servers", 250),
     ]
     gpus_per_server: Annotated[
         int, Between(1, MOST_GPUS_PER_SERVER), About("GPUs that each server has.", "GPUs", 8)
     ]
     inter_bandwidth: Annotated[
-        Positive, About("b_e, what a server's network card carries.", "bytes/s", 1.25e9)
+        Positive, About("b_e, NIC bandwidth of a server.", "bytes/s", 1.25e9)
     ]
-    intra_bandwidth: Annotated[
-        Positive, About("b_i, what links inside a server carry.", "bytes/s", 3e11)
-    ]
+    intra_bandwidth: Annotated[Positive, About("b_i, bandwidth inside a server.", "bytes/s", 3e11)]
     provenance: Annotated[dict[str, Any], PROVENANCE] = Field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "cluster") -> Self:
-        """Make a cluster of a parsed JSON document; raises InputError."""
+        """Create a cluster from a parsed JSON document; raises InputError."""
         return parse(cls, document, source)
 
     @classmethod
@@ -61,18 +59,18 @@ class OnlineCluster(FileModel):
         inter_bandwidth: float = 1.25e9,
         intra_bandwidth: float = 3e11,
     ) -> Self:
-        """Make a cluster; the defaults are a-srpt's V-B: 250 x 8, 10 Gbit/s, 300 GB/s.
+        """Create a cluster; the defaults are a-srpt's V-B: 250 x 8, 10 Gbit/s, 300 GB/s.
 
         Parameters
         ----------
         servers : int, optional
-            How many, all equal.
+            Number of servers, all equal.
         gpus_per_server : int, optional
-            GPUs of each.
+            GPUs of each server.
         inter_bandwidth : float, optional
-            Of a network card, bytes/s.
+            NIC bandwidth of a server, bytes/s.
         intra_bandwidth : float, optional
-            Inside a server, bytes/s.
+            Bandwidth inside a server, bytes/s.
 
         Returns
         -------
@@ -106,7 +104,7 @@ class OnlineCluster(FileModel):
 
     @property
     def hardware(self) -> Cluster:
-        """The servers' hardware as the placement slice knows it."""
+        """The servers' hardware as a placement `Cluster`."""
         return Cluster(
             gpus_per_server=self.gpus_per_server,
             inter_bandwidth=self.inter_bandwidth,
@@ -114,9 +112,9 @@ class OnlineCluster(FileModel):
         )
 
     @model_validator(mode="after")
-    def _not_too_large(self) -> Self:
-        if self.gpus > MOST_GPUS:
-            raise fault("servers", f"{self.gpus} GPUs in all", f"at most {MOST_GPUS}")
+    def _check_size(self) -> Self:
+        if self.gpus > MAX_GPUS:
+            raise fault("servers", f"{self.gpus} GPUs in all", f"at most {MAX_GPUS}")
         return self
 
 

@@ -1,9 +1,9 @@
 """The draw of a model and a configuration for each group of recurring jobs (a-srpt, V-A 1-b).
 
 Groups of one GPU get a model that a single GPU trains; the others any model of the zoo and one of
-the planner's plans for their number of GPUs; with slices those of a multiple get a transformer, or
-a mixture of experts, in slices of so many GPUs. The draw depends on (seed, group, GPUs) alone, so
-that adding jobs never changes another group's.
+the planner's plans for their number of GPUs; with slices > 0, groups whose GPU count is a multiple
+of it get a transformer or a mixture of experts with that tensor parallelism. The draw depends on
+(seed, group, GPUs) alone, so that adding jobs never changes another group's.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Ints = NDArray[np.int64]
 
 ON_ONE_GPU = ("VGG19", "ResNet152", "Inception-V3", "BERT-large", "XLNet-large")
 SLICED = ("BERT-large", "T5-11B", "GPT-6.7B", "GPT-13B", "GPT-175B", "Mixtral-8x7B")
-"""Transformers whose heads 2, 4 and 8 divide, one of them a mixture of experts."""
-MOST_PLANNED = 128
-"""Above so many GPUs a plan is that of a divisor, each stage's replicas multiplied."""
+"""Transformers with head counts divisible by 8; Mixtral is a mixture of experts."""
+MAX_PLANNED_GPUS = 128
+"""Larger jobs use the plan of a divisor with each stage's replicas scaled up."""
 
 
 @dataclass(frozen=True)
@@ -51,31 +51,31 @@ class ConfigurationDrawer:
     ) -> None:
         self._seed, self._reference, self._all_reduce = seed, reference, all_reduce
         self._slices = slices
-        self._known: dict[str, Drawn] = {}
+        self._configurations: dict[str, Drawn] = {}
 
     def draw(self, groups: Sequence[str], gpus: Ints) -> tuple[list[Drawn], Ints]:
-        """Draw the configurations of groups, given the GPUs of each; equal input, equal draw."""
-        known: dict[str, int] = {}
+        """Draw the configurations of groups, given the GPUs of each; deterministic."""
+        index_of: dict[str, int] = {}
         index = np.empty(len(gpus), dtype=np.int64)
-        for at, (group, count) in enumerate(zip(groups, gpus.tolist(), strict=True)):
+        for i, (group, count) in enumerate(zip(groups, gpus.tolist(), strict=True)):
             rng = np.random.default_rng([self._seed, zlib.crc32(group.encode()), count])
             names = self._names(count)
             model = names[rng.integers(len(names))]
             plan = int(rng.integers(len(self._plans(model, count))))
             drawn = self._drawn(model, count, plan)
-            index[at] = known.setdefault(drawn.key, len(known))
-        return [self._known[key] for key in known], index
+            index[i] = index_of.setdefault(drawn.key, len(index_of))
+        return [self._configurations[key] for key in index_of], index
 
     def catalogue(self, provenance: dict[str, Any] | None = None) -> Catalogue:
         """Every configuration drawn so far."""
-        models = {key: self._known[key].job for key in sorted(self._known)}
+        models = {key: self._configurations[key].job for key in sorted(self._configurations)}
         return Catalogue.of(models, provenance)
 
     def _is_sliced(self, gpus: int) -> bool:
         return self._slices > 0 and gpus > 1 and gpus % self._slices == 0
 
     def _names(self, gpus: int) -> tuple[str, ...]:
-        """The models that a group of so many GPUs may get."""
+        """The models that a group with this number of GPUs may get."""
         return ON_ONE_GPU if gpus == 1 else SLICED if self._is_sliced(gpus) else tuple(MODELS)
 
     def _plans(self, model: str, gpus: int) -> tuple[Job, ...]:
@@ -87,31 +87,30 @@ class ConfigurationDrawer:
         job = self._plans(model, gpus)[plan]
         key = f"{model}/{gpus}/{'-'.join(str(stage.replicas) for stage in job.stages)}"
         key += f"x{self._slices}" if self._is_sliced(gpus) and self._slices > 1 else ""
-        if key not in self._known:
-            self._known[key] = Drawn(key, job, estimated_minimum(job, self._reference.hardware))
-        return self._known[key]
+        if key not in self._configurations:
+            self._configurations[key] = Drawn(
+                key, job, estimated_minimum(job, self._reference.hardware)
+            )
+        return self._configurations[key]
 
 
 @lru_cache(maxsize=4096)
 def configurations_of(
     model: str, replicas: int, bandwidth: float, all_reduce: str, slices: int = 1
 ) -> tuple[Job, ...]:
-    """The planner's plans of a model on so many GPUs, or groups of GPUs that slice its layers.
-
-    One a number of stages, as placement jobs.
-    """
+    """The planner's plans of a model with `replicas` replicas, one per number of stages."""
     profile = _profile(model, slices)
     base, times = replicas, 1
-    while base > MOST_PLANNED or base > MAX_GPUS:
+    while base > MAX_PLANNED_GPUS or base > MAX_GPUS:
         divisor = next((d for d in (2, 3, 5, 7) if base % d == 0), base)
         base, times = base // divisor, times * divisor
-    made = []
+    jobs = []
     for plan in plans(profile, base, bandwidth=bandwidth):
         table = stage_table(profile, plan)
         for stage in table:
             stage["replicas"] *= times
-        made.append(Job.model_validate({"model": model, "all_reduce": all_reduce, "stages": table}))
-    return tuple(made)
+        jobs.append(Job.model_validate({"model": model, "all_reduce": all_reduce, "stages": table}))
+    return tuple(jobs)
 
 
 @lru_cache(maxsize=32)

@@ -1,8 +1,8 @@
 """The configurations that a workload's jobs use, prepared for one cluster.
 
 A configuration is a placement job (stages and replicas). For each: alpha~ (Heavy-Edge on the
-fewest servers, an estimate and no minimum), alpha^max (each replica alone on a server), the least
-alpha that is provable, and its graph and cost tables laid end to end for the compiled loop.
+fewest servers, an estimate and no minimum), alpha^max (each replica alone on a server), a proven
+lower bound on alpha, and concatenated graph and cost arrays for the kernels.
 """
 
 from __future__ import annotations
@@ -30,13 +30,23 @@ Ints = NDArray[np.int64]
 
 
 class Packed(NamedTuple):
-    """Graphs and cost tables of C configurations, end to end.
+    """Graphs and cost tables of C configurations, concatenated.
 
-    `gpus`, `estimate`, `worst` (C,) are g, alpha~ and alpha^max; `vertex`, `stage`, `edge`, `cell`
-    (C + 1,) say where a configuration's replicas, stages, edge ends and table cells begin, `width`
-    (C,) how many cells a stage has; `micro_batches` is 0 for asynchronous jobs. The others are
-    those of `JobGraph` and `CostTables` of the placement slice; `first` and `start` have one entry
-    more a configuration than stages and replicas.
+    Attributes
+    ----------
+    gpus, estimate, worst : (C,) array
+        g, alpha~ and alpha^max.
+    vertex, stage, edge, cell : (C + 1,) int
+        Offsets of a configuration's replicas, stages, edge ends and table cells.
+    width : (C,) int
+        Table cells of each stage.
+    micro_batches : (C,) int
+        0 for asynchronous jobs.
+    stage_of, first, start, neighbour, weight, pair, replica, experts : array
+        The arrays of `JobGraph`, with `gpus` as `replica`. `first` and `start` have one entry per
+        configuration more than there are stages and replicas.
+    near, before, after, all_reduce, hidden : array
+        The arrays of `CostTables`, with `near_work` as `near`.
     """
 
     gpus: Any
@@ -65,13 +75,13 @@ class Packed(NamedTuple):
 
 @dataclass(frozen=True)
 class Configurations:
-    """Configurations on a cluster: g, alpha~, alpha^max and the provably least alpha (s)."""
+    """Configurations on a cluster: g, alpha~, alpha^max and a lower bound on alpha (s)."""
 
     jobs: tuple[Job, ...]
     gpus: Ints
     estimate: Floats
     worst: Floats
-    least: Floats
+    alpha_lower_bound: Floats
     packed: Packed
 
 
@@ -79,7 +89,7 @@ def prepare_configurations(jobs: Sequence[Job], cluster: OnlineCluster) -> Confi
     """Prepare configurations for a cluster. O(sum of stages and edges)."""
     hardware = cluster.hardware
     for job in jobs:
-        _require_room(job, cluster)
+        _check_fits_empty_cluster(job, cluster)
     gpus = np.array([job.gpus for job in jobs], dtype=np.int64)
     estimate = np.array([estimated_minimum(job, hardware) for job in jobs], dtype=float)
     for job, seconds in zip(jobs, estimate, strict=True):
@@ -88,13 +98,13 @@ def prepare_configurations(jobs: Sequence[Job], cluster: OnlineCluster) -> Confi
                 "catalogue", job.model, f"an iteration of {seconds} s", "a positive time"
             )
     worst = np.array([worst_iteration_time(job, hardware) for job in jobs], dtype=float)
-    least = np.array([least_iteration_time(job, hardware) for job in jobs], dtype=float)
+    lower_bound = np.array([iteration_time_lower_bound(job, hardware) for job in jobs], dtype=float)
     packed = _pack(jobs, cluster, gpus, estimate, worst)
-    return Configurations(tuple(jobs), gpus, estimate, worst, least, packed)
+    return Configurations(tuple(jobs), gpus, estimate, worst, lower_bound, packed)
 
 
-def _require_room(job: Job, cluster: OnlineCluster) -> None:
-    """A job gets exactly its GPUs, which an empty cluster offers as full servers and a rest."""
+def _check_fits_empty_cluster(job: Job, cluster: OnlineCluster) -> None:
+    """Raise InputError if a job's slices do not fit its GPUs on an empty cluster."""
     if not job.is_sliced:
         return
     full, rest = divmod(job.gpus, cluster.gpus_per_server)
@@ -105,17 +115,18 @@ def _require_room(job: Job, cluster: OnlineCluster) -> None:
         raise InputError("catalogue", job.model, found, "slices that fit on an empty cluster")
 
 
-def least_iteration_time(job: Job, cluster: Cluster) -> float:
+def iteration_time_lower_bound(job: Job, cluster: Cluster) -> float:
     """A lower bound on alpha over every placement of the job, in seconds.
 
-    alpha~ is an estimate that a balanced offer can beat, so it must not enter a bound. Proved,
-    where B_inter <= B_intra (a GPU's link inside a server is no slower than its server's NIC):
+    alpha~ is an estimate that a balanced offer can beat, so it must not enter a bound. Proof, for
+    B_inter <= B_intra (a GPU's link inside a server is no slower than its server's NIC):
 
     - g <= GPUs per server: all replicas on one server, where every byte takes the faster link;
-    - one stage of k replicas: a server holds floor(g_server/q), so that one of the servers has at
-      most floor(k/ceil(k/that)) replicas, and fewer of them have a smaller share of the NIC;
-    - otherwise the stage bound of the placement slice at a full server. With micro-batches no stage
-      is faster: its own passes, and the last backward pass of those before it, come one by one.
+    - one stage of k replicas: a server holds r = floor(g_server/q), so some server has at most
+      floor(k/ceil(k/r)) replicas, and fewer replicas have a smaller share of the NIC;
+    - otherwise the stage bound of the placement problem at a full server. With micro-batches no
+      stage is faster, because its own passes and the last backward passes of earlier stages are
+      sequential.
 
     Without that order of bandwidths: the largest stage's computation.
     Source: models/online/README.md.
@@ -139,38 +150,36 @@ def _pack(
     tables = [
         cost_tables(job, cluster.hardware, min(job.gpus, cluster.gpus_per_server)) for job in jobs
     ]
+
+    def concatenated(parts: Sequence[Any], name: str, dtype: type) -> Any:
+        arrays = [getattr(part, name).ravel() for part in parts]
+        return np.concatenate([np.empty(0), *arrays]).astype(dtype)
+
     return Packed(
         gpus=gpus,
         estimate=estimate,
         worst=worst,
-        vertex=_begins([len(g.stage_of) for g in graphs]),
-        stage=_begins([len(g.pair) for g in graphs]),
-        edge=_begins([len(g.weight) for g in graphs]),
-        cell=_begins([t.all_reduce.size for t in tables]),
+        vertex=_offsets([len(g.stage_of) for g in graphs]),
+        stage=_offsets([len(g.pair) for g in graphs]),
+        edge=_offsets([len(g.weight) for g in graphs]),
+        cell=_offsets([t.all_reduce.size for t in tables]),
         width=np.array([t.all_reduce.shape[1] for t in tables], dtype=np.int64),
         micro_batches=np.array([job.micro_batches or 0 for job in jobs], dtype=np.int64),
-        stage_of=_joined([g.stage_of for g in graphs], int),
-        first=_joined([g.first for g in graphs], int),
-        start=_joined([g.start for g in graphs], int),
-        neighbour=_joined([g.neighbour for g in graphs], int),
-        weight=_joined([g.weight for g in graphs], float),
-        pair=_joined([g.pair for g in graphs], float),
-        replica=_joined([g.gpus for g in graphs], int),
-        experts=_joined([g.experts for g in graphs], float),
-        near=_joined([t.near_work.ravel() for t in tables], float),
-        before=_joined([t.before for t in tables], float),
-        after=_joined([t.after for t in tables], float),
-        all_reduce=_joined([t.all_reduce.ravel() for t in tables], float),
-        hidden=_joined([t.hidden for t in tables], float),
+        stage_of=concatenated(graphs, "stage_of", np.int64),
+        first=concatenated(graphs, "first", np.int64),
+        start=concatenated(graphs, "start", np.int64),
+        neighbour=concatenated(graphs, "neighbour", np.int64),
+        weight=concatenated(graphs, "weight", np.float64),
+        pair=concatenated(graphs, "pair", np.float64),
+        replica=concatenated(graphs, "gpus", np.int64),
+        experts=concatenated(graphs, "experts", np.float64),
+        near=concatenated(tables, "near_work", np.float64),
+        before=concatenated(tables, "before", np.float64),
+        after=concatenated(tables, "after", np.float64),
+        all_reduce=concatenated(tables, "all_reduce", np.float64),
+        hidden=concatenated(tables, "hidden", np.float64),
     )
 
 
-def _begins(lengths: list[int]) -> Ints:
-    return np.concatenate(([0], np.cumsum(np.array(lengths, dtype=np.int64)))).astype(np.int64)
-
-
-def _joined(arrays: list[Any], kind: type) -> Any:
-    dtype = np.int64 if kind is int else np.float64
-    if not arrays:
-        return np.empty(0, dtype=dtype)
-    return np.concatenate(arrays).astype(dtype)
+def _offsets(lengths: list[int]) -> Ints:
+    return np.cumsum([0, *lengths], dtype=np.int64)

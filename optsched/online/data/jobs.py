@@ -1,4 +1,4 @@
-"""A workload joined with its catalogue and cluster: what a simulation starts from."""
+"""Simulation input: workload, configurations and cluster."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Jobs:
     """Jobs in order of (submit_time, row), ready to run.
 
     `submit` are seconds since the first submission, `configuration` indexes `configurations`;
-    `replaced` counts jobs whose configuration had another number of replicas than they ask GPUs
-    for, and so became one stage.
+    `replaced` is the number of jobs whose configuration did not match their GPU count and was
+    replaced by a single stage.
     """
 
     workload: Workload
@@ -52,21 +52,21 @@ class Jobs:
         return np.asarray(self.configurations.estimate[self.configuration])
 
     @property
-    def least(self) -> Floats:
-        """The provably least alpha by job, in seconds."""
-        return np.asarray(self.configurations.least[self.configuration])
+    def min_length(self) -> Floats:
+        """n times the lower bound on alpha, by job, in seconds."""
+        return self.iterations * self.configurations.alpha_lower_bound[self.configuration]
 
-    def after(self, cut: int) -> Jobs:
-        """The jobs from row `cut` on; time 0 is their own first submission."""
-        if cut == 0:
+    def after(self, first_row: int) -> Jobs:
+        """The jobs from `first_row` on; time 0 is their own first submission."""
+        if first_row == 0:
             return self
-        kept = np.arange(cut, len(self), dtype=np.int64)
-        submit = self.workload.submit_time[kept]
+        rows = np.arange(first_row, len(self), dtype=np.int64)
+        submit = self.workload.submit_time[rows]
         return replace(
             self,
-            workload=self.workload.rows(kept),
-            submit=submit - (submit[0] if len(kept) else 0.0),
-            configuration=self.configuration[kept],
+            workload=self.workload.rows(rows),
+            submit=submit - (submit[0] if len(rows) else 0.0),
+            configuration=self.configuration[rows],
         )
 
     @property
@@ -80,7 +80,7 @@ class Jobs:
 
 
 def prepare_jobs(workload: Workload, catalogue: Catalogue, cluster: OnlineCluster) -> Jobs:
-    """Sort a workload, refuse what can never run, and prepare its configurations.
+    """Sort a workload, check that every job can run, and prepare its configurations.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def prepare_jobs(workload: Workload, catalogue: Catalogue, cluster: OnlineCluste
     catalogue : Catalogue
         The configuration of each model key.
     cluster : OnlineCluster
-        Where it runs.
+        The cluster that runs it.
 
     Returns
     -------
@@ -110,42 +110,30 @@ def prepare_jobs(workload: Workload, catalogue: Catalogue, cluster: OnlineCluste
     (400, 0.0)
     """
     ordered = workload.in_row_order()
-    _refuse_too_large(ordered, cluster)
+    too_large = ordered.gpus > cluster.gpus
+    if too_large.any():
+        row = int(np.argmax(too_large))
+        place, found = f"job {ordered.job_id[row]}: gpus", str(ordered.gpus[row])
+        raise InputError(workload.name, place, found, f"at most the cluster's {cluster.gpus}")
     pairs = ordered.model.codes.astype(np.int64) * (int(cluster.gpus) + 1) + ordered.gpus
     distinct, configuration = np.unique(pairs, return_inverse=True)
-    configurations, wrong = [], np.zeros(len(distinct), dtype=bool)
+    configurations, mismatched = [], np.zeros(len(distinct), dtype=bool)
     for index, pair in enumerate(distinct):
         code, gpus = divmod(int(pair), int(cluster.gpus) + 1)
         name = ordered.model.values[code]
         if name not in catalogue.models:
             row = int(np.argmax(configuration == index))
-            raise InputError(
-                workload.name,
-                f"job {ordered.job_id[row]}: model",
-                shown(name),
-                "a model of the catalogue",
-            )
+            place = f"job {ordered.job_id[row]}: model"
+            raise InputError(workload.name, place, shown(name), "a model of the catalogue")
         job = catalogue.models[name]
-        wrong[index] = job.gpus != gpus
-        configurations.append(single_stage(job, gpus) if wrong[index] else job)
-    start = ordered.submit_time[0] if len(ordered) else 0.0
+        mismatched[index] = job.gpus != gpus
+        configurations.append(single_stage(job, gpus) if mismatched[index] else job)
+    first_submission = ordered.submit_time[0] if len(ordered) else 0.0
     return Jobs(
         ordered,
         cluster,
-        ordered.submit_time - start,
+        ordered.submit_time - first_submission,
         configuration.astype(np.int64),
         prepare_configurations(configurations, cluster),
-        int(wrong[configuration].sum()) if len(ordered) else 0,
+        int(mismatched[configuration].sum()) if len(ordered) else 0,
     )
-
-
-def _refuse_too_large(workload: Workload, cluster: OnlineCluster) -> None:
-    too_large = workload.gpus > cluster.gpus
-    if too_large.any():
-        row = int(np.argmax(too_large))
-        raise InputError(
-            workload.name,
-            f"job {workload.job_id[row]}: gpus",
-            str(workload.gpus[row]),
-            f"at most the cluster's {cluster.gpus}",
-        )

@@ -23,6 +23,13 @@ Codes = NDArray[np.int32]
 COLUMNS = ("job_id", "submit_time", "gpus", "iterations", "user", "group", "model")
 WALLTIME = "walltime"
 """Optional column."""
+RANGES = {
+    "submit_time": (-1e15, 1e15, "a finite number of seconds"),
+    "gpus": (1, 2**24, "an integer in [1, 16777216]"),
+    "iterations": (5e-324, 1e18, "a number in (0, 1e18]"),
+    WALLTIME: (5e-324, 1e15, "seconds in (0, 1e15]"),
+}
+"""Smallest and largest number of each column, and their description; 5e-324: positive."""
 
 
 @dataclass(frozen=True)
@@ -35,22 +42,20 @@ class Labels:
     @classmethod
     def of(cls, column: Sequence[str]) -> Labels:
         """Code a column."""
-        known: dict[str, int] = {}
-        codes = np.fromiter(
-            (known.setdefault(value, len(known)) for value in column), np.int32, len(column)
-        )
-        return cls(codes, tuple(known))
+        code_of: dict[str, int] = {}
+        codes = (code_of.setdefault(value, len(code_of)) for value in column)
+        return cls(np.fromiter(codes, np.int32, len(column)), tuple(code_of))
 
     @classmethod
     def indexed(cls, index: Ints, names: Sequence[str]) -> Labels:
         """As `of` for the column ``[names[i] for i in index]``, of distinct names."""
         rows = len(index)
         first = np.full(len(names), rows, dtype=np.int64)
-        first[index[::-1]] = np.arange(rows)[::-1]  # the last that is written stays
-        met = np.argsort(first, kind="stable")[: np.count_nonzero(first < rows)]
+        first[index[::-1]] = np.arange(rows)[::-1]  # reversed: the first occurrence wins
+        used = np.argsort(first, kind="stable")[: np.count_nonzero(first < rows)]
         rank = np.empty(len(names), dtype=np.int32)
-        rank[met] = np.arange(len(met), dtype=np.int32)
-        return cls(rank[index], tuple(names[each] for each in met.tolist()))
+        rank[used] = np.arange(len(used), dtype=np.int32)
+        return cls(rank[index], tuple(names[i] for i in used.tolist()))
 
     def take(self, rows: Ints) -> Labels:
         """The column of some rows, with the same list of values."""
@@ -68,19 +73,19 @@ class Workload:
     Attributes
     ----------
     name : str
-        Where it comes from.
+        Workload name or source.
     job_id : (n,) array of str
         Names, distinct.
     submit_time : (n,) float
-        Seconds, on any clock.
+        Submission times in seconds, from any origin.
     gpus : (n,) int
-        g, all of which a job gets at once and keeps until its end.
+        g, GPUs of the job (gang-scheduled).
     iterations : (n,) float
         n, positive.
     user, group, model : Labels
-        Who submits, which recurring job, which configuration.
+        User, recurring job, configuration key.
     walltime : (n,) float or None
-        The estimate of its user, seconds; NaN without one. `easy` uses it.
+        The user's estimate, seconds; NaN if there is none. `easy` uses it.
     """
 
     name: str
@@ -110,12 +115,12 @@ class Workload:
         walltime: Sequence[float | None] | None = None,
         name: str = "workload",
     ) -> Workload:
-        """Make a workload of columns; users and groups default to one a model, ids to rows.
+        """Create a workload; by default one user, a group per model, and ids j0, j1, ...
 
         Parameters
         ----------
         submit_time : sequence of float
-            Seconds, on any clock.
+            Submission times in seconds, from any origin.
         gpus : sequence of int
             Of each job.
         iterations : sequence of float
@@ -123,9 +128,9 @@ class Workload:
         model : sequence of str
             Keys of a catalogue.
         user : sequence of str, optional
-            Who submits.
+            Submitting user.
         group : sequence of str, optional
-            Recurring jobs that belong together.
+            Recurring job.
         job_id : sequence of str, optional
             Names, distinct.
         walltime : sequence of float or None, optional
@@ -150,11 +155,9 @@ class Workload:
         ['j0', 'j1']
         """
         rows = len(submit_time)
-        made = cls(
+        workload = cls(
             name,
-            np.array(
-                job_id if job_id is not None else [f"j{i}" for i in range(rows)], dtype=object
-            ),
+            np.array([f"j{i}" for i in range(rows)] if job_id is None else job_id, dtype=object),
             np.asarray(submit_time, dtype=np.float64),
             np.asarray(gpus, dtype=np.int64),
             np.asarray(iterations, dtype=np.float64),
@@ -163,37 +166,27 @@ class Workload:
             Labels.of(model),
             walltimes(walltime),
         )
-        made.check()
-        return made
+        workload.check()
+        return workload
 
     def check(self, source: str | None = None) -> None:
-        """Refuse columns of unequal lengths and numbers out of range; raises InputError."""
+        """Raise InputError for columns of unequal lengths and numbers out of range."""
         source = source or self.name
         columns: tuple[NDArray[Any], ...] = (self.job_id, self.gpus, self.iterations)
         columns += (self.user.codes, self.group.codes, self.model.codes)
         columns += () if self.walltime is None else (self.walltime,)
         if any(len(column) != len(self) for column in columns):
             raise InputError(source, "", "columns of unequal lengths", "one value a job each")
-        for column, valid, expected in (
-            ("submit_time", np.abs(self.submit_time) <= 1e15, "a finite time in seconds"),
-            ("gpus", (self.gpus >= 1) & (self.gpus <= 2**24), "an integer in [1, 16777216]"),
-            (
-                "iterations",
-                (self.iterations > 0) & (self.iterations <= 1e18),
-                "a number in (0, 1e18]",
-            ),
-        ):
+        for name, (low, high, expected) in RANGES.items():
+            values = getattr(self, name)
+            if values is None:
+                continue
+            valid = (values >= low) & (values <= high)
+            if name == WALLTIME:
+                valid |= np.isnan(values)
             if not valid.all():
                 row = int(np.argmin(valid))
-                raise InputError(
-                    source, f"row {row + 1}: {column}", f"{getattr(self, column)[row]}", expected
-                )
-        if self.walltime is not None:
-            wrong = (self.walltime <= 0) | (self.walltime > 1e15)
-            if wrong.any():
-                row = int(np.argmax(wrong))
-                found, expected = f"{self.walltime[row]}", "seconds in (0, 1e15]"
-                raise InputError(source, f"row {row + 1}: {WALLTIME}", found, expected)
+                raise InputError(source, f"row {row + 1}: {name}", f"{values[row]}", expected)
 
     def rows(self, chosen: Ints, name: str | None = None) -> Workload:
         """Some rows, in the order given."""

@@ -19,16 +19,15 @@ from optsched.extras import require_extras
 from optsched.io.numerals import real_of
 from optsched.io.reading import ALWAYS_EXPANDED, MOST_EXPANSION, csv_rows
 from optsched.io.writing import csv_text, replacing, write_text
-from optsched.online.data.workload import COLUMNS, WALLTIME, Labels, Workload, walltimes
+from optsched.online.data.workload import COLUMNS, RANGES, WALLTIME, Labels, Workload, walltimes
 
-LARGEST_FILE = 2 * 2**30
-"""Bytes of a table, after decompression."""
+MAX_FILE_BYTES = 2 * 2**30
+"""Of a table, after decompression."""
 
-MOST_JOBS = 20_000_000
-LONGEST_TEXT = 200
-"""Characters of a name."""
+MAX_JOBS = 20_000_000
+MAX_NAME_LENGTH = 200
 
-TEXT = ("job_id", "user", "group", "model")
+TEXT, NUMBERS = ("job_id", "user", "group", "model"), ("submit_time", "gpus", "iterations")
 CHUNK = 200_000
 
 
@@ -48,7 +47,7 @@ def read_workload(path: str | Path) -> Workload:
     Raises
     ------
     InputError
-        One line: the file, the line and column of the first fault, found, expected.
+        With file, line and column of the first error.
     MissingExtraError
         For parquet without pyarrow.
 
@@ -65,32 +64,25 @@ def read_workload(path: str | Path) -> Workload:
 
 
 def write_workload(path: str | Path, workload: Workload) -> None:
-    """Write a workload table, by the ending .csv, .csv.gz or .parquet, whole or not at all.
+    """Write a workload table, by the ending .csv, .csv.gz or .parquet, atomically.
 
     Numbers and texts round-trip exactly.
     """
+    columns = {name: getattr(workload, name) for name in COLUMNS}
+    columns |= {name: columns[name].text() for name in TEXT[1:]}
     if str(path).endswith(".parquet"):
-        _write_parquet(path, workload)
+        _write_parquet(path, columns, workload.walltime)
         return
-    columns = [
-        workload.job_id,
-        workload.submit_time.tolist(),
-        workload.gpus.tolist(),
-        workload.iterations.tolist(),
-        workload.user.text(),
-        workload.group.text(),
-        workload.model.text(),
-    ]
-    headings = list(COLUMNS)
+    columns |= {name: columns[name].tolist() for name in NUMBERS}
     if workload.walltime is not None:
-        headings.append(WALLTIME)
-        columns.append(["" if math.isnan(value) else value for value in workload.walltime.tolist()])
-    write_text(path, csv_text(headings, zip(*columns, strict=True)))
+        walltime = workload.walltime.tolist()
+        columns[WALLTIME] = ["" if math.isnan(value) else value for value in walltime]
+    write_text(path, csv_text([*columns], zip(*columns.values(), strict=True)))
 
 
 def _read_csv(path: str | Path, source: str) -> Workload:
     table = _Table(source)
-    rows = csv_rows(path, most=LARGEST_FILE)
+    rows = csv_rows(path, most=MAX_FILE_BYTES)
     _, header = next(rows, (1, []))
     if not header:
         raise InputError(source, "line 1", "nothing", f"a CSV table with {', '.join(COLUMNS)}")
@@ -116,59 +108,51 @@ def _check_columns(columns: list[Any], source: str) -> None:
 
 
 class _Table:
-    """The columns of a table, which come in blocks of rows; a repeated job is refused at once."""
+    """Accumulates blocks of rows; raises on duplicate job ids."""
 
     def __init__(self, source: str) -> None:
         self._source, self._rows = source, 0
         self._seen: set[str] = set()
-        self._known: dict[str, dict[str, int]] = {name: {} for name in TEXT[1:]}
-        self._parts: list[dict[str, Any]] = []
+        self._code_of: dict[str, dict[str, int]] = {name: {} for name in TEXT[1:]}
+        self._blocks: list[dict[str, Any]] = []
 
     def add(self, block: Mapping[str, Sequence[Any]]) -> None:
         """Add rows, given as columns of text or numbers."""
         rows = len(block["job_id"])
-        if self._rows + rows > MOST_JOBS:
-            raise InputError(self._source, "", "more rows", f"at most {MOST_JOBS}")
-        made: dict[str, Any] = {
-            name: self._numbers(name, block[name], *RANGES[name]) for name in RANGES
-        }
+        if self._rows + rows > MAX_JOBS:
+            raise InputError(self._source, "", "more rows", f"at most {MAX_JOBS}")
+        columns: dict[str, Any] = {name: self._numbers(name, block[name]) for name in NUMBERS}
         if WALLTIME in block:
-            made[WALLTIME] = self._walltimes(block[WALLTIME])
+            columns[WALLTIME] = self._walltimes(block[WALLTIME])
         for name in TEXT:
             self._check_text(name, block[name])
         for row, name in enumerate(block["job_id"]):
             if name in self._seen:
-                raise InputError(
-                    self._source, self._place(row, "job_id"), shown(name), "no job_id twice"
-                )
+                place = self._place(row, "job_id")
+                raise InputError(self._source, place, shown(name), "a unique job_id")
             self._seen.add(name)
-        made["job_id"] = np.array(block["job_id"], dtype=object)
-        for name, codes in self._known.items():
-            coded = (codes.setdefault(value, len(codes)) for value in block[name])
-            made[name] = np.fromiter(coded, np.int32, rows)
-        self._parts.append(made)
+        columns["job_id"] = np.array(block["job_id"], dtype=object)
+        for name, code_of in self._code_of.items():
+            codes = (code_of.setdefault(value, len(code_of)) for value in block[name])
+            columns[name] = np.fromiter(codes, np.int32, rows)
+        self._blocks.append(columns)
         self._rows += rows
 
     def workload(self) -> Workload:
-        """The table that all blocks make."""
-        labels = {n: Labels(self._joined(n, np.int32), tuple(self._known[n])) for n in TEXT[1:]}
-        made = Workload(
+        """Workload of all blocks."""
+        labels = {n: Labels(self._column(n, np.int32), tuple(self._code_of[n])) for n in TEXT[1:]}
+        has_walltime = bool(self._blocks) and WALLTIME in self._blocks[0]
+        workload = Workload(
             self._source,
-            self._joined("job_id", object),
-            self._joined("submit_time", np.float64),
-            self._joined("gpus", np.int64),
-            self._joined("iterations", np.float64),
-            labels["user"],
-            labels["group"],
-            labels["model"],
-            walltimes(self._joined(WALLTIME, np.float64)) if self._has_walltime else None,
+            self._column("job_id", object),
+            self._column("submit_time", np.float64),
+            self._column("gpus", np.int64),
+            self._column("iterations", np.float64),
+            **labels,
+            walltime=walltimes(self._column(WALLTIME, np.float64)) if has_walltime else None,
         )
-        made.check(self._source)
-        return made
-
-    @property
-    def _has_walltime(self) -> bool:
-        return bool(self._parts) and WALLTIME in self._parts[0]
+        workload.check(self._source)
+        return workload
 
     def _walltimes(self, column: Sequence[Any]) -> Any:
         """Seconds; NaN for an empty cell."""
@@ -177,80 +161,72 @@ class _Table:
         values = np.full(len(column), np.nan)
         numbers = [real_of(cell) if isinstance(cell, str) else cell for cell in filled]
         values[~blank] = [math.nan if number is None else number for number in numbers]
-        wrong = ~blank & ~((values > 0) & (values <= 1e15))
-        if wrong.any():
-            row = int(np.argmax(wrong))
+        low, high, expected = RANGES[WALLTIME]
+        invalid = ~blank & ~((values >= low) & (values <= high))
+        if invalid.any():
+            row = int(np.argmax(invalid))
             place, found = self._place(row, WALLTIME), shown(column[row])
-            raise InputError(self._source, place, found, "seconds in (0, 1e15], or an empty cell")
+            raise InputError(self._source, place, found, f"{expected}, or an empty cell")
         return values
 
-    def _joined(self, name: str, dtype: Any) -> Any:
-        return np.concatenate([p[name] for p in self._parts] or [np.empty(0, dtype=dtype)])
+    def _column(self, name: str, dtype: Any) -> Any:
+        return np.concatenate([p[name] for p in self._blocks] or [np.empty(0, dtype=dtype)])
 
-    def _numbers(
-        self, name: str, column: Sequence[Any], low: float, high: float, expected: str
-    ) -> Any:
-        whole = name == "gpus"
-        values = _floats(column)
+    def _numbers(self, name: str, column: Sequence[Any]) -> Any:
+        low, high, expected = RANGES[name]
+        integral, values = name == "gpus", _floats(column)
         with np.errstate(invalid="ignore"):
             valid = (values >= low) & (values <= high)
-            if whole:
+            if integral:
                 valid &= values == np.floor(values)
         if not valid.all():
             row = int(np.argmin(valid))
             raise InputError(self._source, self._place(row, name), shown(column[row]), expected)
-        return values.astype(np.int64) if whole else values
+        return values.astype(np.int64) if integral else values
 
     def _check_text(self, name: str, column: Sequence[Any]) -> None:
-        empty = name not in ("job_id", "model")
+        may_be_empty = name not in ("job_id", "model")
         for row, value in enumerate(column):
             if (
                 not isinstance(value, str)
-                or len(value) > LONGEST_TEXT
+                or len(value) > MAX_NAME_LENGTH
                 or not value.isprintable()
-                or not (value or empty)
+                or not (value or may_be_empty)
             ):
-                expected = f"a printable string of at most {LONGEST_TEXT} characters"
+                expected = f"a printable string of at most {MAX_NAME_LENGTH} characters"
                 raise InputError(self._source, self._place(row, name), shown(value), expected)
 
     def _place(self, row: int, name: str) -> str:
         return f"line {self._rows + row + 2}: {name}"
 
 
-RANGES = {
-    "submit_time": (-1e15, 1e15, "a finite number of seconds"),
-    "gpus": (1, 2**24, "an integer in [1, 16777216]"),
-    "iterations": (5e-324, 1e18, "a number in (0, 1e18]"),
-}
-COLUMNS_SAY = {
-    "job_id": About("The job's name, once in a workload.", "", "j0"),
-    "submit_time": About("When it is submitted, on any clock.", "seconds", 120.0),
-    "gpus": About("g, all of which it gets at once and keeps until its end.", "GPUs", 16),
+COLUMN_DOCS = {
+    "job_id": About("Unique job name.", "", "j0"),
+    "submit_time": About("Submission time, from any origin.", "seconds", 120.0),
+    "gpus": About("g, GPUs of the job, which it holds all at once until its end.", "GPUs", 16),
     "iterations": About("n, iterations to train; real, never rounded.", "iterations", 12000.5),
-    "user": About("Who submits it; may be empty.", "", "u7"),
-    "group": About("The recurring job that it is one of, for predictors; may be empty.", "", "g3"),
+    "user": About("Submitting user; may be empty.", "", "u7"),
+    "group": About("Recurring-job group, used by predictors; may be empty.", "", "g3"),
     "model": About("A key of the catalogue: the job's configuration.", "", "VGG19-16"),
 }
 
-WALLTIME_SAYS = About(
-    "How long the user says that it runs; may be empty or left out. Used by `easy`.",
-    "seconds",
-    3600,
+WALLTIME_DOC = About(
+    "Walltime requested by the user; may be empty or left out. Used by `easy`.", "seconds", 3600
 )
 
 
 def row_schema() -> dict[str, Any]:
     """The JSON Schema of a row of a workload: workload.csv or .parquet is a table of these."""
     properties: dict[str, Any] = {}
-    for name, about in COLUMNS_SAY.items():
-        kind: dict[str, Any] = {"type": "string", "maxLength": LONGEST_TEXT}
-        if name in RANGES:
+    for name, about in COLUMN_DOCS.items():
+        kind: dict[str, Any] = {"type": "string", "maxLength": MAX_NAME_LENGTH}
+        if name in NUMBERS:
             low, high, _ = RANGES[name]
             kind = {"type": "integer" if name == "gpus" else "number"}
             kind |= {"minimum": low, "maximum": high}
         properties[name] = kind | about.keywords
     properties[WALLTIME] = {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1e15}
-    properties[WALLTIME] |= WALLTIME_SAYS.keywords
+    properties[WALLTIME] |= WALLTIME_DOC.keywords
     return {
         "title": "Workload",
         "description": "A row of a workload table: one job.",
@@ -265,10 +241,10 @@ _DECIMALS = re.compile(r"[0-9eE+.,-]*", re.ASCII)
 
 
 def _floats(column: Sequence[Any]) -> Any:
-    """Numbers of a column of decimals; NaN stands for what is none."""
+    """Numbers of a column of decimals; NaN for cells that are not numbers."""
     if isinstance(column, np.ndarray):
         return column.astype(np.float64)
-    if _DECIMALS.fullmatch(",".join(column)):  # then Python's own reading is as strict as ours
+    if _DECIMALS.fullmatch(",".join(column)):  # only decimals: float() accepts what real_of does
         with suppress(ValueError):
             return np.array(column, dtype=object).astype(np.float64)
     return np.array([math.nan if (x := real_of(v)) is None else x for v in column])
@@ -288,10 +264,10 @@ def _read_parquet(path: str | Path, source: str) -> Workload:
             _check_types(file.schema_arrow, source)
             _check_expansion(file.metadata, Path(path).stat().st_size, source)
             for group in range(file.num_row_groups):
-                whole = file.read_row_group(group, use_threads=False)
-                for batch in whole.to_batches(max_chunksize=CHUNK):
-                    numbers = {n: batch.column(n).to_numpy(zero_copy_only=False) for n in RANGES}
-                    others = [name for name in batch.schema.names if name not in RANGES]
+                rows = file.read_row_group(group, use_threads=False)
+                for batch in rows.to_batches(max_chunksize=CHUNK):
+                    numbers = {n: batch.column(n).to_numpy(zero_copy_only=False) for n in NUMBERS}
+                    others = [name for name in batch.schema.names if name not in NUMBERS]
                     table.add(numbers | {n: batch.column(n).to_pylist() for n in others})
     except (OSError, ValueError, arrow.ArrowException) as error:
         raise InputError(source, "", shown(str(error), 120), "a parquet table") from None
@@ -304,40 +280,32 @@ def _check_types(schema: Any, source: str) -> None:
     for name in schema.names:
         kind = schema.field(name).type
         dictionary = arrow.types.is_dictionary(kind)
-        held = kind.value_type if dictionary else kind
-        text = arrow.types.is_string(held) or arrow.types.is_large_string(held)
+        values = kind.value_type if dictionary else kind
+        text = arrow.types.is_string(values) or arrow.types.is_large_string(values)
         number = arrow.types.is_integer(kind) or arrow.types.is_floating(kind)
         if not (text if name in TEXT else number):
             raise InputError(source, name, str(kind), "text" if name in TEXT else "numbers")
 
 
 def _check_expansion(metadata: Any, size: int, source: str) -> None:
-    """Refuse what a small file claims to hold much of, before it is decompressed."""
-    if metadata.num_rows > MOST_JOBS:
-        raise InputError(source, "", f"{metadata.num_rows} rows", f"at most {MOST_JOBS}")
+    """Guard against decompression bombs."""
+    if metadata.num_rows > MAX_JOBS:
+        raise InputError(source, "", f"{metadata.num_rows} rows", f"at most {MAX_JOBS}")
     # Of groups, not of columns: pyarrow ends the process at a broken column's metadata.
-    held = sum(metadata.row_group(g).total_byte_size for g in range(metadata.num_row_groups))
-    if held > max(ALWAYS_EXPANDED, MOST_EXPANSION * size) or held > LARGEST_FILE:
-        expected = f"at most {MOST_EXPANSION} times the file, and {LARGEST_FILE}"
-        raise InputError(source, "", f"{held} bytes in {size}", expected)
+    total = sum(metadata.row_group(g).total_byte_size for g in range(metadata.num_row_groups))
+    if total > max(ALWAYS_EXPANDED, MOST_EXPANSION * size) or total > MAX_FILE_BYTES:
+        expected = f"at most {MOST_EXPANSION} times the file, and {MAX_FILE_BYTES}"
+        raise InputError(source, "", f"{total} bytes in {size}", expected)
 
 
-def _write_parquet(path: str | Path, workload: Workload) -> None:
+def _write_parquet(path: str | Path, columns: dict[str, Any], walltime: Any) -> None:
     require_extras(["pyarrow"])
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
-    columns = {
-        "job_id": list(workload.job_id),
-        "submit_time": workload.submit_time,
-        "gpus": workload.gpus,
-        "iterations": workload.iterations,
-        "user": workload.user.text(),
-        "group": workload.group.text(),
-        "model": workload.model.text(),
-    }
-    if workload.walltime is not None:
-        columns[WALLTIME] = arrow.array(workload.walltime, from_pandas=True)  # NaN: null
+    columns["job_id"] = list(columns["job_id"])
+    if walltime is not None:
+        columns[WALLTIME] = arrow.array(walltime, from_pandas=True)  # NaN: null
     table = arrow.table(columns)
-    with replacing(path) as made:
-        parquet.write_table(table, made)
+    with replacing(path) as file:
+        parquet.write_table(table, file)

@@ -1,9 +1,8 @@
 """Random forests on (user, group): the paper's predictor, and one on the logarithm.
 
-100 trees, squared error, as a-srpt states: each is grown in full on a sample of the jobs, drawn
-with replacement; codes are ordinal, groups not met in training get 0. A tree tells pairs of user
-and group apart and nothing else, so it is grown on their means, weighed by how often the sample has
-them, which gives the tree that the jobs themselves would. O(trees (jobs + pairs x depth)).
+100 trees, squared error, as a-srpt states: each is fully grown on a sample of the jobs, drawn with
+replacement; codes are ordinal, unseen groups get 0. Since (user, group) are the only features,
+trees are grown on weighted means per pair, which is equivalent. O(trees (jobs + pairs x depth)).
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ TREES = 100
 
 def fit_forest(examples: Examples, seed: int) -> Callable[[Codes, Codes], Floats]:
     """Fit on the iterations themselves."""
-    return _fit(examples, seed, _same, _same)
+    return _fit(examples, seed, np.asarray, np.asarray)
 
 
 def fit_log_forest(examples: Examples, seed: int) -> Callable[[Codes, Codes], Floats]:
-    """Fit on their logarithm: less moved by the longest jobs, and low on average."""
+    """Fit on their logarithm: less sensitive to long jobs; biased low."""
     return _fit(examples, seed, np.log, np.exp)
 
 
@@ -40,17 +39,20 @@ def _fit(
     seen[examples.group] = True
 
     def model(user: Codes, group: Codes) -> Floats:
-        values, known = np.zeros(len(user)), seen[group]
-        if known.any():
-            asked = user[known], group[known]
-            values[known] = back(_grown(examples, *asked, forward(examples.iterations), seed))
+        values, is_seen = np.zeros(len(user)), seen[group]
+        if is_seen.any():
+            target = forward(examples.iterations)
+            mean = _predict_pairs(examples, user[is_seen], group[is_seen], target, seed)
+            values[is_seen] = back(mean)
         return values
 
     return model
 
 
-def _grown(examples: Examples, user: Codes, group: Codes, taught: Floats, seed: int) -> Floats:
-    """The mean of the trees' predictions of pairs; those asked for ride along as they grow."""
+def _predict_pairs(
+    examples: Examples, user: Codes, group: Codes, target: Floats, seed: int
+) -> Floats:
+    """Return the trees' mean prediction; query pairs pass down the trees with weight 0."""
     count = len(examples)
     key = np.concatenate((examples.user, user)).astype(np.int64) * examples.groups
     key += np.concatenate((examples.group, group))
@@ -63,35 +65,31 @@ def _grown(examples: Examples, user: Codes, group: Codes, taught: Floats, seed: 
     for _ in range(TREES):
         sample = rng.integers(count, size=count)
         weight = np.bincount(which[sample], minlength=len(pairs)).astype(np.float64)
-        sums = np.bincount(which[sample], taught[sample], minlength=len(pairs))
+        sums = np.bincount(which[sample], target[sample], minlength=len(pairs))
         mean = sums / np.maximum(weight, 1)
         total += grow(users, groups, *orders, weight, mean)
     return (total / TREES)[which[count:]]
 
 
-def _same(values: Floats) -> Floats:
-    return values
-
-
 @kernel
 def tree_values(user: Any, group: Any, by_user: Any, by_group: Any, weight: Any, mean: Any) -> Any:
-    """What a fully grown tree, squared error, predicts of each pair (n,).
+    """Predictions of a fully grown regression tree for each pair (n,).
 
-    A pair of ``weight`` 0 is not in the tree's sample and teaches nothing: it goes with the others
-    to the leaf it belongs to.
+    A pair of ``weight`` 0 has no effect on splits; it only receives its leaf's value.
     """
     n = len(user)
-    made = np.zeros(n)
+    values = np.zeros(n)
     orders = (by_user.copy(), by_group.copy())
-    spare = np.empty(n, dtype=np.int64)
-    stack = [(0, n)]
+    buffer = np.empty(n, dtype=np.int64)
+    stack = [(0, n)]  # nodes: positions in both orders
     while len(stack) > 0:
         low, high = stack.pop()
-        total, taught = 0.0, 0.0
+        total, total_sum = 0.0, 0.0
         for place in range(low, high):
             pair = orders[0][place]
             total += weight[pair]
-            taught += weight[pair] * mean[pair]
+            total_sum += weight[pair] * mean[pair]
+        # the split with the largest reduction of the squared error
         best, feature, threshold = -1.0, -1, 0.0
         for which in range(2):
             codes = user if which == 0 else group
@@ -101,30 +99,31 @@ def tree_values(user: Any, group: Any, by_user: Any, by_group: Any, weight: Any,
                 if weight[pair] == 0:
                     continue
                 if left > 0 and codes[pair] > last:
-                    rest = taught - sum_left
-                    gain = sum_left * sum_left / left + rest * rest / (total - left)
+                    sum_right = total_sum - sum_left
+                    gain = sum_left * sum_left / left + sum_right * sum_right / (total - left)
                     if gain > best:
                         best, feature, threshold = gain, which, (last + codes[pair]) / 2
                 left += weight[pair]
                 sum_left += weight[pair] * mean[pair]
                 last = float(codes[pair])
-        if feature < 0:
+        if feature < 0:  # a leaf
             for place in range(low, high):
-                made[orders[0][place]] = taught / total
+                values[orders[0][place]] = total_sum / total
             continue
+        # partition both orders, each stable
         codes = user if feature == 0 else group
         middle = low
         for order in orders:
-            middle, kept = low, 0
+            middle, num_right = low, 0
             for place in range(low, high):
                 pair = order[place]
                 if codes[pair] <= threshold:
                     order[middle] = pair
                     middle += 1
                 else:
-                    spare[kept] = pair
-                    kept += 1
-            order[middle:high] = spare[:kept]
+                    buffer[num_right] = pair
+                    num_right += 1
+            order[middle:high] = buffer[:num_right]
         stack.append((low, middle))
         stack.append((middle, high))
-    return made
+    return values

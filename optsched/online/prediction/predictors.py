@@ -2,9 +2,9 @@
 
 A predictor fitted once learns from a time-ordered prefix and predicts the rows after it; an
 ``online-*`` one predicts row i from the rows with r + n alpha~ <= r_i, or, with a refit interval,
-<= the last multiple of it. Features are user and group only. Where a predictor knows nothing of a
-group it says 0 (group-median: the user's median, then everybody's), and `unseen` says what becomes
-of a 0: see `optsched.online.prediction.statistics`.
+<= the last multiple of it. Features are user and group only. For an unseen group a predictor
+returns 0 (group-median falls back to the user's, then the overall median); `unseen` replaces the 0:
+see `optsched.online.prediction.statistics`.
 Source: a-srpt, IV-C 3 and V-B 2-d; models/online/README.md.
 """
 
@@ -26,10 +26,10 @@ from optsched.online.prediction.statistics import (
     UNSEEN,
     ZERO,
     Examples,
+    default_lengths,
     fit_constant,
     fit_group_mean,
     fit_group_median,
-    lengths_so_far,
     running_group_mean,
     running_group_median,
 )
@@ -39,21 +39,21 @@ DAY = 86_400.0
 
 
 class Model(Protocol):
-    """What a fit returns: predicts iterations of (user, group) codes."""
+    """Fitted model: predicts iterations of (user, group) codes."""
 
     def __call__(self, user: NDArray[np.int32], group: NDArray[np.int32], /) -> Floats: ...
 
 
 @dataclass(frozen=True)
 class Predictor:
-    """A way to predict.
+    """A predictor.
 
     Attributes
     ----------
     fit : callable
         ``(examples, seed) -> Model``.
     running : callable or None
-        ``(examples, finish order, counts) -> predictions``: the same refitted at every row.
+        ``(examples, finish order, counts) -> predictions``, equivalent to refitting at every row.
     """
 
     name: str
@@ -78,12 +78,12 @@ FITTED: dict[str, Predictor] = {predictor.name: predictor for predictor in _ALL}
 PERFECT = "perfect"
 ONLINE = "online-"
 NAMES = (*FITTED, PERFECT, *(ONLINE + name for name in FITTED))
-"""What `--predictor` takes."""
+"""Names accepted by `--predictor`."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """n~ of the rows after the training prefix, and what it took to get them.
+    """n~ of the rows after the training prefix, and fitting statistics.
 
     Attributes
     ----------
@@ -94,11 +94,11 @@ class Prediction:
     training_jobs : int
         Rows in the prefix.
     fits : int
-        How often a model was fitted; for running statistics 1.
+        Number of fits; 1 for running statistics.
     fit_time : float
         Seconds spent fitting and, for online predictors, predicting.
     unseen : float
-        Share of the rows of which the predictor knew nothing.
+        Share of rows of unseen groups.
     """
 
     name: str
@@ -134,10 +134,10 @@ def predict(
         Seconds between refits of an online predictor; by default every row for means and medians,
         a day for the others.
     unseen : str
-        What a job gets of which the predictor knows nothing: "mean" or "median" of the lengths
-        known, or a-srpt's "zero".
+        Prediction for unseen groups: "mean" or "median" length of the observed jobs, or a-srpt's
+        "zero".
     seed : int, optional
-        Of every random choice.
+        Seed of the forests.
 
     Returns
     -------
@@ -158,30 +158,31 @@ def predict(
     >>> len(predict(jobs, "perfect", training_share=0.5).jobs)
     200
     """
-    cut = training_jobs(jobs, name, training_share)
+    num_training = training_jobs(jobs, name, training_share)
     if unseen not in UNSEEN:
         raise InputError("predict", "unseen", shown(unseen), f"one of {', '.join(UNSEEN)}")
-    rest = jobs.after(cut)
+    simulated = jobs.after(num_training)
     began = clock()
-    order, known = np.arange(cut), np.full(len(rest), cut)
+    order, num_observed = np.arange(num_training), np.full(len(simulated), num_training)
     if name == PERFECT:
-        values, fits = rest.iterations.astype(np.float64), 0
+        values, fits = simulated.iterations.astype(np.float64), 0
     elif name.startswith(ONLINE):
         predictor = FITTED[name.removeprefix(ONLINE)]
-        order, known = _known(jobs, predictor, refit_interval)
-        values, fits = _online(jobs, cut, predictor, order, known, seed)
-        known = known[cut:]
+        order, num_observed = _observations(jobs, predictor, refit_interval)
+        values, fits = _online(jobs, num_training, predictor, order, num_observed, seed)
+        num_observed = num_observed[num_training:]
     else:
-        model = FITTED[name].fit(Examples.of(jobs).first(cut), seed)
-        labels = rest.workload
+        model = FITTED[name].fit(Examples.of(jobs).first(num_training), seed)
+        labels = simulated.workload
         values, fits = model(labels.user.codes, labels.group.codes), 1
     values = np.maximum(np.asarray(values, dtype=np.float64), 0.0)
-    blank = values == 0
-    if unseen != ZERO and blank.any():
-        lengths = lengths_so_far(jobs.iterations * jobs.estimate, order, known, unseen)
-        values = np.where(blank, lengths / rest.estimate, values)
-    share = float(blank.mean()) if len(rest) else 0.0
-    return Prediction(name, rest, values, cut, fits, clock() - began, share)
+    is_unseen = values == 0
+    if unseen != ZERO and is_unseen.any():
+        lengths = jobs.iterations * jobs.estimate
+        default_seconds = default_lengths(lengths, order, num_observed, unseen)
+        values = np.where(is_unseen, default_seconds / simulated.estimate, values)
+    share = float(is_unseen.mean()) if len(simulated) else 0.0
+    return Prediction(name, simulated, values, num_training, fits, clock() - began, share)
 
 
 def training_jobs(jobs: Jobs, name: str, share: float | None) -> int:
@@ -192,17 +193,17 @@ def training_jobs(jobs: Jobs, name: str, share: float | None) -> int:
         share = 0.0 if name == PERFECT or name.startswith(ONLINE) else 0.8
     if not 0 <= share <= 1:
         raise InputError("predict", "training share", shown(share), "a number in [0, 1]")
-    cut = int(share * len(jobs))
-    if name in FITTED and (share == 0 or (cut == 0 and len(jobs) > 0)):
-        found = f"{share:g}, of {len(jobs)} jobs {cut}"
-        raise InputError("predict", "training share", found, f"jobs that {name} learns from")
-    return cut
+    num_training = int(share * len(jobs))
+    if name in FITTED and (share == 0 or (num_training == 0 and len(jobs) > 0)):
+        found = f"{share:g} of {len(jobs)} jobs, which is {num_training} training jobs"
+        raise InputError("predict", "training share", found, f"training jobs for {name}")
+    return num_training
 
 
-def _known(
+def _observations(
     jobs: Jobs, predictor: Predictor, interval: float | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows by when they end at the earliest, and how many of these each row's prediction knows."""
+    """Rows in order of earliest end, and the number of ended rows at each row's cutoff."""
     if interval is None and predictor.running is None:
         interval = DAY
     if interval is not None and not 0 < interval <= 1e15:
@@ -215,35 +216,36 @@ def _known(
 
 def _online(
     jobs: Jobs,
-    cut: int,
+    num_training: int,
     predictor: Predictor,
     order: NDArray[np.int64],
-    known: NDArray[np.int64],
+    num_observed: NDArray[np.int64],
     seed: int,
 ) -> tuple[Floats, int]:
+    """Return the predictions of the simulated rows and the number of fits."""
     examples = Examples.of(jobs)
     if predictor.running is not None:
-        return predictor.running(examples, order, known)[cut:], 1
+        return predictor.running(examples, order, num_observed)[num_training:], 1
     values, fits = np.zeros(len(jobs)), 0
-    for count in np.unique(known[cut:]):
-        rows = np.flatnonzero(known == count)
+    for count in np.unique(num_observed[num_training:]):
+        rows = np.flatnonzero(num_observed == count)
         if count:
             model = predictor.fit(examples.rows(order[:count]), seed)
             values[rows] = model(examples.user[rows], examples.group[rows])
             fits += 1
-    return values[cut:], fits
+    return values[num_training:], fits
 
 
 @dataclass(frozen=True)
 class PredictionReport:
-    """How good a prediction is: Fig. 4 and V-B 2-d in numbers.
+    """Accuracy of a prediction: Fig. 4 and V-B 2-d in numbers.
 
     Attributes
     ----------
     mean_absolute_error : float
         Of |n - n~|, iterations.
     within_tenth, exact, unseen : float
-        Shares of jobs with |n~ - n| <= 0.1 n, with n~ = n to 1e-9, and of which nothing was known.
+        Shares of jobs with |n~ - n| <= 0.1 n, with n~ = n to 1e-9, and of unseen groups.
     """
 
     name: str
@@ -258,19 +260,14 @@ class PredictionReport:
 
 def report(prediction: Prediction) -> PredictionReport:
     """Compare a prediction with the truth."""
-    true, said = prediction.jobs.iterations, prediction.iterations
-    if not len(true):
-        return PredictionReport(
-            prediction.name, 0, prediction.training_jobs, 0.0, 0.0, 0.0, 0.0, prediction.fit_time
-        )
-    error = np.abs(true - said)
+    true = prediction.jobs.iterations
+    error = np.abs(true - prediction.iterations)
+    values = (error, error <= 0.1 * true, error <= 1e-9 * true)
     return PredictionReport(
         prediction.name,
         len(true),
         prediction.training_jobs,
-        float(error.mean()),
-        float((error <= 0.1 * true).mean()),
-        float((error <= 1e-9 * true).mean()),
+        *(float(value.mean()) if len(true) else 0.0 for value in values),
         prediction.unseen,
         prediction.fit_time,
     )

@@ -1,9 +1,9 @@
-"""Means and medians by group, fitted once or at every row, and what is predicted without any.
+"""Means and medians by group, fitted once or at every row, and defaults for unseen groups.
 
-A job is new if no job of its group has ended. Its length in seconds, n alpha~, is taken to be the
-mean or the median of all jobs known so far (for a predictor fitted once: of its training jobs), an
-hour while there is none; its iterations are that over its own alpha~. a-srpt predicts 0 instead:
-such a job leaves the virtual machine at once, and has no window in which to wait for a good offer.
+A group is unseen if none of its jobs has ended. The length of its jobs in seconds, n alpha~, is
+then the mean or the median of all ended jobs (for a predictor fitted once: of its training jobs),
+an hour if there is none; the iterations are that over the job's own alpha~. a-srpt predicts 0
+instead: such a job leaves the virtual machine at once, and has no window in which to wait.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from optsched.online.data.jobs import Jobs
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Rows = NDArray[np.int64]
-_AT_ONCE = 2**16
+_BLOCK_SIZE = 2**16
 """Rows converted to Python numbers at a time, which bounds the memory."""
 ZERO, MEAN, MEDIAN = "zero", "mean", "median"
 UNSEEN = (ZERO, MEAN, MEDIAN)
-"""What `--unseen` takes."""
+"""Values of `--unseen`."""
 HOUR = 3600.0
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Users, groups (as codes) and iterations of past jobs; nothing that tells the future."""
+    """Users, groups (as codes) and iterations of past jobs."""
 
     user: NDArray[np.int32]
     group: NDArray[np.int32]
@@ -43,7 +43,7 @@ class Examples:
 
     @classmethod
     def of(cls, jobs: Jobs) -> Examples:
-        """Every row."""
+        """Examples of all jobs."""
         table = jobs.workload
         return cls(
             table.user.codes,
@@ -54,13 +54,13 @@ class Examples:
         )
 
     def rows(self, chosen: Rows) -> Examples:
-        """Some rows."""
+        """Subset by row index."""
         return Examples(
             self.user[chosen], self.group[chosen], self.iterations[chosen], self.users, self.groups
         )
 
     def first(self, count: int) -> Examples:
-        """The first rows."""
+        """First `count` rows."""
         return self.rows(np.arange(count, dtype=np.int64))
 
 
@@ -80,67 +80,68 @@ def fit_group_mean(examples: Examples, seed: int) -> Callable[[Codes, Codes], Fl
 
 def fit_group_median(examples: Examples, seed: int) -> Callable[[Codes, Codes], Floats]:
     """The median of the group, else of the user, else of all; 0 without examples."""
-    everyone = float(np.median(examples.iterations)) if len(examples) else 0.0
+    overall = float(np.median(examples.iterations)) if len(examples) else 0.0
     by_user = _medians(examples.user, examples.iterations, examples.users)
     by_group = _medians(examples.group, examples.iterations, examples.groups)
 
     def model(user: Codes, group: Codes) -> Floats:
         value = by_group[group]
         value = np.where(np.isnan(value), by_user[user], value)
-        return np.where(np.isnan(value), everyone, value)
+        return np.where(np.isnan(value), overall, value)
 
     return model
 
 
-def running_group_mean(examples: Examples, order: Rows, known: Rows) -> Floats:
-    """Row i from the first known[i] rows of `order`; O(n)."""
+def running_group_mean(examples: Examples, order: Rows, num_observed: Rows) -> Floats:
+    """Row i: mean of its group in the first num_observed[i] rows of `order`; O(n)."""
     total, count = [0.0] * examples.groups, [0] * examples.groups
     values, seen = np.empty(len(examples)), 0
-    for begin in range(0, len(examples), _AT_ONCE):
-        block = slice(begin, begin + _AT_ONCE)
-        bounds, made = known[block].tolist(), []
+    for begin in range(0, len(examples), _BLOCK_SIZE):
+        block = slice(begin, begin + _BLOCK_SIZE)
+        bounds, means = num_observed[block].tolist(), []
         past = order[seen : bounds[-1]]
-        behind = zip(examples.group[past].tolist(), examples.iterations[past].tolist(), strict=True)
+        ended_jobs = zip(
+            examples.group[past].tolist(), examples.iterations[past].tolist(), strict=True
+        )
         for code, bound in zip(examples.group[block].tolist(), bounds, strict=True):
             while seen < bound:
-                ended, iterations = next(behind)
+                ended, iterations = next(ended_jobs)
                 total[ended] += iterations
                 count[ended] += 1
                 seen += 1
-            made.append(total[code] / count[code] if count[code] else 0.0)
-        values[block] = made
+            means.append(total[code] / count[code] if count[code] else 0.0)
+        values[block] = means
     return values
 
 
-def running_group_median(examples: Examples, order: Rows, known: Rows) -> Floats:
-    """As `running_group_mean`, with the fallbacks; O(n log n)."""
+def running_group_median(examples: Examples, order: Rows, num_observed: Rows) -> Floats:
+    """As `running_group_mean`, with the fallbacks of `fit_group_median`; O(n log n)."""
     by_group: dict[int, _Median] = {}
     by_user: dict[int, _Median] = {}
-    everyone = _Median()
+    overall = _Median()
     values, seen = np.zeros(len(examples)), 0
     user, group = examples.user.tolist(), examples.group.tolist()
-    for row, bound in enumerate(known.tolist()):
+    for row, bound in enumerate(num_observed.tolist()):
         while seen < bound:
             past = order[seen]
             value = float(examples.iterations[past])
             by_group.setdefault(group[past], _Median()).add(value)
             by_user.setdefault(user[past], _Median()).add(value)
-            everyone.add(value)
+            overall.add(value)
             seen += 1
-        best = by_group.get(group[row]) or by_user.get(user[row]) or everyone
-        values[row] = best.value
+        values[row] = (by_group.get(group[row]) or by_user.get(user[row]) or overall).value
     return values
 
 
-def running_medians(values: Floats, known: Rows) -> Floats:
-    """Row i: the median of the first known[i] values, known never falling; 0 of none."""
-    median, made, seen = _Median(), np.zeros(len(known)), 0
-    for row, bound in enumerate(known.tolist()):
+def running_medians(values: Floats, num_observed: Rows) -> Floats:
+    """Row i: median of the first num_observed[i] values, 0 of none; num_observed non-decreasing."""
+    median, medians, seen = _Median(), np.zeros(len(num_observed)), 0
+    for row, bound in enumerate(num_observed.tolist()):
         while seen < bound:
             median.add(float(values[seen]))
             seen += 1
-        made[row] = median.value
-    return made
+        medians[row] = median.value
+    return medians
 
 
 class _Median:
@@ -171,19 +172,19 @@ def _medians(codes: Codes, values: Floats, kinds: int) -> Floats:
     sorted_values = values[order]
     count = np.bincount(codes, minlength=kinds)
     begin = np.concatenate(([0], np.cumsum(count)[:-1]))
-    some = count > 0
-    low = sorted_values[(begin + (count - 1) // 2)[some]]
-    high = sorted_values[(begin + count // 2)[some]]
-    medians[some] = (low + high) / 2
+    present = count > 0
+    low = sorted_values[(begin + (count - 1) // 2)[present]]
+    high = sorted_values[(begin + count // 2)[present]]
+    medians[present] = (low + high) / 2
     return medians
 
 
-def lengths_so_far(lengths: Floats, order: Rows, known: Rows, unseen: str) -> Floats:
-    """Row i: the mean or median of the first known[i] lengths in `order`; an hour of none."""
+def default_lengths(lengths: Floats, order: Rows, num_observed: Rows, unseen: str) -> Floats:
+    """Row i: mean or median of the first num_observed[i] lengths in `order`; an hour of none."""
     past = lengths[order]
     if unseen == MEAN:
         total = np.concatenate(([0.0], np.cumsum(past)))
-        middle = total[known] / np.maximum(known, 1)
+        values = total[num_observed] / np.maximum(num_observed, 1)
     else:
-        middle = running_medians(past, known)
-    return np.where(known > 0, middle, HOUR)
+        values = running_medians(past, num_observed)
+    return np.where(num_observed > 0, values, HOUR)

@@ -126,8 +126,8 @@ def date_of(text: str) -> float | None:
         return None
 
 
-class Clock:
-    """Reads the submissions of one file, which must be all dates or all numbers."""
+class SubmissionParser:
+    """Parses submission times of one file: all dates or all numbers."""
 
     def __init__(self, source: str, unit: float = 1.0) -> None:
         self._source, self._unit = source, unit
@@ -158,7 +158,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A CSV file with a header whose columns are known by their roles."""
+    """A CSV file with a header, with columns mapped to roles."""
 
     source: str
     width: int
@@ -170,12 +170,12 @@ class CsvTable:
     def by_role(self, cells: Sequence[str]) -> dict[str, str]:
         """Return the cells of a row by their roles."""
         if len(cells) != self.width:
-            raise UnreadableError("another number of columns", f"{len(cells)} of {self.width}")
+            raise UnreadableError("wrong number of columns", f"{len(cells)} of {self.width}")
         return {role: cells[position] for role, position in self.positions.items()}
 
 
 def open_table(path: str | Path) -> CsvTable:
-    """Read the header of a CSV file; refuse a column that stands twice."""
+    """Read the header of a CSV file; raise InputError on duplicate columns."""
     source = str(path)
     lines = lines_of(path, errors="replace")
     text = next(lines, (1, ""))[1].lstrip("\ufeff")

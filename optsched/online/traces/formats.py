@@ -16,7 +16,7 @@ from optsched.files import read_document
 from optsched.io.reading import lines_of
 from optsched.online.traces.cells import (
     COLUMNS,
-    Clock,
+    SubmissionParser,
     UnreadableError,
     duration_of,
     gpus_of,
@@ -29,7 +29,7 @@ from optsched.online.traces.trace import RejectedRow, TraceRow
 Cells = Mapping[str, str]
 Rows = Iterator[TraceRow | RejectedRow]
 
-SHORTEST_ITERATION = 10.0
+MIN_MILLISECONDS = 10.0
 """An iteration_time from here on is in milliseconds, a smaller one in seconds: the iterations of
 Muri's traces take 107 to 1,000 ms, and few models take 10 s or more."""
 ROUNDING = 0.01
@@ -39,10 +39,7 @@ iteration_time, beside one iteration."""
 
 @dataclass(frozen=True)
 class Layout:
-    """What a CSV format has: the roles it needs, its unit of time, and how its groups are named.
-
-    Roles are the keys of `COLUMNS`.
-    """
+    """A CSV format: the roles it needs (keys of `COLUMNS`), and its groups, users and time unit."""
 
     required: tuple[str, ...]
     group: Callable[[Cells], str]
@@ -70,17 +67,19 @@ def _pai_group(cells: Cells) -> str:
     return cells.get("group", "") or f"job {cells['job']}"
 
 
-_FOUR = ("job", "gpus", "duration", "submit")
+_BASIC_ROLES = ("job", "gpus", "duration", "submit")
 LAYOUTS = {
     # The job CSV of the cluster-trace-gpu-v2020 simulator; its raw tables: `pai_tables`.
-    "pai": Layout(_FOUR, _pai_group),
-    # The virtual cluster stands for the user: the file has neither users nor groups.
+    "pai": Layout(_BASIC_ROLES, _pai_group),
+    # The virtual cluster is used as the user: the file has neither users nor groups.
     "philly-csv": Layout(("submit", "duration", "gpus"), _philly_group, user="cluster"),
     # SenseTime's Helios and Shanghai AI Lab's Acme; a duration may be end_time - start_time.
     "helios": Layout(("job", "gpus", "submit"), _helios_group),
-    "muri": Layout((*_FOUR, "iterations", "iteration_time"), _muri_group, user="", unit=1e-3),
+    "muri": Layout(
+        (*_BASIC_ROLES, "iterations", "iteration_time"), _muri_group, user="", unit=1e-3
+    ),
     # Also Tiresias and ElasticFlow. The user is the virtual cluster; deadlines are not read.
-    "chronus": Layout(_FOUR, _chronus_group),
+    "chronus": Layout(_BASIC_ROLES, _chronus_group),
 }
 
 
@@ -93,13 +92,13 @@ def read_csv(name: str, path: str | Path) -> Rows:
     """
     layout, table = LAYOUTS[name], open_table(path)
     _require_columns(name, table.source, table.positions)
-    clock = Clock(table.source, layout.unit)
+    submissions = SubmissionParser(table.source, layout.unit)
 
     def parse(line: int, row: list[str]) -> TraceRow:
         cells = table.by_role(row)
         duration = duration_of(cells.get("duration"))
         if duration is None and "start" in cells and "end" in cells:
-            spans = Clock(table.source)
+            spans = SubmissionParser(table.source)
             start, end = (spans.seconds(line, cells[role]) for role in ("start", "end"))
             duration = None if start is None or end is None else end - start
         _check_unit(name, table.source, line, cells, duration)
@@ -111,7 +110,7 @@ def read_csv(name: str, path: str | Path) -> Rows:
         return TraceRow(
             line,
             cells.get("job") or f"p{line}",
-            clock.seconds(line, cells["submit"]),
+            submissions.seconds(line, cells["submit"]),
             None if duration is None else duration * layout.unit,
             gpus,
             cells.get(layout.user, ""),
@@ -128,12 +127,12 @@ def _require_columns(name: str, source: str, positions: Mapping[str, int]) -> No
             expected = f"a column {' or '.join(COLUMNS[role])}"
             if fitting := _fitting(positions):
                 expected += f"; `optsched import {fitting[0]}` reads this header"
-            raise InputError(source, "line 1", f"no such column for the {role}", expected)
+            raise InputError(source, "line 1", f"no column for {role}", expected)
 
 
 def _fitting(positions: Mapping[str, int]) -> list[str]:
-    """Formats whose columns are all there, those with most columns first."""
-    fitting = [name for name, each in LAYOUTS.items() if set(each.required) <= set(positions)]
+    """Formats whose required columns are present, most specific first."""
+    fitting = [name for name, layout in LAYOUTS.items() if set(layout.required) <= set(positions)]
     if "model" in positions and "chronus" in fitting:
         fitting.insert(0, "chronus")
     return sorted(fitting, key=lambda name: -len(LAYOUTS[name].required))
@@ -144,17 +143,19 @@ def _check_unit(name: str, source: str, line: int, cells: Cells, duration: float
     if duration is None or "iterations" not in cells or "iteration_time" not in cells:
         return
     iterations = number_of(cells["iterations"], "iterations")
-    each = number_of(cells["iteration_time"], "iteration_time")
-    if iterations is None or each is None:
+    iteration_time = number_of(cells["iteration_time"], "iteration_time")
+    if iterations is None or iteration_time is None:
         return
-    agrees = abs(iterations * each - duration) <= each + ROUNDING * duration
-    milliseconds = each >= SHORTEST_ITERATION
+    error = abs(iterations * iteration_time - duration)
+    agrees = error <= iteration_time + ROUNDING * duration
+    milliseconds = iteration_time >= MIN_MILLISECONDS
     if name == "muri" and not agrees:
-        text = f"{iterations:g} x {each:g}, not {duration:g}"
+        text = f"{iterations:g} x {iteration_time:g}, not {duration:g}"
         raise UnreadableError("iterations x iteration_time is not the duration", text)
     if agrees and milliseconds != (name == "muri"):
         unit, fitting = ("milliseconds", "muri") if milliseconds else ("seconds", "chronus")
-        found = f"iterations x iteration_time = {duration:g}, an iteration_time of {each:g} {unit}"
+        found = f"iterations x iteration_time = {duration:g}, an iteration_time of "
+        found += f"{iteration_time:g} {unit}"
         expected = f"times in {'seconds' if milliseconds else 'milliseconds'}"
         expected += f"; `optsched import {fitting}` reads {unit}"
         raise InputError(source, f"line {line}", found, expected)
@@ -184,7 +185,7 @@ def read_gavel(path: str | Path, throughputs: str | Path | None = None) -> Rows:
     is no user; the group is (job type, GPUs).
     """
     source = str(path)
-    clock = Clock(source)
+    submissions = SubmissionParser(source)
     speeds = None if throughputs is None else _throughputs(throughputs)
 
     def parse(line: int, text: str) -> TraceRow:
@@ -196,11 +197,9 @@ def read_gavel(path: str | Path, throughputs: str | Path | None = None) -> Rows:
         if len(fields) in GAVEL_DURATION:
             duration = duration_of(fields[GAVEL_DURATION[len(fields)]])
         elif speeds is None:
-            expected = (
-                "`optsched import gavel --throughputs FILE`: JSON of steps per second by GPU "
-            )
-            expected += "type and job type"
-            raise InputError(source, f"line {line}", "steps and no duration", expected)
+            expected = "`optsched import gavel --throughputs FILE`, with JSON of steps per second "
+            expected += "by GPU type and job type"
+            raise InputError(source, f"line {line}", "steps but no duration", expected)
         else:
             steps = number_of(fields[at_steps], "number of steps")
             key = f"({job_type!r}, {scale or 0:g})"
@@ -210,7 +209,7 @@ def read_gavel(path: str | Path, throughputs: str | Path | None = None) -> Rows:
         return TraceRow(
             line,
             f"g{line}",
-            clock.seconds(line, fields[at_arrival]),
+            submissions.seconds(line, fields[at_arrival]),
             duration,
             scale,
             "",
@@ -247,7 +246,7 @@ def read_swf(path: str | Path) -> Rows:
     estimate; 12 user, 14 executable. Processors are taken for GPUs. The group is (user, executable,
     GPUs).
     """
-    clock = Clock(str(path))
+    submissions = SubmissionParser(str(path))
 
     def parse(line: int, fields: list[str]) -> TraceRow:
         if len(fields) != SWF_FIELDS:
@@ -257,7 +256,7 @@ def read_swf(path: str | Path) -> Rows:
         return TraceRow(
             line,
             fields[0],
-            clock.seconds(line, fields[1]),
+            submissions.seconds(line, fields[1]),
             duration_of(fields[3]),
             None if gpus is not None and gpus < 0 else gpus,
             fields[11],

@@ -1,11 +1,10 @@
-"""Importing a trace by the name of its format, and making a workload of it."""
+"""Importing a trace by the name of its format, and converting it to a workload."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -86,7 +85,7 @@ def workload_of_trace(
     reference: OnlineCluster | None = None,
     all_reduce: str = "ring",
 ) -> tuple[Workload, Catalogue]:
-    """Give each group of a trace a model and a configuration of its number of GPUs.
+    """Assign each group of a trace a model and a configuration for its GPU count.
 
     Iterations are the duration over alpha~ on the reference cluster (a-srpt, V-A 1-b). The draw
     depends on (seed, group, GPUs) alone.
@@ -136,8 +135,7 @@ def workload_of_trace(
         trace.walltime,
     )
     workload.check()
-    return workload, drawer.catalogue(_provenance(trace, seed))
-
-
-def _provenance(trace: Trace, seed: int) -> dict[str, Any]:
-    return {"importer": "optsched import", "seed": seed, "report": trace.report.to_dict()}
+    report = trace.report.to_dict()
+    return workload, drawer.catalogue(
+        {"importer": "optsched import", "seed": seed, "report": report}
+    )

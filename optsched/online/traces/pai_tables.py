@@ -27,7 +27,7 @@ from optsched.errors import InputError
 from optsched.io.numerals import real_of
 from optsched.io.reading import MOST_COLUMNS, lines_of
 from optsched.online.traces.cells import split_cells
-from optsched.online.traces.trace import MOST_ROWS, RejectedRow, TraceRow
+from optsched.online.traces.trace import MAX_ROWS, RejectedRow, TraceRow
 
 TABLES = {
     "job": ("job_name", "inst_id", "user", "status", "start_time", "end_time"),
@@ -47,7 +47,7 @@ OTHER_TABLES = ("sensor_table", "machine_spec", "machine_metric")
 NUMBERS = ("inst_num", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu")
 SUMMARY = ("job_id", "num_gpu", "duration", "submit_time")
 """Columns of the simulator's job CSV, which is no raw table."""
-WHOLE_GPU = 100.0
+PERCENT_PER_GPU = 100.0
 """plan_gpu of a whole GPU."""
 DECIMALS = 9
 """Decimals that a sum of shares is rounded to, so that ten tenths are one."""
@@ -77,8 +77,8 @@ def table_of_pai(path: str | Path) -> Table | None:
     path = Path(path)
     text = _first_line(path)
     if "\0" in text:
-        expected = "the table itself, as `tar -xzf` unpacks it"
-        raise InputError(str(path), "line 1", "an archive, or no text", expected)
+        expected = "an unpacked CSV table (run `tar -xzf` first)"
+        raise InputError(str(path), "line 1", "binary data (an archive?)", expected)
     cells = split_cells(text)[:MOST_COLUMNS]
     header_file = path.parent / f"{path.name.partition('.')[0]}.header"
     if kind := _kind_of(cells):
@@ -106,10 +106,9 @@ def _kind_of(header: Sequence[str]) -> str | None:
 
 
 def _fits(kind: str, cells: Sequence[str]) -> bool:
-    """Return whether a first line of the right width has numbers where the table has them.
+    """Return whether the first line has numbers in the numeric columns of the table.
 
-    A header of other columns has none there, nor has a row of machines, whose last three cells are
-    capacities.
+    This excludes headers, and rows of machines, whose last three cells are capacities.
     """
     if kind == "group":
         return None in map(real_of, cells[2:]) and not set(SUMMARY) <= set(cells)
@@ -118,7 +117,7 @@ def _fits(kind: str, cells: Sequence[str]) -> bool:
 
 
 def tables_in(paths: Sequence[str | Path]) -> list[Path]:
-    """Return files; in place of a folder, its CSV files."""
+    """Expand folders to their CSV files."""
     files: list[Path] = []
     for path in map(Path, paths):
         if not os.path.isdir(path):
@@ -148,7 +147,7 @@ def read_pai_tables(paths: Sequence[str | Path], source: str) -> Iterator[TraceR
         if kind not in tables:
             present = ", ".join(tables) or "none of PAI's tables"
             columns = ", ".join(TABLES[kind])
-            raise InputError(source, "", present, f"a {kind} table, too: {columns}")
+            raise InputError(source, "", present, f"also a {kind} table with columns {columns}")
     yield from _joined(tables)
 
 
@@ -193,7 +192,7 @@ def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
         if not name:
             return "no job_name"
         if name in jobs:
-            return "a job again"
+            return "duplicate job"
         job = jobs[name] = _Job(line, row["inst_id"], row["user"], real_of(row["start_time"]))
         by_inst_id.setdefault(job.inst_id, []).append(job)
         return ""
@@ -201,9 +200,9 @@ def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
     def add_task(line: int, row: Mapping[str, str]) -> str:
         job = jobs.get(row["job_name"])
         if job is None:
-            return "of no job"
+            return "unknown job"
         if row["task_name"] in job.tasks:
-            return "a task again"
+            return "duplicate task"
         job.tasks.add(row["task_name"])
         share = real_of(row["plan_gpu"]) if row["plan_gpu"] else 0.0
         instances = real_of(row["inst_num"]) if row["inst_num"] else 1.0
@@ -211,18 +210,18 @@ def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
         if share is None or share < 0 or instances is None or instances < 1:
             job.has_unreadable_task = True
             return "no number of GPUs"
-        job.gpus = (job.gpus or 0.0) + instances * share / WHOLE_GPU
+        job.gpus = (job.gpus or 0.0) + instances * share / PERCENT_PER_GPU
         return ""
 
     def add_group(line: int, row: Mapping[str, str]) -> str:
         for job in by_inst_id.get(row["inst_id"], []):
             job.group = job.group or row["group"]
-        return "" if row["inst_id"] in by_inst_id else "of no job"
+        return "" if row["inst_id"] in by_inst_id else "unknown job"
 
     def add_instance(line: int, row: Mapping[str, str]) -> str:
         job = jobs.get(row["job_name"])
         if job is None or row["inst_id"] != job.inst_id:
-            return "of no job"
+            return "unknown job"
         job.widen("instance", row)
         return ""
 
@@ -236,10 +235,10 @@ def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
     for kind in (kind for kind in add if kind in tables):
         for line, row in tables[kind].rows():
             count += 1
-            if count > MOST_ROWS:
+            if count > MAX_ROWS:
                 source = str(tables[kind].path)
-                raise InputError(source, f"line {line}", "more rows", f"at most {MOST_ROWS}")
-            reason = "another number of columns" if row is None else add[kind](line, row)
+                raise InputError(source, f"line {line}", "more rows", f"at most {MAX_ROWS}")
+            reason = "wrong number of columns" if row is None else add[kind](line, row)
             if reason:
                 yield RejectedRow(line, f"{kind} table: {reason}")
     for name, job in jobs.items():

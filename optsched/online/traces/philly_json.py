@@ -1,4 +1,4 @@
-"""Microsoft Philly's own cluster_job_log: a JSON array of jobs with attempts.
+"""Microsoft Philly's cluster_job_log: a JSON array of jobs with attempts.
 
 GPUs: of the first attempt that lists them, summed over its servers. Duration: the time that
 attempts ran, from start to end, summed. An attempt without both times is left out of the sum; a
@@ -15,16 +15,16 @@ from typing import Any
 
 from optsched.errors import InputError, shown
 from optsched.io.reading import text_blocks
-from optsched.online.traces.cells import Clock, UnreadableError, date_of, readable_rows
+from optsched.online.traces.cells import SubmissionParser, UnreadableError, date_of, readable_rows
 from optsched.online.traces.trace import RejectedRow, TraceRow
 
-LONGEST_JOB = 2**22
+MAX_JOB_LENGTH = 2**22
 """Characters of one job; the largest of Philly's have some 100,000."""
 
 
 def read_philly_json(path: str | Path) -> Iterator[TraceRow | RejectedRow]:
     """Stream the jobs of a cluster_job_log, one object at a time; line breaks do not matter."""
-    clock = Clock(str(path))
+    submissions = SubmissionParser(str(path))
 
     def parse(line: int, job: dict[str, Any]) -> TraceRow:
         attempts = job.get("attempts")
@@ -37,7 +37,7 @@ def read_philly_json(path: str | Path) -> Iterator[TraceRow | RejectedRow]:
         return TraceRow(
             line,
             str(job.get("jobid", f"line {line}")),
-            clock.seconds(line, submitted if isinstance(submitted, str) else None),
+            submissions.seconds(line, submitted if isinstance(submitted, str) else None),
             sum(spans) if spans else None,
             0.0 if gpus is None else float(gpus),
             user,
@@ -52,7 +52,7 @@ def _gpus(attempt: dict[str, Any]) -> int | None:
     detail = attempt.get("detail")
     if not isinstance(detail, list):
         return None
-    lists = [each.get("gpus") for each in detail if isinstance(each, dict)]
+    lists = [server.get("gpus") for server in detail if isinstance(server, dict)]
     return sum(len(gpus) for gpus in lists if isinstance(gpus, list)) or None
 
 
@@ -77,7 +77,7 @@ def _objects(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not text:
             block = next(blocks, None)
             if block is None:
-                raise InputError(source, f"line {line}", "the end", "a JSON array of jobs")
+                raise InputError(source, f"line {line}", "end of file", "a JSON array of jobs")
             text = block
             continue
         if text[0] not in expected:
@@ -92,14 +92,14 @@ def _objects(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 job, end = decoder.raw_decode(text)
                 break
             except json.JSONDecodeError as error:
-                block = next(blocks, None) if len(text) <= LONGEST_JOB else None
+                block = next(blocks, None) if len(text) <= MAX_JOB_LENGTH else None
                 if block is None:
                     at = line + text.count("\n", 0, error.pos)
-                    found = f"no JSON ({error.msg})"
+                    found = f"invalid JSON ({error.msg})"
                     raise InputError(source, f"line {at}", found, "jobs in an array") from None
                 text += "".join((block, *islice(blocks, len(text) // len(block))))
             except (ValueError, RecursionError):
-                found = "a number or a nest too long to read"
+                found = "a number or nesting beyond the limits of the JSON parser"
                 raise InputError(source, f"line {line}", found, "jobs in an array") from None
         yield line, job
         line += text.count("\n", 0, end)

@@ -3,8 +3,8 @@
 Rules for every format, all counted in the report: a row that cannot be read is dropped, with its
 line and the text that cannot be read; a missing or negative submission is dropped; a missing, zero
 or negative duration is dropped; 0 GPUs (CPU jobs) are dropped; fractional GPUs are rounded up,
-since jobs here do not share a GPU; unsorted rows are sorted by (submission, row). Times that no
-cluster can have had, which are mostly times in another unit, refuse the file.
+since jobs here do not share a GPU; unsorted rows are sorted by (submission, row). Implausible times
+(usually a wrong unit) raise InputError.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from optsched.errors import InputError, shown
 from optsched.online.data.workload import Labels
 
-MOST_ROWS = 20_000_000
-MOST_GPUS = 2**15
-LATEST = 1e11
+MAX_ROWS = 20_000_000
+MAX_GPUS = 2**15
+MAX_TIME = 1e11
 """Latest submission and longest duration, seconds; a later one is not in seconds."""
 DAY = 86400.0
-LONGEST_SPAN = 15 * 365 * DAY
+MAX_SPAN = 15 * 365 * DAY
 """Longest time between first and last submission: published logs last from days to six years."""
 MEDIAN_DURATION = (1.0, 30 * DAY)
 """Plausible medians of the durations: those of published traces lie between 60 s and 4 h."""
@@ -42,7 +42,7 @@ class TraceRow:
     job_id : str
         Its name in the trace.
     submit, duration : float or None
-        Seconds, on the trace's clock.
+        Seconds, from the trace's time origin.
     gpus : float or None
         Requested GPUs; may be fractional.
     user, group : str
@@ -106,8 +106,8 @@ class ImportReport:
 
     def lines(self) -> list[str]:
         """The report, one line per fact."""
-        dropped = [f"dropped {each}" for each in self.reasons(self.dropped)]
-        changed = [f"changed {each}" for each in self.reasons(self.changed)]
+        dropped = [f"dropped {reason}" for reason in self.reasons(self.dropped)]
+        changed = [f"changed {reason}" for reason in self.reasons(self.changed)]
         return [f"{self.rows} rows, {self.kept} kept", *dropped, *changed]
 
     def to_dict(self) -> dict[str, Any]:
@@ -156,9 +156,9 @@ def collect(rows: Iterable[TraceRow | RejectedRow], source: str) -> Trace:
     jobs: list[TraceRow] = []
     for row in rows:
         report.rows += 1
-        if report.rows > MOST_ROWS:
-            raise InputError(source, "", "more rows", f"at most {MOST_ROWS}")
-        rejected = row if isinstance(row, RejectedRow) else _fault(row)
+        if report.rows > MAX_ROWS:
+            raise InputError(source, "", "more rows", f"at most {MAX_ROWS}")
+        rejected = row if isinstance(row, RejectedRow) else _rejection(row)
         if rejected is not None:
             report.drop(rejected)
             continue
@@ -169,7 +169,7 @@ def collect(rows: Iterable[TraceRow | RejectedRow], source: str) -> Trace:
             report.change("fractional GPUs rounded up", row.line)
         if row.submit < last:
             report.change("submitted before the row above; sorted", row.line)
-        if row.walltime is not None and not row.walltime <= LATEST:
+        if row.walltime is not None and not row.walltime <= MAX_TIME:
             report.change("unreadable walltime left out", row.line)
         last = row.submit
         jobs.append(row)
@@ -181,20 +181,20 @@ def collect(rows: Iterable[TraceRow | RejectedRow], source: str) -> Trace:
     return _trace(jobs, source, report)
 
 
-def _fault(row: TraceRow) -> RejectedRow | None:
+def _rejection(row: TraceRow) -> RejectedRow | None:
     """Return why a row is dropped, or None."""
     submit, gpus, duration = row.submit, row.gpus, row.duration
-    if submit is None or not 0 <= submit <= LATEST:
-        return _rejected(row, "no submission time", submit)
+    if submit is None or not 0 <= submit <= MAX_TIME:
+        return _rejected(row, "missing or negative submission time", submit)
     if gpus is None or not math.isfinite(gpus) or gpus < 0:
         return _rejected(row, "no number of GPUs", gpus)
     if gpus == 0:
         return _rejected(row, "0 GPUs")
-    if gpus > MOST_GPUS:
-        return _rejected(row, f"more than {MOST_GPUS} GPUs", gpus)
+    if gpus > MAX_GPUS:
+        return _rejected(row, f"more than {MAX_GPUS} GPUs", gpus)
     if duration is None or not math.isfinite(duration):
         return _rejected(row, "no duration")
-    if not 0 < duration <= LATEST:
+    if not 0 < duration <= MAX_TIME:
         return _rejected(row, "no positive duration", duration)
     return None
 
@@ -204,12 +204,12 @@ def _rejected(row: TraceRow, reason: str, value: float | None = None) -> Rejecte
 
 
 def _require_plausible_times(jobs: list[TraceRow], submit: Any, duration: Any, source: str) -> None:
-    """Refuse a file whose times are in another unit, or on two clocks."""
+    """Raise InputError if times are in another unit or from different time origins."""
     span = submit[-1] - submit[0]
-    if span > LONGEST_SPAN:
+    if span > MAX_SPAN:
         lines = f"lines {jobs[0].line} and {jobs[-1].line}"
         found = f"submissions {span / DAY / 365:.0f} years apart ({lines})"
-        raise InputError(source, "", found, "submissions on one clock, in seconds")
+        raise InputError(source, "", found, "submissions from one time origin, in seconds")
     median = float(np.median(duration))
     if not MEDIAN_DURATION[0] <= median <= MEDIAN_DURATION[1]:
         unit, format_name = ("seconds", "chronus") if median < 1 else ("milliseconds", "muri")
@@ -228,10 +228,10 @@ def _trace(jobs: list[TraceRow], source: str, report: ImportReport) -> Trace:
     for row in jobs:
         count = counts[row.job_id] = counts.get(row.job_id, 0) + 1
         if count > 1:
-            report.change("job id met before; a number added", row.line)
+            report.change("duplicate job id; number appended", row.line)
         names.append(row.job_id if count == 1 else f"{row.job_id}#{count}")
     walltime = np.array([row.walltime for row in jobs], dtype=np.float64)  # None becomes NaN
-    walltime[walltime > LATEST] = np.nan
+    walltime[walltime > MAX_TIME] = np.nan
     return Trace(
         source,
         np.array([_clean(name) for name in names], dtype=object),
