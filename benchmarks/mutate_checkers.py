@@ -86,28 +86,28 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("tables_of", "0.0  ->  1.0"): "stands in for an infinity that the outer choice puts back",
     },
     "optsched/rolling/audit.py": {
-        ("_use_of_nodes", "0.0  ->  1.0"): "nothing is in use before the first moment",
+        ("_node_usage", "0.0  ->  1.0"): "nothing is in use before the first time",
     },
     "optsched/online/audit_rules/replays.py": {
         ("module", "5000  ->  5001"): "how long the replay goes on, not what it finds",
-        ("_moments", "records.end > head  ->  records.end >= head"): (
-            "the head's first moment twice, with the same GPUs free"
+        ("_changes", "records.end > head  ->  records.end >= head"): (
+            "the head's first time twice, with the same GPUs free"
         ),
     },
     "optsched/online/audit_rules/queue.py": {
-        ("reservation_violations", "rows < rows[i]  ->  rows <= rows[i]"): (
+        ("_reservation_violations", "rows < rows[i]  ->  rows <= rows[i]"): (
             "a job that starts does not wait"
         ),
-        ("_backfilled", "place < place[i]  ->  place <= place[i]"): (
+        ("_backfilled", "rank < rank[i]  ->  rank <= rank[i]"): (
             "the job itself does not wait once it has started"
         ),
         ("virtual_order", "0.0  ->  1.0"): "the clock is read only once a job has been submitted",
-        ("_stopping", "rows < rows[i]  ->  rows <= rows[i]"): (
+        ("_blocking", "rows < rows[i]  ->  rows <= rows[i]"): (
             "the job itself does not wait once it has started"
         ),
     },
     "optsched/online/audit_rules/placement.py": {
-        ("expected_offer", "free[server] >= left  ->  free[server] > left"): (
+        ("expected_offer", "free[server] >= remaining  ->  free[server] > remaining"): (
             "the largest server left is then the tightest that fits"
         ),
         ("_heaviest_end", "u > v  ->  u >= v"): "no replica has an edge to itself",

@@ -75,7 +75,7 @@ def bound_hours(run: Run) -> float:
     """Lower bound on the mean time, with or without preemption as the run has it."""
     assert run.bounds is not None
     preempts = run.records.policy == BEST_PREEMPTIVE
-    total = run.bounds.best_pausing if preempts else run.bounds.best
+    total = run.bounds.best_preemptive if preempts else run.bounds.best
     return total / run.metrics.jobs / 3600
 
 

@@ -147,7 +147,7 @@ def test_a_policy_of_ones_own_runs_beside_ours() -> None:
     assert own["method"] == f"{__name__}:FirstCome"
     assert own["checked"]
     assert own["bound"] == frame.iloc[0]["bound"] <= own["objective"]
-    with pytest.raises(InputError, match="left waiting"):
+    with pytest.raises(InputError, match="never started"):
         optsched.solve("online/small-400x40", Idle())
 
 

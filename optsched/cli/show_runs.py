@@ -129,7 +129,7 @@ def _violations(out: Console, runs: Sequence[OnlineRun | RollingRun]) -> None:
 
 
 def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
-    from optsched.online.runs import preempted
+    from optsched.online.runs import preemption_details
 
     first = runs[0]
     load = "-" if first.jobs.load is None else f"{first.jobs.load:.3f}"
@@ -142,7 +142,7 @@ def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
         markup=False,
     )
     for run in runs:
-        if counts := preempted(run.records):
+        if counts := preemption_details(run.records):
             s = run.records.options
             rounds = "" if s.round is None else f", rounds of {s.round:g} s"
             stops = f"{counts['preemptions']} preemption" + "s" * (counts["preemptions"] != 1)

@@ -109,7 +109,7 @@ def simulate(
 ) -> int:
     """Simulate policies on a workload, and bound how far from optimal they are."""
     from optsched.online.prediction.predictors import report
-    from optsched.online.runs import predicted, with_comparable_excess
+    from optsched.online.runs import mark_comparable, predicted
 
     declared.require("simulate", "--seed", seed, declared.Seed)
     names = _policies(policy)
@@ -141,7 +141,7 @@ def simulate(
         count = prediction.jobs.replaced
         note(f"{count} jobs ask for other GPUs than their configuration: one stage each")
     runs, interrupted = _run(prediction, names, options.policy, bound, audit)
-    runs = with_comparable_excess(runs)
+    runs = mark_comparable(runs)
     if records is not None and is_run_file(records):
         for run in runs:
             write_run(records, run.records, instance, options.to_dict(), seed)

@@ -169,7 +169,7 @@ def _mean_gap(settings: RollingGenerator, base: SelectionInstance) -> float:
     if settings.arrivals == "exponential":
         return MEAN_GAP / settings.cluster.nodes
     if settings.arrivals == "load":
-        return offered_load(base, gap=1.0) / settings.load
+        return offered_load(base, mean_interarrival=1.0) / settings.load
     from optsched.selection.cost import tables_of
 
     tables = tables_of(base, SelectionOptions(sharing="off"))

@@ -121,16 +121,16 @@ def _speed_profile(instance: Any, result: Result, deadline: Deadline) -> Iterato
 def _rolling(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:
     from optsched.result import Settings
     from optsched.rolling.options import RollingOptions
-    from optsched.rolling.runs import clairvoyant_prices
+    from optsched.rolling.runs import clairvoyant_duals
 
-    dual, kinds = clairvoyant_prices(instance, RollingOptions(), Settings(seed=result.seed))
-    prices = {k: _shortened(row.tolist()) for k, row in zip(kinds, dual.prices, strict=True)}
-    edges = dual.edges.tolist()
+    bound, kinds = clairvoyant_duals(instance, RollingOptions(), Settings(seed=result.seed))
+    prices = {k: _shortened(row.tolist()) for k, row in zip(kinds, bound.duals, strict=True)}
+    edges = bound.slot_edges.tolist()
     yield {"kind": "prices", "seed": result.seed, "edges": edges, "prices": prices}
 
 
 def _online(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:
-    from optsched.online.bounds.flow import CELLS, ITERATIONS, capacity_prices
+    from optsched.online.bounds.flow import CELLS, ITERATIONS, capacity_duals
     from optsched.online.bounds.gang import gang_bound
     from optsched.online.data.jobs import prepare_jobs
 
@@ -140,7 +140,7 @@ def _online(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certi
     if gangs.value > float(length.sum()) * (1 + STRICTLY_BELOW):
         document = gangs.to_dict()
         yield document | {k: _shortened(document[k]) for k in ("prices", "early") if k in document}
-    value, edges, prices = capacity_prices(jobs, length, result.objective, CELLS, ITERATIONS)
+    value, edges, prices = capacity_duals(jobs, length, result.objective, CELLS, ITERATIONS)
     end = float(jobs.submit[-1]) + 1.0
     if value > float(length.sum()) * (1 + STRICTLY_BELOW):
         yield {"kind": "prices", "edges": edges.tolist(), "prices": _shortened(prices.tolist())}

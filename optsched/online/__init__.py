@@ -1,6 +1,6 @@
-"""Online scheduling at cluster scale: A-SRPT, its baselines, and how far from optimal they are.
+"""Online scheduling at cluster scale: A-SRPT, its baselines, and lower bounds on the flow time.
 
-Source: a-srpt, IV-C and V, in the readings of models/online/README.md. Names are imported when
+Source: a-srpt, IV-C and V, as interpreted in models/online/README.md. Names are imported when
 first used.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from optsched.online.simulator.engine import simulate_online as simulate_online
     from optsched.online.simulator.own_policy import simulate_policy as simulate_policy
 
-_HOMES = {
+_MODULE_OF = {
     "OnlineCluster": "data.cluster",
     "POLICIES": "policies.by_name",
     "PolicyOptions": "policies.by_name",
@@ -40,5 +40,5 @@ _HOMES = {
     "simulate_online": "simulator.engine",
     "simulate_policy": "simulator.own_policy",
 }
-__all__ = [*_HOMES]
-__getattr__ = importer_of(__name__, _HOMES)
+__all__ = [*_MODULE_OF]
+__getattr__ = importer_of(__name__, _MODULE_OF)

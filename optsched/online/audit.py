@@ -2,9 +2,9 @@
 
 It shares nothing with the engine, its queues or its policies: capacity is swept server by server,
 every job's alpha is recomputed by a plain Heavy-Edge and the placement checker's arithmetic, and
-the queue rules are checked against the records with plain sorting and an SRPT of its own. Of the
-jobs it takes what the files say, nothing prepared for the engine. O((n + pieces) log n), and the
-spot checks.
+the queue rules are checked against the records with plain sorting and an SRPT of its own. It uses
+the jobs as read from the files, nothing prepared for the engine. O((n + allocations) log n), plus
+the spot checks.
 """
 
 from __future__ import annotations
@@ -14,25 +14,22 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import CANCELLATION, CheckReport, Violation
-from optsched.online.audit_rules.placement import IterationTimes, offer_violations
+from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes, offer_violations
 from optsched.online.audit_rules.preemption import PREEMPTING, preemption_violations
-from optsched.online.audit_rules.queue import CHECKED, queue_violations
+from optsched.online.audit_rules.queue import AUDITED, queue_violations
 from optsched.online.records import Records
 
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
-ARITHMETIC = 1e-9
+DURATION_RTOL = 1e-9
 """Relative rounding allowed in a recomputed duration."""
 
 PERFECT = ("a-srpt-perfect",)
-"""Policies that know the true iterations."""
-
-MOST_LISTED = 20
-"""Violations listed for each rule."""
+"""Policies that use the true iterations."""
 
 
 def audit(
@@ -40,12 +37,12 @@ def audit(
     records: Records,
     *,
     spot_checks: int = 200,
-    predicted: NDArray[np.float64] | None = None,
+    predicted: Floats | None = None,
 ) -> CheckReport:
     """Check a run, and recompute its total flow time."""
     rows, violations = _match(jobs, records, predicted)
     if violations:
-        return CheckReport(None, _few(violations))
+        return CheckReport(None, _truncate(violations))
     times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
     violations += _start_violations(records)
     violations += _segment_violations(records)
@@ -56,32 +53,31 @@ def audit(
         violations += _duration_violations(jobs, records, rows, times)
     if not violations and spot_checks > 0 and len(records):
         heavy = _heavy(jobs, records, rows, times)
-        stopping = records.policy in PREEMPTING
-        whole = records.complete and records.options.slot == 0
-        if stopping and whole:  # in part of a run the jobs that wait are missing
+        # an interrupted run has no records of waiting jobs
+        replayable = records.complete and records.options.slot == 0
+        preempting = records.policy in PREEMPTING and replayable
+        if preempting:
             sliced = np.array([times.has_slices(int(c)) for c in jobs.configuration[rows]])
             violations += preemption_violations(jobs, records, rows, sliced, spot_checks)
         violations += queue_violations(jobs, records, rows, heavy, times, spot_checks)
-        if records.policy in CHECKED or (stopping and whole):  # not a user's own
+        if records.policy in AUDITED or preempting:  # not a custom policy
             violations += offer_violations(records, heavy, spot_checks)
     rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
-    return CheckReport(float(records.flow.sum()), _few(violations), rounding)
+    return CheckReport(float(records.flow.sum()), _truncate(violations), rounding)
 
 
-def _few(violations: list[Violation]) -> tuple[Violation, ...]:
-    """Return the first `MOST_LISTED` violations of each rule."""
+def _truncate(violations: list[Violation]) -> tuple[Violation, ...]:
+    """Return the first `MAX_LISTED` violations of each rule."""
     count: Counter[str] = Counter()
-    few = []
+    listed = []
     for violation in violations:
         count[violation.rule] += 1
-        if count[violation.rule] <= MOST_LISTED:
-            few.append(violation)
-    return tuple(few)
+        if count[violation.rule] <= MAX_LISTED:
+            listed.append(violation)
+    return tuple(listed)
 
 
-def _match(
-    jobs: Jobs, records: Records, predicted: NDArray[np.float64] | None
-) -> tuple[NDArray[np.int64], list[Violation]]:
+def _match(jobs: Jobs, records: Records, predicted: Floats | None) -> tuple[Ints, list[Violation]]:
     """Match records to workload rows; report missing, repeated and altered jobs."""
     row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
     violations: list[Violation] = []
@@ -89,7 +85,7 @@ def _match(
     unknown = np.flatnonzero(rows < 0)
     violations += _listed("record", "", records, unknown, np.ones(len(unknown)))
     if len(np.unique(rows)) < len(rows):
-        violations.append(Violation("record", "", "a job twice", float(len(rows))))
+        violations.append(Violation("record", "", "duplicate job", float(len(rows))))
     if records.complete and len(records) < len(jobs):
         violations.append(Violation("record", "", "jobs missing", float(len(jobs) - len(records))))
     cluster = (records.servers, records.gpus_per_server)
@@ -99,147 +95,147 @@ def _match(
         )
     if violations:
         return rows, violations
-    known = records.iterations if records.policy in PERFECT else records.predicted
-    for name, said, true in (
+    if predicted is not None:
+        expected_prediction = predicted[rows]
+    elif records.policy in PERFECT:
+        expected_prediction = records.iterations
+    else:
+        expected_prediction = records.predicted
+    for name, recorded, expected in (
         ("submit", records.submit, jobs.submit[rows]),
         ("gpus", records.gpus, jobs.workload.gpus[rows]),
         ("iterations", records.iterations, jobs.workload.iterations[rows]),
-        ("predicted", records.predicted, known if predicted is None else predicted[rows]),
+        ("predicted", records.predicted, expected_prediction),
     ):
-        off = np.abs(said - true)
-        bad = np.flatnonzero(~(off == 0))
-        violations += _listed(f"record: {name}", "", records, bad, off[bad])
+        difference = np.abs(recorded - expected)
+        wrong = np.flatnonzero(~(difference == 0))
+        violations += _listed(f"record: {name}", "", records, wrong, difference[wrong])
     return rows, violations
 
 
 def _start_violations(records: Records) -> list[Violation]:
     early = records.submit - records.start
-    bad = np.flatnonzero(~(early <= 0))
-    return _listed("start", "(1)", records, bad, early[bad])
+    wrong = np.flatnonzero(~(early <= 0))
+    return _listed("start", "(1)", records, wrong, early[wrong])
 
 
 def _gang_violations(records: Records) -> list[Violation]:
-    """Each job holds g GPUs while it runs, on servers that exist, each named once."""
-    parts = records.segments
-    held = np.zeros(len(parts), dtype=np.int64)
-    part = np.repeat(np.arange(len(parts)), np.diff(parts.first))
-    np.add.at(held, part, parts.taken.astype(np.int64))
-    off = held - records.gpus[parts.job]
-    bad = np.flatnonzero(off)
-    violations = _listed("gang", "(2)", records, parts.job[bad], off[bad].astype(float))
-    strange = (parts.server < 0) | (parts.server >= records.servers) | (parts.taken <= 0)
-    repeated = np.zeros(len(part), dtype=bool)
-    order = np.lexsort((parts.server, part))
-    same = (np.diff(part[order]) == 0) & (np.diff(parts.server[order]) == 0)
+    """Each job holds g GPUs while it runs, on existing servers, each listed once."""
+    segments = records.segments
+    gpus = np.zeros(len(segments), dtype=np.int64)
+    segment = np.repeat(np.arange(len(segments)), np.diff(segments.first))
+    np.add.at(gpus, segment, segments.taken.astype(np.int64))
+    difference = gpus - records.gpus[segments.job]
+    wrong = np.flatnonzero(difference)
+    amounts = difference[wrong].astype(float)
+    violations = _listed("gang", "(2)", records, segments.job[wrong], amounts)
+    invalid = (segments.server < 0) | (segments.server >= records.servers) | (segments.taken <= 0)
+    repeated = np.zeros(len(segment), dtype=bool)
+    order = np.lexsort((segments.server, segment))
+    same = (np.diff(segment[order]) == 0) & (np.diff(segments.server[order]) == 0)
     repeated[order[1:][same]] = True
-    bad = np.unique(parts.job[part[strange | repeated]])
-    return violations + _listed("gang", "(2)", records, bad, np.ones(len(bad)))
+    wrong = np.unique(segments.job[segment[invalid | repeated]])
+    return violations + _listed("gang", "(2)", records, wrong, np.ones(len(wrong)))
 
 
 def _segment_violations(records: Records) -> list[Violation]:
-    """A job's segments follow one another, and are one where its policy stops none."""
-    parts = records.segments
-    early = parts.start[1:] - parts.end[:-1]
-    bad = 1 + np.flatnonzero(parts.resumed[1:] & ~(early >= 0))
-    violations = _listed("segments", "(3)", records, parts.job[bad], -early[bad - 1])
-    back = np.flatnonzero(~(parts.end >= parts.start))
-    violations += _listed(
-        "segments", "(3)", records, parts.job[back], (parts.start - parts.end)[back]
-    )
-    if records.policy in CHECKED:
-        several = np.unique(parts.job[parts.resumed])
-        violations += _listed("no preemption", "(3)", records, several, np.ones(len(several)))
+    """A job's segments do not overlap, and there is only one if the policy is non-preemptive."""
+    segments = records.segments
+    gap = segments.start[1:] - segments.end[:-1]
+    overlap = 1 + np.flatnonzero(segments.resumed[1:] & ~(gap >= 0))
+    length = segments.end - segments.start
+    reverse = np.flatnonzero(~(length >= 0))
+    violations = _listed("segments", "(3)", records, segments.job[overlap], -gap[overlap - 1])
+    violations += _listed("segments", "(3)", records, segments.job[reverse], -length[reverse])
+    if records.policy in AUDITED:
+        resumed = np.unique(segments.job[segments.resumed])
+        violations += _listed("no preemption", "(3)", records, resumed, np.ones(len(resumed)))
     return violations
 
 
 def _capacity_violations(records: Records) -> list[Violation]:
-    """At every moment each server's GPUs in use are at most those it has; ends come first."""
-    parts = records.segments
-    part = np.repeat(np.arange(len(parts)), np.diff(parts.first))
-    taken = parts.taken.astype(np.int64)
-    time = np.concatenate((parts.start[part], parts.end[part]))
+    """At all times each server's GPUs in use are at most those it has; ends sort before starts."""
+    segments = records.segments
+    segment = np.repeat(np.arange(len(segments)), np.diff(segments.first))
+    taken = segments.taken.astype(np.int64)
+    time = np.concatenate((segments.start[segment], segments.end[segment]))
     change = np.concatenate((taken, -taken))
-    place = np.concatenate((parts.server, parts.server))
-    owner = parts.job[np.concatenate((part, part))]
-    order = np.lexsort((change, time, place))
-    running = np.cumsum(change[order])
-    over = np.flatnonzero(running > records.gpus_per_server)
-    # each server's changes sum to 0, so the running sum starts anew at each server
-    return [
-        Violation(
-            "capacity",
-            "(3)",
-            f"server {place[order][i]} at {time[order][i]:.6g} s, job "
-            f"{records.job_id[owner[order][i]]}",
-            float(running[i] - records.gpus_per_server),
+    server = np.tile(segments.server, 2)
+    order = np.lexsort((change, time, server))
+    # each server's changes sum to 0, so the cumulative sum is 0 at the start of each server
+    used = np.cumsum(change[order])
+    time, server, owner = time[order], server[order], np.tile(segments.job[segment], 2)[order]
+    violations = []
+    for i in np.flatnonzero(used > records.gpus_per_server)[:MAX_LISTED]:
+        where = f"server {server[i]} at {time[i]:.6g} s, job {records.job_id[owner[i]]}"
+        violations.append(
+            Violation("capacity", "(3)", where, float(used[i] - records.gpus_per_server))
         )
-        for i in over[:MOST_LISTED]
-    ]
+    return violations
 
 
 def _duration_violations(
-    jobs: Jobs, records: Records, rows: NDArray[np.int64], times: IterationTimes
+    jobs: Jobs, records: Records, rows: Ints, times: IterationTimes
 ) -> list[Violation]:
     """C - t = n alpha, with alpha of Heavy-Edge recomputed on the servers held.
 
-    On servers that cannot hold a job's slices it has none. A job that was stopped makes n
-    iterations in all its segments, at each one's alpha and none while a checkpoint is restored.
+    If tensor slices do not fit, the rule "slices" is violated. A preempted job must complete n
+    iterations over its segments, excluding restores.
     """
     configuration = jobs.configuration[rows]
     estimate = np.array([times.estimate(c) for c in range(len(times.jobs))])[configuration]
-    parts = records.segments
-    first, taken = parts.first.tolist(), parts.taken.tolist()
-    alpha = np.array(
-        [
-            times.of(c, tuple(taken[begin:end]))
-            for c, (begin, end) in zip(
-                configuration[parts.job].tolist(), pairwise(first), strict=True
-            )
-        ]
-    )
-    unfit = np.unique(parts.job[np.isinf(alpha)])
-    if len(unfit):
-        return _listed("slices", "VI", records, unfit, np.ones(len(unfit)))
+    segments = records.segments
+    taken, spans = segments.taken.tolist(), pairwise(segments.first.tolist())
+    by_segment = zip(configuration[segments.job].tolist(), spans, strict=True)
+    alpha = np.array([times.of(c, tuple(taken[begin:end])) for c, (begin, end) in by_segment])
+    misfits = np.unique(segments.job[np.isinf(alpha)])
+    if len(misfits):
+        return _listed("slices", "VI", records, misfits, np.ones(len(misfits)))
     violations = []
-    for name, owner, said, true in (
+    for name, owner, recorded, expected in (
         ("alpha~", np.arange(len(records)), records.estimate, estimate),
-        ("alpha", parts.job, parts.alpha, alpha),
+        ("alpha", segments.job, segments.alpha, alpha),
     ):
-        off = np.abs(said - true) / true
-        bad = np.flatnonzero(~(off <= ARITHMETIC))
-        violations += _listed(name, "(7)", records, owner[bad], off[bad], ARITHMETIC)
-    begun, ended = ~parts.resumed, parts.ended
-    begin = np.where(begun, parts.start, parts.start + records.options.restore)
-    ran = np.where(begun & ended, parts.end - parts.start, np.maximum(0.0, parts.end - begin))
-    made = np.bincount(parts.job, ran / alpha, len(records))
-    last = alpha[ended]  # what is missing or too much, at the pace the job ended with
+        difference = np.abs(recorded - expected) / expected
+        wrong = np.flatnonzero(~(difference <= DURATION_RTOL))
+        amounts = difference[wrong]
+        violations += _listed(name, "(7)", records, owner[wrong], amounts, DURATION_RTOL)
+    resumed, ended = segments.resumed, segments.ended
+    compute_start = np.where(resumed, segments.start + records.options.restore, segments.start)
+    ran = segments.end - compute_start
+    ran = np.where(~resumed & ended, ran, np.maximum(0.0, ran))
+    iterations_done = np.bincount(segments.job, ran / alpha, len(records))
+    last = alpha[ended]  # compare in seconds at the last segment's alpha
     length = records.iterations * last
-    rounding = np.bincount(parts.job, 4 * np.spacing(parts.end) / alpha, len(records)) * last
-    off = np.abs(made * last - length)
-    bad = np.flatnonzero(~(off <= ARITHMETIC * length + rounding))
-    return violations + _listed("duration", "(7)", records, bad, off[bad], ARITHMETIC)
+    spacing = 4 * np.spacing(segments.end)
+    rounding = np.bincount(segments.job, spacing / alpha, len(records)) * last
+    difference = np.abs(iterations_done * last - length)
+    wrong = np.flatnonzero(~(difference <= DURATION_RTOL * length + rounding))
+    amounts = difference[wrong]
+    return violations + _listed("duration", "(7)", records, wrong, amounts, DURATION_RTOL)
 
 
-def _heavy(
-    jobs: Jobs, records: Records, rows: NDArray[np.int64], times: IterationTimes
-) -> NDArray[np.bool_]:
-    """Whether each record's job is heavy; ties up to rounding follow the run's own digits."""
-    made, least = jobs.configurations, records.options.comm_heavy
+def _heavy(jobs: Jobs, records: Records, rows: Ints, times: IterationTimes) -> Bools:
+    """Whether each record's job is heavy.
+
+    If the ratio equals comm_heavy within rounding, the engine's value decides.
+    """
+    configurations, threshold = jobs.configurations, records.options.comm_heavy
     ratio = np.array([times.worst(c) / times.estimate(c) for c in range(len(times.jobs))])
-    equal = np.abs(ratio - least) <= ARITHMETIC * least
-    heavy = np.where(equal, made.worst / made.estimate >= least, ratio >= least)
-    return np.asarray(heavy[jobs.configuration[rows]])
+    equal = np.abs(ratio - threshold) <= DURATION_RTOL * threshold
+    ratio = np.where(equal, configurations.worst / configurations.estimate, ratio)
+    return np.asarray((ratio >= threshold)[jobs.configuration[rows]])
 
 
 def _listed(
     rule: str,
     equation: str,
     records: Records,
-    bad: NDArray[np.int64],
-    amount: NDArray[np.float64],
+    wrong: Ints,
+    amounts: Floats,
     tolerance: float = 0.0,
 ) -> list[Violation]:
     return [
-        Violation(rule, equation, f"job {records.job_id[i]}", float(a), tolerance)
-        for i, a in zip(bad[:MOST_LISTED], amount[:MOST_LISTED], strict=True)
+        Violation(rule, equation, f"job {records.job_id[i]}", float(amount), tolerance)
+        for i, amount in zip(wrong[:MAX_LISTED], amounts[:MAX_LISTED], strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Where a run's flow time goes: waiting and running, by the jobs' GPUs, and the longest flows."""
+"""Breakdown of the total flow time into waiting and running, by job size."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from optsched.online.solution import OnlineSolution
 
 
 @dataclass(frozen=True)
-class WidthShare:
-    """Jobs of one number of GPUs: how many, and their seconds of waiting and of running.
+class FlowBySize:
+    """Jobs of one size: their number, and their seconds of waiting and of running.
 
-    Waiting is also a job's that was stopped, until it resumes; running, restoring a checkpoint.
+    Waiting includes the time between preemption and resumption; running includes checkpoint
+    restores.
     """
 
     gpus: int
@@ -28,17 +29,17 @@ class WidthShare:
 
 @dataclass(frozen=True, repr=False)
 class OnlineBreakdown(Explanation):
-    """A run's total flow time (s), by the jobs' number of GPUs, and the job that flowed longest."""
+    """A run's total flow time (s) by job size, and the job with the longest flow time."""
 
     instance: str
     policy: str
-    rows: tuple[WidthShare, ...]
+    rows: tuple[FlowBySize, ...]
     longest_job: str
     longest_flow: float
 
     @property
-    def bottleneck(self) -> WidthShare:
-        """The width whose jobs wait most in all."""
+    def bottleneck(self) -> FlowBySize:
+        """Job size with the largest total waiting time."""
         return max(self.rows, key=lambda row: row.waiting)
 
     @property
@@ -53,7 +54,7 @@ class OnlineBreakdown(Explanation):
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
         """Title, headings, rows and closing line, for print."""
         total = self.total_flow_time or 1.0
-        headings = ["GPUs per job", "jobs", "waiting h", "running h", "of the flow %"]
+        headings = ["GPUs per job", "jobs", "waiting h", "running h", "flow %"]
         rows = [
             [
                 str(row.gpus),
@@ -75,18 +76,18 @@ class OnlineBreakdown(Explanation):
 def explain(
     instance: OnlineInstance, solution: OnlineSolution, options: OnlineOptions
 ) -> OnlineBreakdown:
-    """Break a run's flow time down; of a run that `optsched.check` accepts."""
+    """Break down the flow time of a run that `optsched.check` accepts."""
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
-    known = {name: row for row, name in enumerate(jobs.workload.job_id)}
+    row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
     shares: dict[int, list[float]] = {}
     longest = ("", 0.0)
     for job in solution.jobs:
-        row = known[job.job_id]
+        row = row_of[job.job_id]
         share = shares.setdefault(int(jobs.gpus[row]), [0, 0.0, 0.0])
         share[0] += 1
-        stopped = sum(later.start - part.end for part, later in pairwise(job.parts))
-        share[1] += job.start - float(jobs.submit[row]) + stopped
-        share[2] += job.end - job.start - stopped
+        preempted = sum(later.start - part.end for part, later in pairwise(job.parts))
+        share[1] += job.start - float(jobs.submit[row]) + preempted
+        share[2] += job.end - job.start - preempted
         longest = max(longest, (job.job_id, job.end - float(jobs.submit[row])), key=lambda x: x[1])
-    rows = tuple(WidthShare(gpus, int(n), w, r) for gpus, (n, w, r) in sorted(shares.items()))
+    rows = tuple(FlowBySize(gpus, int(n), w, r) for gpus, (n, w, r) in sorted(shares.items()))
     return OnlineBreakdown(instance.name, solution.policy, rows, *longest)

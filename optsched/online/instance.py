@@ -1,4 +1,4 @@
-"""A workload with its cluster and catalogue in one object, as sweeps name, hash and store it."""
+"""Instance of the online problem: workload, catalogue and cluster."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from optsched.online.data.workload_files import read_workload
 
 SCHEMA = "optsched/online"
 FILES = (WORKLOAD, "catalogue.json", "cluster.json")
-MOST_JOBS = 100_000
-"""Of one instance of a sweep, which keeps it as text; `optsched simulate` takes more."""
+MAX_JOBS = 100_000
+"""Maximum jobs of a sweep instance (stored as JSON); `optsched simulate` has no such limit."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OnlineInstance(Displayed):
-    """What `optsched generate workload` writes into a folder.
+    """Online instance, as written by `optsched generate workload`.
 
     Attributes
     ----------
     workload, catalogue, cluster
-        The jobs, their configurations, and where they run.
+        The jobs, their configurations and the cluster.
     provenance : mapping
-        How it was made.
+        How the instance was generated or imported.
     """
 
     workload: Workload
@@ -46,7 +46,7 @@ class OnlineInstance(Displayed):
         return self.workload.name
 
     def facts(self) -> dict[str, str]:
-        """What it is, for a prompt or a page."""
+        """Name and sizes, for a prompt or a page."""
         times, cluster = self.workload.submit_time, self.cluster
         span = float(times.max() - times.min()) if len(self.workload) else 0.0
         return {
@@ -62,14 +62,17 @@ class OnlineInstance(Displayed):
         """Read the three `FILES` of a folder; raises InputError."""
         table, models, machine = (Path(folder) / name for name in FILES)
         workload = read_workload(table).named(Path(folder).name)
-        _require_few(len(workload), str(table))
+        if len(workload) > MAX_JOBS:
+            found, expected = f"{shown(len(workload))} jobs", f"at most {MAX_JOBS} in a sweep"
+            raise InputError(str(table), "", found, expected)
         return cls(workload, read_catalogue(models), read_cluster(machine))
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], source: str = "online") -> Self:
-        """Make an instance of what `to_dict` gives; raises InputError."""
-        if set(document) != {"schema", "version", "name", "provenance", "workload", *_PARTS}:
-            raise InputError(source, "", "other keys", "what a sweep's store holds")
+        """Create an instance from the output of `to_dict`; raises InputError."""
+        if set(document) != set(_KEYS):
+            found, expected = f"keys {', '.join(map(str, document))}", f"keys {', '.join(_KEYS)}"
+            raise InputError(source, "", found, expected)
         workload = Workload.of(**document["workload"], name=document["name"])
         catalogue = Catalogue.from_dict(document["catalogue"], source)
         cluster = OnlineCluster.from_dict(document["cluster"], source)
@@ -93,9 +96,4 @@ class OnlineInstance(Displayed):
         }
 
 
-_PARTS = ("catalogue", "cluster")
-
-
-def _require_few(jobs: int, source: str) -> None:
-    if jobs > MOST_JOBS:
-        raise InputError(source, "", f"{shown(jobs)} jobs", f"at most {MOST_JOBS} in a sweep")
+_KEYS = ("schema", "version", "name", "provenance", "cluster", "catalogue", "workload")

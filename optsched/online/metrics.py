@@ -1,4 +1,4 @@
-"""Metrics of a run, computed from its records and nothing else. Source: models/online/README.md."""
+"""Metrics of a run, computed from its records only. Source: models/online/README.md."""
 
 from __future__ import annotations
 
@@ -6,42 +6,43 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.arrays import Floats, Ints
 from optsched.kernels import kernel
 from optsched.online.records import Records
 
-Floats = NDArray[np.float64]
 PERCENTILES = (50, 90, 95, 99)
+END, QUEUED, START = 0, 1, 2
+"""Kinds of events, in their order at one time."""
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """What a run was like; seconds and shares.
+    """Metrics of a run (times in seconds).
 
     Attributes
     ----------
     jobs : int
-        Records.
+        Number of records.
     total_completion_time : float
-        Sum of C = t + n alpha on the clock whose 0 is the first submission. It depends on that
-        origin: compare runs by flow.
+        Sum of C = t + n alpha, measured from the first submission; use flow time to compare
+        workloads.
     total_flow_time, mean_flow_time : float
-        Of C - r.
+        Sum and mean of C - r.
     flow_percentiles : dict
-        50th, 90th, 95th and 99th of C - r.
+        50th, 90th, 95th and 99th percentiles of C - r.
     mean_slowdown : float
-        Of flow / (n alpha~); alpha~ is an estimate, so it can fall below 1.
+        Mean of flow / (n alpha~); alpha~ is an estimate, so it may be below 1.
     inflation : float
-        sum g n alpha / sum g n alpha~: GPU time lost to placement; can fall below 1 likewise.
-        Checkpoints' restoring is none of it.
+        sum g n alpha / sum g n alpha~: ratio of actual to estimated GPU time; excludes checkpoint
+        restores; may be below 1.
     fragmentation : float
-        Time-mean, while jobs queue, of the share of free GPUs on partly used servers; 0 if none
-        ever queues. A moment without free GPUs counts as 0.
+        Time average over periods with a queue of the fraction of free GPUs that are on partly used
+        servers; 0 if no GPU is free or no job ever queues.
     makespan : float
         max C - min r.
     utilisation : float
-        sum g (C - t) / (G makespan), of jobs that were stopped over their segments.
+        sum g (C - t) / (G makespan), over the segments of preempted jobs.
     """
 
     jobs: int
@@ -61,12 +62,12 @@ class Metrics:
 
 
 def compute_metrics(records: Records) -> Metrics:
-    """Compute a run's metrics. O((n + pieces) log n).
+    """Compute a run's metrics. O((n + allocations) log n).
 
     Parameters
     ----------
     records : Records
-        Of a run; jobs without an end are none.
+        Records of a run; unfinished jobs are ignored.
 
     Returns
     -------
@@ -86,7 +87,7 @@ def compute_metrics(records: Records) -> Metrics:
         return Metrics(0, 0.0, 0.0, 0.0, {}, 0.0, 0.0, 0.0, 0.0, 0.0)
     flow = records.flow
     segments = records.segments
-    held = records.gpus[segments.job] * (segments.end - segments.start)
+    gpu_seconds = records.gpus[segments.job] * (segments.end - segments.start)
     makespan = float(records.end.max() - records.submit.min())
     length = records.iterations * records.estimate
     return Metrics(
@@ -105,25 +106,27 @@ def compute_metrics(records: Records) -> Metrics:
         ),
         fragmentation=fragmentation(records),
         makespan=makespan,
-        utilisation=float(held.sum() / (records.servers * records.gpus_per_server * makespan))
+        utilisation=float(
+            gpu_seconds.sum() / (records.servers * records.gpus_per_server * makespan)
+        )
         if makespan > 0
         else 0.0,
     )
 
 
 def fragmentation(records: Records) -> float:
-    """Time-mean, while jobs queue, of (free GPUs on partly used servers) / (free GPUs)."""
+    """Time average, while jobs queue, of (free GPUs on partly used servers) / (free GPUs)."""
     time, kind, row = _events(records)
-    held = records.segments
+    segments = records.segments
     queued, weighted = queue_statistics.for_size(10 * len(time))(
-        time, kind, row, held.first, held.server, held.taken,
+        time, kind, row, segments.first, segments.server, segments.taken,
         records.servers, records.gpus_per_server,
     )  # fmt: skip
     return float(weighted / queued) if queued > 0 else 0.0
 
 
-def timeline(records: Records) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
-    """Moments (s), and the jobs that queue and the GPUs in use from each moment on."""
+def timeline(records: Records) -> tuple[Floats, Ints, Ints]:
+    """Event times (s), queue length and used GPUs after each."""
     time, kind, row = _events(records)
     queue = np.cumsum(np.choose(kind, (0, 1, -1)))
     used = np.cumsum(records.gpus[records.segments.job[row]] * np.choose(kind, (-1, 0, 1)))
@@ -131,22 +134,19 @@ def timeline(records: Records) -> tuple[Floats, NDArray[np.int64], NDArray[np.in
     return time[last], queue[last], used[last]
 
 
-def _events(records: Records) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
-    """Times, kinds (0 end, 1 joins the queue, 2 start) and segments, in order of time, then kind.
+def _events(records: Records) -> tuple[Floats, Ints, Ints]:
+    """Times, kinds and segments of the events, in order of time, then kind.
 
-    A job joins the queue when it is submitted and whenever it is stopped.
+    A job is queued when it is submitted and whenever it is preempted.
     """
-    held = records.segments
-    each, stopped = np.arange(len(held)), np.flatnonzero(~held.ended)
-    joins = np.concatenate((records.submit, held.end[stopped]))
-    time = np.concatenate((held.end, joins, held.start))
-    kind = np.repeat(np.arange(3), len(held))
-    row = np.concatenate((each, each, each))
+    segments = records.segments
+    preempted = np.flatnonzero(~segments.ended)
+    queue_times = np.concatenate((records.submit, segments.end[preempted]))
+    time = np.concatenate((segments.end, queue_times, segments.start))
+    kind = np.repeat((END, QUEUED, START), len(segments))
+    row = np.tile(np.arange(len(segments)), 3)
     order = np.lexsort((kind, time))
     return time[order], kind[order], row[order]
-
-
-END, SUBMISSION, START = 0, 1, 2
 
 
 @kernel
@@ -162,30 +162,29 @@ def queue_statistics(
 ) -> tuple[float, float]:
     """Seconds with a queue, and their integral of the share of free GPUs on partly used servers.
 
-    A segment that starts and ends at one instant is swept end first; nothing lasts, so nothing is
-    weighed in between.
+    A zero-length segment ends before it starts in the sweep; it has no weight.
     """
     used = np.zeros(servers, dtype=np.int64)
-    free, partly, queue = servers * gpus_per_server, 0, 0
+    free, free_on_partly_used, queue = servers * gpus_per_server, 0, 0
     queued, weighted = 0.0, 0.0
     for event in range(len(time)):
         if event > 0 and queue > 0:
             span = time[event] - time[event - 1]
             queued += span
             if free > 0:
-                weighted += span * partly / free
-        if kind[event] == SUBMISSION:
+                weighted += span * free_on_partly_used / free
+        if kind[event] == QUEUED:
             queue += 1
             continue
         sign = 1 if kind[event] == START else -1
         if sign > 0:
             queue -= 1
-        for piece in range(first[row[event]], first[row[event] + 1]):
-            m = server[piece]
+        for i in range(first[row[event]], first[row[event] + 1]):
+            m = server[i]
             if 0 < used[m] < gpus_per_server:
-                partly -= gpus_per_server - used[m]
-            used[m] += sign * taken[piece]
-            free -= sign * taken[piece]
+                free_on_partly_used -= gpus_per_server - used[m]
+            used[m] += sign * taken[i]
+            free -= sign * taken[i]
             if 0 < used[m] < gpus_per_server:
-                partly += gpus_per_server - used[m]
+                free_on_partly_used += gpus_per_server - used[m]
     return queued, weighted

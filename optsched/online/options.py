@@ -1,4 +1,4 @@
-"""The options of online runs: the predictor, and what the policies may choose."""
+"""The options of online runs: the predictor, and the policy options."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ RefitInterval = Annotated[float, Between(0, 1e15, above=True)]
 
 @dataclass(frozen=True)
 class OnlineOptions(Options):
-    """What changes a run beside its seed, as on the command line of `optsched simulate`.
+    """Options of `optsched simulate` except the seed.
 
     Attributes
     ----------
     predictor : str
         A name of `optsched.online.prediction.predictors.NAMES`.
     training_share : float or None
-        The share of jobs, by submission, that a predictor is fitted to; they are not simulated.
+        Share of jobs, by submission, that a predictor is fitted to; they are not simulated.
     refit_interval : float or None
-        Seconds between two fits of a predictor that is fitted again and again.
+        Seconds between refits of an online predictor.
     unseen : str
-        What is predicted of a job like none known: the "mean" or "median" length of all jobs known,
-        or "zero", as in a-srpt.
+        Prediction for a job of an unseen group: "mean" or "median" length of the observed jobs, or
+        "zero" (as in a-srpt).
     policy : PolicyOptions
         Offer rule, tau, comm_heavy, hold, slot.
     """

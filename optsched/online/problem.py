@@ -1,4 +1,4 @@
-"""Online scheduling: its policies are methods, its records a solution, its audit the checker."""
+"""Online scheduling: policies are methods, a run's records the solution, the audit the checker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ONLINE = Problem(
     shown_per_unit=1 / 3600,
     standard="a-srpt",
     defaults=("flow-bound", "a-srpt", "a-srpt-perfect", "spjf", "wcs-subtime"),
-    own=f"{_HERE}.runs:own_policy",
+    own=f"{_HERE}.runs:custom_policy_method",
     bound=f"{_HERE}.runs:quick_bound",
     over_time=True,
     pictures={
@@ -28,14 +28,14 @@ ONLINE = Problem(
         Method(
             "flow-bound",
             "bound",
-            "the best of four bounds on the total flow time of schedules that stop nothing",
+            "best of four lower bounds on the total flow time of non-preemptive schedules",
             f"{_HERE}.runs:bound_runs",
             by_name=True,
         ),
         Method(
             "gang-bound",
             "bound",
-            "flow-bound, on finer cells of time, and with the gangs that cannot run together",
+            "flow-bound on a finer time grid, strengthened by jobs that cannot run simultaneously",
             f"{_HERE}.runs:bound_runs",
             by_name=True,
         ),

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.arrays import Bools, Floats, Ints
 from optsched.online.policies.by_name import PolicyOptions
 
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch in which a job held its GPUs: seconds, alpha, and (server, GPUs) by server."""
+    """Period in which a job held its GPUs: seconds, alpha, and (server, GPUs) by server."""
 
     start: float
     end: float
@@ -30,16 +28,18 @@ class Segment:
 
 @dataclass(frozen=True)
 class Segments:
-    """The stretches in which jobs held GPUs, by job and then time, in columns.
+    """Segments of all jobs, sorted by job and time, as columns.
 
     Attributes
     ----------
     job : (S,) int
-        Which record.
+        Index of the record.
     start, end, alpha : (S,) float
-        Seconds, and seconds an iteration took there.
+        Seconds, and seconds per iteration.
     first : (S + 1,) int
-        Where the pieces of each begin in `server` and `taken`.
+        Offsets into `server` and `taken` (CSR).
+    server, taken : int
+        Server, and GPUs taken on it.
     """
 
     job: Ints
@@ -53,43 +53,42 @@ class Segments:
     @classmethod
     def of(cls, job: Sequence[int], segments: Sequence[Segment]) -> Self:
         """Concatenate segments; `job` is the record of each."""
-        flat = [piece for each in segments for piece in each.servers]
+        allocations = [pair for segment in segments for pair in segment.servers]
         return cls(
             job=np.array(job, dtype=np.int64),
-            start=np.array([each.start for each in segments], dtype=np.float64),
-            end=np.array([each.end for each in segments], dtype=np.float64),
-            alpha=np.array([each.alpha for each in segments], dtype=np.float64),
-            first=np.cumsum([0, *(len(each.servers) for each in segments)], dtype=np.int64),
-            server=np.array([server for server, _ in flat], dtype=np.int64),
-            taken=np.array([gpus for _, gpus in flat], dtype=np.int64),
+            start=np.array([segment.start for segment in segments], dtype=np.float64),
+            end=np.array([segment.end for segment in segments], dtype=np.float64),
+            alpha=np.array([segment.alpha for segment in segments], dtype=np.float64),
+            first=np.cumsum([0, *(len(s.servers) for s in segments)], dtype=np.int64),
+            server=np.array([server for server, _ in allocations], dtype=np.int64),
+            taken=np.array([gpus for _, gpus in allocations], dtype=np.int64),
         )
 
     def __len__(self) -> int:
         return len(self.job)
 
-    def __getitem__(self, at: int) -> Segment:
-        pieces = slice(self.first[at], self.first[at + 1])
+    def __getitem__(self, index: int) -> Segment:
         return Segment(
-            float(self.start[at]),
-            float(self.end[at]),
-            float(self.alpha[at]),
-            tuple(zip(self.server[pieces].tolist(), self.taken[pieces].tolist(), strict=True)),
+            float(self.start[index]),
+            float(self.end[index]),
+            float(self.alpha[index]),
+            _servers(self, index),
         )
 
     @property
-    def resumed(self) -> NDArray[np.bool_]:
-        """Whether the segment continues a stopped job."""
+    def resumed(self) -> Bools:
+        """Whether the segment continues a preempted job."""
         return np.append(False, self.job[1:] == self.job[:-1])[: len(self)]
 
     @property
-    def ended(self) -> NDArray[np.bool_]:
+    def ended(self) -> Bools:
         """Whether the segment is its job's last."""
         return np.append(self.job[1:] != self.job[:-1], True)[: len(self)]
 
-    def worked(self, restore: float) -> Floats:
-        """Seconds of each segment spent on iterations, without restoring."""
-        begin = np.where(self.resumed, self.start + restore, self.start)
-        return np.asarray(np.maximum(0.0, self.end - begin))
+    def compute_seconds(self, restore: float) -> Floats:
+        """Seconds of each segment spent on iterations, excluding restores."""
+        compute_start = np.where(self.resumed, self.start + restore, self.start)
+        return np.asarray(np.maximum(0.0, self.end - compute_start))
 
 
 @dataclass(frozen=True)
@@ -99,13 +98,13 @@ class Record:
     Attributes
     ----------
     alpha, estimate : float
-        Seconds an iteration took (of a job that was stopped: on average), and alpha~.
+        Seconds per iteration (mean over segments if preempted), and the estimate alpha~.
     iterations, predicted : float
         n and n~.
     servers : tuple of (int, int)
-        (server, GPUs), by server; of a job that was stopped, those it ended on.
+        (server, GPUs), by server; of the last segment if preempted.
     segments : tuple of Segment
-        Of a job that was stopped: the stretches in which it ran.
+        Segments of a preempted job.
     """
 
     job_id: str
@@ -128,18 +127,18 @@ class Records:
     Attributes
     ----------
     policy : str
-        Its name.
+        Policy name.
     options : PolicyOptions
-        As applied: the offer rule and hold of this policy filled in.
+        Effective options, with the policy's defaults.
     servers, gpus_per_server : int
         The cluster.
     first : (n + 1,) int
-        Where each job's pieces begin in `server` and `taken`; of a job that was stopped, the last.
+        Offsets into `server` and `taken` (CSR); of the last segment if preempted.
     complete : bool
-        False when the run was interrupted: then only jobs that had started are here, and of those
-        that were stopped only the ones that run again.
+        False if interrupted; then only started jobs are included, and preempted ones only if they
+        resumed.
     parts : Segments or None
-        Where a job was stopped: the stretches of all jobs. `segments` has them for every run.
+        Segments of all jobs if any was preempted; use the property `segments`.
     """
 
     policy: str
@@ -162,15 +161,15 @@ class Records:
     parts: Segments | None = None
 
     @classmethod
-    def of(cls, jobs: Jobs, rows: Ints | slice, **decided: Any) -> Self:
-        """Make the records of some workload rows; `decided` are the columns of the run.
+    def of(cls, jobs: Jobs, rows: Ints | slice, **columns: Any) -> Self:
+        """Create the records of some workload rows; `columns` are those of the run.
 
         `segments` may replace the columns start, end, alpha, first, server and taken.
         """
-        segments = decided.pop("segments", None)
+        segments = columns.pop("segments", None)
         if segments is not None:
-            restore = decided["options"].restore
-            decided |= _whole(segments, restore, jobs.iterations[rows])
+            restore = columns["options"].restore
+            columns |= _columns_from_segments(segments, restore, jobs.iterations[rows])
         return cls(
             servers=jobs.cluster.servers,
             gpus_per_server=jobs.cluster.gpus_per_server,
@@ -179,16 +178,18 @@ class Records:
             gpus=jobs.gpus[rows],
             estimate=jobs.estimate[rows],
             iterations=jobs.iterations[rows],
-            **decided,
+            **columns,
         )
 
     def __len__(self) -> int:
         return len(self.submit)
 
     def __getitem__(self, row: int) -> Record:
-        pieces = slice(self.first[row], self.first[row + 1])
-        parts = self.parts
-        at = range(0) if parts is None else range(*np.searchsorted(parts.job, (row, row + 1)))
+        segments: tuple[Segment, ...] = ()
+        if self.parts is not None:
+            indices = range(*np.searchsorted(self.parts.job, (row, row + 1)))
+            if len(indices) > 1:
+                segments = tuple(self.parts[index] for index in indices)
         return Record(
             str(self.job_id[row]),
             float(self.submit[row]),
@@ -199,8 +200,8 @@ class Records:
             float(self.estimate[row]),
             float(self.iterations[row]),
             float(self.predicted[row]),
-            tuple(zip(self.server[pieces].tolist(), self.taken[pieces].tolist(), strict=True)),
-            () if parts is None or len(at) == 1 else tuple(parts[each] for each in at),
+            _servers(self, row),
+            segments,
         )
 
     def __iter__(self) -> Iterator[Record]:
@@ -213,33 +214,37 @@ class Records:
 
     @property
     def segments(self) -> Segments:
-        """The stretches in which jobs held GPUs: one a job unless it was stopped."""
+        """Segments of all jobs: one per job unless it was preempted."""
         if self.parts is not None:
             return self.parts
-        every = np.arange(len(self))
-        return Segments(
-            every, self.start, self.end, self.alpha, self.first, self.server, self.taken
-        )
+        rows = np.arange(len(self))
+        return Segments(rows, self.start, self.end, self.alpha, self.first, self.server, self.taken)
 
     @property
     def preemptions(self) -> int:
-        """How often a job was stopped."""
+        """Number of preemptions."""
         return len(self.segments) - len(self)
 
 
-def _whole(parts: Segments, restore: float, iterations: Floats) -> dict[str, Any]:
+def _servers(columns: Segments | Records, index: int) -> tuple[tuple[int, int], ...]:
+    """(server, GPUs) of a segment or record."""
+    span = slice(columns.first[index], columns.first[index + 1])
+    return tuple(zip(columns.server[span].tolist(), columns.taken[span].tolist(), strict=True))
+
+
+def _columns_from_segments(parts: Segments, restore: float, iterations: Floats) -> dict[str, Any]:
     """Return the record columns of jobs that ran in these segments."""
-    begun, ended = ~parts.resumed, parts.ended
+    is_first, ended = ~parts.resumed, parts.ended
     jobs = len(iterations)
-    mean = np.bincount(parts.job, parts.worked(restore), jobs) / iterations
+    mean = np.bincount(parts.job, parts.compute_seconds(restore), jobs) / iterations
     last = np.flatnonzero(ended)
     count = np.diff(parts.first)[last]
     first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
     source = np.arange(first[-1]) + np.repeat(parts.first[last] - first[:-1], count)
     return {
-        "start": parts.start[begun],
+        "start": parts.start[is_first],
         "end": parts.end[ended],
-        "alpha": np.where(begun[last], parts.alpha[last], mean),
+        "alpha": np.where(is_first[last], parts.alpha[last], mean),
         "first": first,
         "server": parts.server[source],
         "taken": parts.taken[source],

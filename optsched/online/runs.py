@@ -1,13 +1,15 @@
-"""Policies run on a workload: methods like any other, and several of them beside one another."""
+"""Running policies as methods, and comparing several policies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from optsched.arrays import Floats
 from optsched.checking import CheckReport, relative_excess
 from optsched.deadline import clock, seconds_stopped
 from optsched.online.audit import audit
@@ -28,8 +30,8 @@ from optsched.online.solution import OnlineSolution
 from optsched.result import NOT_COMPARABLE, RELAXES, Outcome, Settings, Termination
 
 Progress = Callable[[str, int, int], None]
-STEPS_BY = "wcs-subtime"
-"""Its flow sets the step lengths of the bound, never the bound's validity."""
+REFERENCE_POLICY = "wcs-subtime"
+"""Policy whose flow is the target of the subgradient steps (any target is valid)."""
 DETAILS = (
     *("jobs", "total_completion_time", "mean_flow_time", "mean_slowdown"),
     *("inflation", "fragmentation", "makespan", "utilisation"),
@@ -43,7 +45,7 @@ class Run:
     Attributes
     ----------
     seconds, compile_time : float
-        Of the event loop, and of loading (the first time: making) compiled code up to then.
+        Time of the event loop; time for compiling or loading kernels.
     check : CheckReport or None
         The audit.
     bounds : FlowBounds or None
@@ -51,8 +53,7 @@ class Run:
     theorem : TheoremOne or None
         Theorem 1's ratio with this run's tau and predictions; for the a-srpt policies.
     comparable : bool
-        False for a run with preemptions that stands beside runs without: no one bound holds for
-        both, so that its excess says nothing beside theirs.
+        False for a preemptive run compared with non-preemptive ones: they have different bounds.
     """
 
     records: Records
@@ -67,14 +68,14 @@ class Run:
 
     @property
     def bound(self) -> float | None:
-        """The best of the bounds that hold for it, seconds; None without one, for part of a run."""
+        """The best valid bound in seconds; None for part of a run or without bounds."""
         if self.bounds is None or not self.records.complete:
             return None
-        return self.bounds.best_pausing if self.records.preemptions else self.bounds.best
+        return self.bounds.best_preemptive if self.records.preemptions else self.bounds.best
 
     @property
     def excess(self) -> float | None:
-        """Total flow over its bound, less 1; None beside runs of another class of schedules."""
+        """Relative excess of the total flow over the bound; None if not comparable."""
         bound = self.bound or None if self.comparable else None
         return relative_excess(self.metrics.total_flow_time, bound)
 
@@ -97,7 +98,7 @@ class Run:
             "settings": self.records.options.to_dict(),
             "replaced_configurations": self.jobs.replaced,
             "complete": self.records.complete,
-            **preempted(self.records),
+            **preemption_details(self.records),
             **({} if self.comparable else {NOT_COMPARABLE: "other runs do not preempt jobs"}),
         }
 
@@ -113,28 +114,29 @@ def run_policies(
 ) -> Iterator[Run]:
     """Run policies on the predicted jobs, one after another.
 
-    A KeyboardInterrupt during a run ends the iteration after that run's part has been yielded.
-    The bounds are those of the jobs: worked out once, with the first complete run's flow.
+    A KeyboardInterrupt during a run ends the iteration after yielding the partial run. The bounds
+    are those of the jobs: computed once, with the first complete run's flow.
     """
     bounds: FlowBounds | None = None
     before = seconds_stopped()
     for name in policies:
         run = _run(prediction, name, options, progress)
+        used = run.jobs.iterations if find_policy(name).perfect else prediction.iterations
         if with_bounds and bounds is None and run.records.complete:
             bounds = flow_bounds(run.jobs, known_flow=run.metrics.total_flow_time)
         yield replace(
             run,
             compile_time=seconds_stopped() - before,
-            check=_audited(run, prediction) if with_audit else None,
+            check=audit(run.jobs, run.records, predicted=used) if with_audit else None,
             bounds=bounds,
-            theorem=_theorem(run, prediction),
+            theorem=_theorem(run, used),
         )
         if not run.records.complete:
             return
 
 
-def with_comparable_excess(runs: Sequence[Run]) -> list[Run]:
-    """Mark runs with preemptions where others have none."""
+def mark_comparable(runs: Sequence[Run]) -> list[Run]:
+    """Mark preemptive runs as not comparable if others are non-preemptive."""
     mixed = len({run.records.preemptions > 0 for run in runs}) > 1
     return [replace(run, comparable=not (mixed and run.records.preemptions)) for run in runs]
 
@@ -150,18 +152,18 @@ def run_policy(
 def bound_runs(
     name: str, instance: OnlineInstance, options: OnlineOptions, settings: Settings
 ) -> Outcome:
-    """Bound the total flow of any schedule of (8), in which nothing is stopped.
+    """Bound the total flow of any non-preemptive schedule (8).
 
-    `iterations` are those of the capacity dual, or of gang-bound's ascent.
+    `settings.iterations` limits the subgradient steps.
     """
-    jobs = jobs_that_run(instance, options)
+    jobs = _simulated_jobs(instance, options)
     began = clock()
     if name == "gang-bound":
-        flow = reference_flow(jobs)
+        flow = _reference_flow(jobs)
         bounds = flow_bounds(jobs, known_flow=flow)
-        passes = GANG_ITERATIONS if settings.iterations is None else settings.iterations
-        gangs = gang_bound(jobs, flow, iterations=passes, deadline=settings.deadline)
-        bound, source = max((bounds.best, bounds.source), (gangs.value, "gangs that wait"))
+        steps = GANG_ITERATIONS if settings.iterations is None else settings.iterations
+        gang = gang_bound(jobs, flow, iterations=steps, deadline=settings.deadline)
+        bound, source = max((bounds.best, bounds.source), (gang.value, "gang bound"))
     else:
         bound, source = _flow_bound(jobs, settings.iterations)
     return Outcome(
@@ -180,37 +182,36 @@ def quick_bound(
     solution: OnlineSolution | None,
 ) -> tuple[float, str]:
     """Flow bound of the same workload, for policies that do not preempt jobs."""
-    jobs = jobs_that_run(instance, options)
+    jobs = _simulated_jobs(instance, options)
     return _flow_bound(jobs, 0 if settings.deadline.is_over else None)
 
 
-def jobs_that_run(instance: OnlineInstance, options: OnlineOptions) -> Jobs:
+def _simulated_jobs(instance: OnlineInstance, options: OnlineOptions) -> Jobs:
     """Jobs after the training prefix."""
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
     return jobs.after(training_jobs(jobs, options.predictor, options.training_share))
 
 
-def reference_flow(jobs: Jobs) -> float:
-    """Total flow time of `STEPS_BY`."""
-    return compute_metrics(simulate_online(jobs, STEPS_BY)).total_flow_time
+def _reference_flow(jobs: Jobs) -> float:
+    return compute_metrics(simulate_online(jobs, REFERENCE_POLICY)).total_flow_time
 
 
-def _flow_bound(jobs: Jobs, iterations: int | None = None) -> tuple[float, str]:
+def _flow_bound(jobs: Jobs, iterations: int | None) -> tuple[float, str]:
     steps = ITERATIONS if iterations is None else iterations
-    bounds = flow_bounds(jobs, known_flow=reference_flow(jobs), iterations=steps)
+    bounds = flow_bounds(jobs, known_flow=_reference_flow(jobs), iterations=steps)
     return bounds.best, bounds.source
 
 
-def own_policy(name: str, given: Any) -> Any:
+def custom_policy_method(name: str, policy: Any) -> Any:
     """Wrap a user's policy as a method: an object with ``schedule(view)``, or its class."""
 
     def method(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
-        made = given() if isinstance(given, type) else given
-        known = predicted(instance, options, settings.seed)
-        began = clock()
-        records = simulate_policy(known.jobs, made, known.iterations, options.policy, name=name)
+        scheduler = policy() if isinstance(policy, type) else policy
+        prediction = predicted(instance, options, settings.seed)
+        jobs, began = prediction.jobs, clock()
+        records = simulate_policy(jobs, scheduler, prediction.iterations, options.policy, name=name)
         seconds = clock() - began
-        run = Run(records, compute_metrics(records), known.jobs, seconds)
+        run = Run(records, compute_metrics(records), jobs, seconds)
         return _outcome(instance, options, settings, run)
 
     return method
@@ -234,29 +235,17 @@ def _run(
     options: PolicyOptions | None,
     progress: Progress | None = None,
 ) -> Run:
-    report = None if progress is None else _named(progress, name)
-    began = clock()
-    records = simulate_online(
-        prediction.jobs, name, prediction.iterations, options, progress=report
-    )
+    report = None if progress is None else partial(progress, name)
+    jobs, began = prediction.jobs, clock()
+    records = simulate_online(jobs, name, prediction.iterations, options, progress=report)
     seconds = clock() - began
-    return Run(records, compute_metrics(records), prediction.jobs, seconds)
+    return Run(records, compute_metrics(records), jobs, seconds)
 
 
-def _known(run: Run, prediction: Prediction) -> Any:
-    """Return the lengths that the run's policy used."""
-    perfect = find_policy(run.records.policy).perfect
-    return run.jobs.iterations if perfect else prediction.iterations
-
-
-def _audited(run: Run, prediction: Prediction) -> CheckReport:
-    return audit(run.jobs, run.records, predicted=_known(run, prediction))
-
-
-def _theorem(run: Run, prediction: Prediction) -> TheoremOne | None:
+def _theorem(run: Run, used_predictions: Floats) -> TheoremOne | None:
     if not run.records.policy.startswith("a-srpt") or not len(run.jobs):
         return None
-    ratio = theorem_one(run.jobs, _known(run, prediction), run.records.options.tau)
+    ratio = theorem_one(run.jobs, used_predictions, run.records.options.tau)
     return replace(ratio, observed=observed_ratio(run.jobs, run.metrics))
 
 
@@ -265,39 +254,32 @@ def _outcome(
 ) -> Outcome:
     if not run.records.complete:
         raise KeyboardInterrupt
-    applied, seed = options.to_dict(), settings.seed
+    option_values, seed = options.to_dict(), settings.seed
     details: dict[str, Any] = {name: getattr(run.metrics, name) for name in DETAILS}
     bounds = None
     if run.records.preemptions:
         bounds = flow_bounds(run.jobs, iterations=0)
-        details |= {**preempted(run.records), RELAXES: "no preemption"}
+        details |= {**preemption_details(run.records), RELAXES: "no preemption"}
     return Outcome(
-        OnlineSolution.of(run.records, instance.name, options=applied, seed=seed),
+        OnlineSolution.of(run.records, instance.name, options=option_values, seed=seed),
         Termination.FEASIBLE,
-        bound=None if bounds is None else bounds.best_pausing,
-        bound_source=None if bounds is None else bounds.pausing_source,
+        bound=None if bounds is None else bounds.best_preemptive,
+        bound_source=None if bounds is None else bounds.preemptive_source,
         claimed=run.metrics.total_flow_time,
         solve_time=run.seconds,
         details=details,
     )
 
 
-def preempted(records: Records) -> dict[str, float]:
-    """Return the number of preemptions and the GPU-seconds of restoring.
+def preemption_details(records: Records) -> dict[str, float]:
+    """Return the number of preemptions and the GPU-seconds of restoring checkpoints.
 
     Empty for policies that do not preempt.
     """
-    known = POLICIES.get(records.policy)
-    if not records.preemptions and (known is None or known.preempts == "never"):
+    policy = POLICIES.get(records.policy)
+    if not records.preemptions and (policy is None or policy.preempts == "never"):
         return {}
-    held = records.segments
-    lost = held.end - held.start - held.worked(records.options.restore)
-    gpus = records.gpus[held.job]
-    return {
-        "preemptions": records.preemptions,
-        "restoring": float((gpus * np.where(held.resumed, lost, 0.0)).sum()),
-    }
-
-
-def _named(progress: Progress, policy: str) -> Callable[[int, int], None]:
-    return lambda started, jobs: progress(policy, started, jobs)
+    segments, restore = records.segments, records.options.restore
+    restore_seconds = segments.end - segments.start - segments.compute_seconds(restore)
+    gpu_seconds = records.gpus[segments.job] * np.where(segments.resumed, restore_seconds, 0.0)
+    return {"preemptions": records.preemptions, "restoring": float(gpu_seconds.sum())}

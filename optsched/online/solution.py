@@ -1,4 +1,4 @@
-"""The file of a simulated run: what ran, and each job's start, end and servers."""
+"""Solution file of a simulated run: policy, and start, end and servers of each job."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from optsched.schema import (
 )
 
 SCHEMA = "optsched/online-solution"
-MOST_JOBS = 100_000
-"""Of a run's file, and stretches of one job; .csv and .parquet hold more."""
+MAX_JOBS = 100_000
+"""Maximum jobs per file and segments per job; use .csv or .parquet for more."""
 
 _Server = Annotated[str, Field(pattern=r"^[0-9]{1,7}$")]
-_Gpus = Annotated[int, Between(-1, 2**24)]  # a wrong count is the audit's to report
+_Gpus = Annotated[int, Between(-1, 2**24)]  # wrong counts are reported by the audit
 _Servers = Annotated[
     dict[_Server, _Gpus],
     Field(max_length=MAX_SERVERS),
     About("GPUs by the server's 0-based index.", "GPUs", {"0": 8, "3": 4}),
 ]
-_Start = Annotated[Number, About("When it starts, since the first submission.", "seconds", 120.0)]
-_End = Annotated[Number, About("When it ends, since the first submission.", "seconds", 4300.0)]
+_Start = Annotated[Number, About("Start, since the first submission.", "seconds", 120.0)]
+_End = Annotated[Number, About("End, since the first submission.", "seconds", 4300.0)]
 
 
 class JobSegment(FileModel):
-    """A stretch of a job's run: seconds since the first submission, and GPUs by server."""
+    """Segment of a job's run: seconds since the first submission, and GPUs by server."""
 
     start: _Start
     end: _End
@@ -50,7 +50,7 @@ class JobSegment(FileModel):
 class JobRun(FileModel):
     """A job's run: seconds since the first submission, and GPUs by server.
 
-    A job that was stopped has its `segments` in order of time; `servers` are those it ended on.
+    A preempted job lists its `segments` in time order; `servers` are those of the last segment.
     """
 
     job_id: Annotated[
@@ -62,21 +62,22 @@ class JobRun(FileModel):
     segments: Annotated[
         tuple[JobSegment, ...],
         FailFast(),
-        Field(strict=False, max_length=MOST_JOBS),
-        About("Of a job that was stopped: its stretches, in order of time."),
+        Field(strict=False, max_length=MAX_JOBS),
+        About("Segments of a preempted job, in time order."),
     ] = ()
 
     @property
     def parts(self) -> Sequence[JobSegment | JobRun]:
-        """Its stretches; of a job that was never stopped, itself."""
+        """Segments; the job itself if it was never preempted."""
         return self.segments or (self,)
 
     @model_validator(mode="after")
     def _one_run(self) -> Self:
         first, last = self.parts[0], self.parts[-1]
         if (first.start, last.end, last.servers) != (self.start, self.end, self.servers):
-            expected = "to begin at start and end at end, on servers"
-            raise fault("segments", "segments of another run", expected)
+            found = "segments that do not match start, end and servers"
+            expected = "first start, last end and last servers equal to the job's"
+            raise fault("segments", found, expected)
         return self
 
 
@@ -87,8 +88,8 @@ class OnlineSolution(SolutionFile):
 
     schema_: Annotated[Literal["optsched/online-solution"], FORMAT] = Field(alias="schema")
     instance_sha256: Annotated[Name | None, SHA256] = None
-    policy: Annotated[Name, About("What decided.", "", "a-srpt")]
-    seed: Annotated[Seed, About("The seed of the predictor.", "", 0)] = 0
+    policy: Annotated[Name, About("Policy name.", "", "a-srpt")]
+    seed: Annotated[Seed, About("Predictor seed.", "", 0)] = 0
     options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)
     objective: Annotated[Number | None, About("The total flow time claimed.", "seconds", 1.2e7)] = (
         None
@@ -96,7 +97,7 @@ class OnlineSolution(SolutionFile):
     jobs: Annotated[
         tuple[JobRun, ...],
         FailFast(),
-        Field(strict=False, max_length=2 * MOST_JOBS),
+        Field(strict=False, max_length=2 * MAX_JOBS),
         About("The run of each job."),
     ]
 
@@ -110,45 +111,35 @@ class OnlineSolution(SolutionFile):
         seed: int = 0,
         sha256: str | None = None,
     ) -> Self:
-        """The file of a run; part of a run claims no objective.
-
-        Parameters
-        ----------
-        records : Records
-            The run.
-        instance : str
-            The workload's name.
-        options : mapping
-            As asked for.
-        seed : int, optional
-            Of the predictor.
-        sha256 : str, optional
-            Of the instance.
-
-        Returns
-        -------
-        OnlineSolution
-            The file.
-        """
+        """Create the solution file of a run; an interrupted run has no objective."""
         jobs = [
-            {"job_id": each.job_id, **_stretch(each)}
-            | ({"segments": [*map(_stretch, each.segments)]} if each.segments else {})
-            for each in records
+            {"job_id": job.job_id, **_segment_dict(job)}
+            | ({"segments": [*map(_segment_dict, job.segments)]} if job.segments else {})
+            for job in records
         ]
-        flow = float(records.flow.sum()) if records.complete else None
-        head = {"schema": SCHEMA, "version": 1, "instance": instance, "instance_sha256": sha256}
-        what = {"policy": records.policy, "seed": seed, "options": options, "objective": flow}
-        return cls.from_dict({**head, **what, "jobs": jobs})
+        return cls.from_dict(
+            {
+                "schema": SCHEMA,
+                "version": 1,
+                "instance": instance,
+                "instance_sha256": sha256,
+                "policy": records.policy,
+                "seed": seed,
+                "options": options,
+                "objective": float(records.flow.sum()) if records.complete else None,
+                "jobs": jobs,
+            }
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """The run as the JSON object of its file: without segments where no job was stopped."""
-        made = super().to_dict()
-        for job in made["jobs"]:
+        """The run as the JSON object of its file, without empty segments."""
+        document = super().to_dict()
+        for job in document["jobs"]:
             if not job["segments"]:
                 del job["segments"]
-        return made
+        return document
 
 
-def _stretch(ran: Record | Segment) -> dict[str, Any]:
-    servers = {str(server): gpus for server, gpus in ran.servers}
-    return {"start": ran.start, "end": ran.end, "servers": servers}
+def _segment_dict(segment: Record | Segment) -> dict[str, Any]:
+    servers = {str(server): gpus for server, gpus in segment.servers}
+    return {"start": segment.start, "end": segment.end, "servers": servers}

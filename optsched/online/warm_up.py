@@ -1,4 +1,4 @@
-"""Loading the compiled loops before anything is timed."""
+"""Compile or load the online kernels."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.simulator.engine import simulate_online
 from optsched.placement.instance import Job, Stage
 
-STOPS_SOMEBODY = PolicyOptions(checkpoint=0.0, round=0.5)
-"""Where a policy can."""
+PREEMPTING_OPTIONS = PolicyOptions(checkpoint=0.0, round=0.5)
+"""Short rounds, so that the tiny case preempts."""
 
 
 def warm_up() -> float:
-    """Run every compiled loop once on a tiny case; returns the seconds it took."""
+    """Run every compiled loop once on a tiny case; return the seconds it took."""
     began = time.perf_counter()
     stages = tuple(
         Stage(
@@ -40,7 +40,7 @@ def warm_up() -> float:
     )
     jobs = prepare_jobs(workload, Catalogue.of(models), OnlineCluster.of(2, 2, 1.0, 2.0))
     for policy in ("a-srpt", "wcs-subtime", "las"):
-        compute_metrics(simulate_online(jobs, policy, options=STOPS_SOMEBODY))
+        compute_metrics(simulate_online(jobs, policy, options=PREEMPTING_OPTIONS))
     flow_bounds(jobs)
     gang_bound(jobs)
     return time.perf_counter() - began

@@ -1,8 +1,8 @@
-"""The independent audit of a finished run: every rule and cost again, from raw segments.
+"""Independent audit of a run: recompute every rule and cost from the segments.
 
 It imports the instance, the records and `checking`, and shares no code with the simulator or a
-policy. Costs claimed are compared with those recomputed here from the segments: GPUs in use by
-node come from a sweep over segments, not from the node intervals, which are checked against it.
+policy. GPUs in use by node come from a sweep over segments, not from the recorded node intervals,
+which are checked against it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def audit(
     *,
     shares: bool = True,
 ) -> CheckReport:
-    """Check a run; without `epochs` each job may take any value of its distribution."""
-    violations = [*_jobs(instance, run), *_places(instance, run.segments, shares)]
+    """Check a run; if `epochs` is None, accept any value of each job's distribution."""
+    violations = [*_jobs(instance, run), *_placements(instance, run.segments, shares)]
     if violations:
         return CheckReport(None, tuple(violations))
     violations += [
@@ -34,24 +34,25 @@ def audit(
         *_one_node_a_job(run.segments),
         *_epochs(instance, run, epochs),
         *_setups(instance, run),
-        *_lives(instance, run),
+        *_job_records(instance, run),
         *_node_intervals(run),
     ]
-    energy, off = _energy(instance, run.segments)
-    tardiness, out = _tardiness(instance, run)
+    energy, energy_rounding = _energy(instance, run.segments)
+    tardiness, tardiness_rounding = _tardiness(instance, run)
+    total, rounding = energy + tardiness, energy_rounding + tardiness_rounding
     costs = {
-        "energy_cost": (energy, off),
-        "tardiness_cost": (tardiness, out),
-        "total_cost": (energy + tardiness, off + out),
+        "energy_cost": (energy, energy_rounding),
+        "tardiness_cost": (tardiness, tardiness_rounding),
+        "total_cost": (total, rounding),
     }
     for name, value in (claimed or {}).items():
-        wrong = claim_violation(value, *costs[name])
-        violations += [] if wrong is None else [wrong]
-    return CheckReport(energy + tardiness, tuple(violations), off + out)
+        violation = claim_violation(value, *costs[name])
+        violations += [] if violation is None else [violation]
+    return CheckReport(total, tuple(violations), rounding)
 
 
 def _jobs(instance: RollingInstance, run: Records) -> Iterator[Violation]:
-    """(4): each job has one record and at least one segment, and no other job has any."""
+    """(4): each job has exactly one record and at least one segment; unknown jobs have none."""
     recorded = Counter(record.job for record in run.jobs)
     ran = {segment.job for segment in run.segments}
     for job in range(len(instance.jobs)):
@@ -59,7 +60,7 @@ def _jobs(instance: RollingInstance, run: Records) -> Iterator[Violation]:
             amount = float(abs(recorded[job] - 1))
             yield Violation("job", "(4)", f"job {job} recorded {recorded[job]} times", amount)
         elif job not in ran:
-            yield Violation("job", "(4)", f"job {job}, which never runs", 1.0)
+            yield Violation("job", "(4)", f"job {job} has no segment", 1.0)
     for job in sorted({*recorded, *ran} - set(range(len(instance.jobs)))):
         yield Violation("job", "(4)", f"unknown job {job}", 1.0)
 
@@ -70,7 +71,7 @@ def _is_on_the_cluster(instance: RollingInstance, segment: Segment) -> bool:
     return inside and bool(segment.gpus)
 
 
-def _places(
+def _placements(
     instance: RollingInstance, segments: tuple[Segment, ...], shares: bool
 ) -> Iterator[Violation]:
     """(5)-(9): known GPUs, a type the job can use, enough memory, a fraction the type offers."""
@@ -90,14 +91,14 @@ def _places(
         if node.gpu_type not in job.epoch_time:
             yield Violation("gpu type", "(3)", where, 1.0)
         share = _share(segment)
-        offered = {Fraction(1), *(Fraction(key) for key in gpu.slowdown)}
-        if share not in offered or (share != 1 and len(segment.gpus) != 1):
+        valid_fractions = {Fraction(1), *(Fraction(key) for key in gpu.slowdown)}
+        if share not in valid_fractions or (share != 1 and len(segment.gpus) != 1):
             yield Violation("fraction", "(8)", where, float(share))
         if share != 1 and not shares:
             yield Violation("sharing", "option sharing", where, 1.0)
-        lacking = Fraction(job.memory_bytes) - share * Fraction(gpu.memory_bytes)
-        if lacking > 0:
-            yield Violation("memory", "(9)", where, float(lacking))
+        missing_bytes = Fraction(job.memory_bytes) - share * Fraction(gpu.memory_bytes)
+        if missing_bytes > 0:
+            yield Violation("memory", "(9)", where, float(missing_bytes))
 
 
 def _share(segment: Segment) -> Fraction:
@@ -105,31 +106,31 @@ def _share(segment: Segment) -> Fraction:
 
 
 def _gpu_shares(segments: tuple[Segment, ...]) -> Iterator[Violation]:
-    """(9): at every moment the shares of a GPU sum to at most 1."""
-    held: dict[tuple[int, int], list[tuple[float, Fraction]]] = defaultdict(list)
+    """(9): the fractions on a GPU sum to at most 1 at all times."""
+    changes_by_gpu: dict[tuple[int, int], list[tuple[float, Fraction]]] = defaultdict(list)
     for segment in segments:
         for gpu in segment.gpus:
-            held[segment.node, gpu].append((segment.start, _share(segment)))
-            held[segment.node, gpu].append((segment.end, -_share(segment)))
-    for (node, gpu), moments in held.items():
-        # at one moment what ends comes first
-        most = max(accumulate(change for _, change in sorted(moments)))
-        if most > 1:
+            changes_by_gpu[segment.node, gpu].append((segment.start, _share(segment)))
+            changes_by_gpu[segment.node, gpu].append((segment.end, -_share(segment)))
+    for (node, gpu), changes in changes_by_gpu.items():
+        # at equal times, ends sort before starts (negative change)
+        max_share = max(accumulate(change for _, change in sorted(changes)))
+        if max_share > 1:
             where = f"GPU {gpu} of node {node}"
-            yield Violation("GPU share", "(9)", where, float(most - 1))
+            yield Violation("GPU share", "(9)", where, float(max_share - 1))
 
 
 def _by_job(segments: tuple[Segment, ...]) -> dict[int, list[Segment]]:
-    found: dict[int, list[Segment]] = defaultdict(list)
+    segments_by_job: dict[int, list[Segment]] = defaultdict(list)
     for segment in sorted(segments, key=lambda s: (s.job, s.start, s.end)):
-        found[segment.job].append(segment)
-    return found
+        segments_by_job[segment.job].append(segment)
+    return segments_by_job
 
 
 def _one_node_a_job(segments: tuple[Segment, ...]) -> Iterator[Violation]:
-    """(2): a job is in one place at a time."""
-    for job, own in _by_job(segments).items():
-        for before, after in pairwise(own):
+    """(2): a job is on one node at a time."""
+    for job, job_segments in _by_job(segments).items():
+        for before, after in pairwise(job_segments):
             if after.start < before.end:
                 amount = before.end - after.start
                 yield Violation("one node", "(2)", f"job {job} at {after.start:g}", amount)
@@ -146,154 +147,153 @@ def _seconds_per_epoch(instance: RollingInstance, segment: Segment) -> float:
 
 
 def _epochs(
-    instance: RollingInstance, run: Records, true: Sequence[float] | None
+    instance: RollingInstance, run: Records, true_epochs: Sequence[float] | None
 ) -> Iterator[Violation]:
-    """(19): epochs are productive seconds over seconds per epoch, and add up to those needed."""
-    made: dict[int, float] = defaultdict(float)
-    allowed: dict[int, float] = defaultdict(float)
+    """(19): epochs = productive seconds / seconds per epoch, and sum to the job's true epochs."""
+    epochs_done: dict[int, float] = defaultdict(float)
+    tolerances: dict[int, float] = defaultdict(float)
     for segment in run.segments:
         seconds = _seconds_per_epoch(instance, segment)
         length = segment.end - segment.start
         epochs = (length - segment.setup) / seconds
-        most = max(instance.jobs[segment.job].epochs.values)
-        spare = slack(length, segment.start, segment.end) / seconds + slack(epochs, most)
-        made[segment.job] += epochs
-        allowed[segment.job] += spare
-        if abs(epochs - segment.epochs) > spare:
+        max_epochs = max(instance.jobs[segment.job].epochs.values)
+        tolerance = slack(length, segment.start, segment.end) / seconds + slack(epochs, max_epochs)
+        epochs_done[segment.job] += epochs
+        tolerances[segment.job] += tolerance
+        if abs(epochs - segment.epochs) > tolerance:
             where = f"job {segment.job} at {segment.start:g}"
-            yield Violation("epochs", "(19)", where, abs(epochs - segment.epochs), spare)
+            yield Violation("epochs", "(19)", where, abs(epochs - segment.epochs), tolerance)
     for record in run.jobs:
-        job, spare = instance.jobs[record.job], allowed[record.job]
-        missing = abs(made[record.job] + job.completed_epochs - record.epochs)
-        if missing > spare:
-            yield Violation("epochs add up", "(19)", f"job {record.job}", missing, spare)
-        known = {float(job.true_epochs)} if job.true_epochs is not None else set(job.epochs.values)
-        if true is not None:
-            known = {true[record.job]}
-        if record.epochs not in known or record.epochs <= job.completed_epochs:
+        job, tolerance = instance.jobs[record.job], tolerances[record.job]
+        difference = abs(epochs_done[record.job] + job.completed_epochs - record.epochs)
+        if difference > tolerance:
+            yield Violation("epochs add up", "(19)", f"job {record.job}", difference, tolerance)
+        accepted_epochs = set(job.epochs.values)
+        if true_epochs is not None:
+            accepted_epochs = {true_epochs[record.job]}
+        elif job.true_epochs is not None:
+            accepted_epochs = {float(job.true_epochs)}
+        if record.epochs not in accepted_epochs or record.epochs <= job.completed_epochs:
             yield Violation("true epochs", "W", f"job {record.job}", record.epochs)
 
 
 def _setups(instance: RollingInstance, run: Records) -> Iterator[Violation]:
-    """A resumed, moved or changed job loses the reconfiguration delay; no other loses anything."""
+    """A resumed, moved or reconfigured job has the reconfiguration delay, others no set-up time."""
     delay = float(instance.reconfiguration_delay)
-    for job, own in _by_job(run.segments).items():
-        left = 0.0
-        for index, segment in enumerate(own):
-            before = own[index - 1] if index else None
-            if before is not None and _reconfigured(instance, before, segment):
-                left = delay
-            expected = min(left, segment.end - segment.start)
-            left -= expected
+    for job, job_segments in _by_job(run.segments).items():
+        remaining_delay = 0.0
+        for index, segment in enumerate(job_segments):
+            previous = job_segments[index - 1] if index else None
+            if previous is not None and any(_interruptions([previous, segment])):
+                remaining_delay = delay
+            expected = min(remaining_delay, segment.end - segment.start)
+            remaining_delay -= expected
             amount, allowed = abs(segment.setup - expected), slack(delay, segment.end)
             if amount > allowed:
                 where = f"job {job} at {segment.start:g}"
                 yield Violation("reconfiguration", "delay", where, amount, allowed)
 
 
-def _reconfigured(instance: RollingInstance, before: Segment, after: Segment) -> bool:
-    if before.end < after.start or before.node != after.node:
-        return True
-    return (len(before.gpus), before.fraction) != (len(after.gpus), after.fraction)
-
-
-def _lives(instance: RollingInstance, run: Records) -> Iterator[Violation]:
-    """Every job runs after it arrives, and is over when its last segment is."""
-    own = _by_job(run.segments)
+def _job_records(instance: RollingInstance, run: Records) -> Iterator[Violation]:
+    """Each job starts after its arrival and completes at the end of its last segment."""
+    segments_by_job = _by_job(run.segments)
     for record in run.jobs:
         where, job = f"job {record.job}", instance.jobs[record.job]
-        begin, end = own[record.job][0].start, own[record.job][-1].end
-        allowed = slack(end - begin, job.submit_time, end)
-        if job.submit_time - begin > allowed:
-            early = job.submit_time - begin
-            yield Violation("arrival", "submit time", where, early, allowed)
-        if abs(end - record.completion) > allowed:
-            wrong = abs(end - record.completion)
-            yield Violation("completion", "(4)", where, wrong, allowed)
-        said = (record.preemptions, record.migrations, record.changes)
-        counted = _interruptions(own[record.job])
-        off = float(sum(abs(a - b) for a, b in zip(said, counted, strict=True)))
-        if off or record.first_start != begin:
-            off = max(off, abs(record.first_start - begin))
-            yield Violation("record", "segments", where, off)
+        job_segments = segments_by_job[record.job]
+        begin, end = job_segments[0].start, job_segments[-1].end
+        tolerance = slack(end - begin, job.submit_time, end)
+        early, difference = job.submit_time - begin, abs(end - record.completion)
+        if early > tolerance:
+            yield Violation("arrival", "submit time", where, early, tolerance)
+        if difference > tolerance:
+            yield Violation("completion", "(4)", where, difference, tolerance)
+        recorded = (record.preemptions, record.migrations, record.changes)
+        counted = _interruptions(job_segments)
+        difference = float(sum(abs(a - b) for a, b in zip(recorded, counted, strict=True)))
+        if difference or record.first_start != begin:
+            difference = max(difference, abs(record.first_start - begin))
+            yield Violation("record", "segments", where, difference)
 
 
-def _interruptions(own: list[Segment]) -> tuple[int, int, int]:
-    """How often a job was stopped, moved without a stop, and given another configuration."""
-    stops = moves = changes = 0
-    for before, after in pairwise(own):
+def _interruptions(job_segments: list[Segment]) -> tuple[int, int, int]:
+    """Count preemptions, migrations without a pause, and configuration changes."""
+    preemptions = migrations = changes = 0
+    for before, after in pairwise(job_segments):
         if before.end < after.start:
-            stops += 1
+            preemptions += 1
         elif before.node != after.node:
-            moves += 1
+            migrations += 1
         elif (len(before.gpus), before.fraction) != (len(after.gpus), after.fraction):
             changes += 1
-    return stops, moves, changes
+    return preemptions, migrations, changes
 
 
-def _use_of_nodes(segments: tuple[Segment, ...]) -> Iterator[NodeInterval]:
+def _node_usage(segments: tuple[Segment, ...]) -> Iterator[NodeInterval]:
     """Distinct GPUs in use by node, from a sweep over the segments."""
-    moments: dict[int, list[tuple[float, bool, Segment]]] = defaultdict(list)
+    changes_by_node: dict[int, list[tuple[float, bool, Segment]]] = defaultdict(list)
     for segment in segments:
-        moments[segment.node] += [(segment.start, True, segment), (segment.end, False, segment)]
-    for node, changes in moments.items():
+        changes = [(segment.start, True, segment), (segment.end, False, segment)]
+        changes_by_node[segment.node] += changes
+    for node, changes in changes_by_node.items():
         holders: dict[int, int] = defaultdict(int)
-        used, since = 0, 0.0
-        for at, begins, segment in sorted(changes, key=lambda c: c[:2]):
-            if at > since and used:
-                yield NodeInterval(node, since, at, used)
+        used, interval_start = 0, 0.0
+        for time, is_start, segment in sorted(changes, key=lambda c: c[:2]):
+            if time > interval_start and used:
+                yield NodeInterval(node, interval_start, time, used)
             for gpu in segment.gpus:
-                before = holders[gpu] > 0
-                holders[gpu] += 1 if begins else -1
-                used += (holders[gpu] > 0) - before
-            since = at
+                was_in_use = holders[gpu] > 0
+                holders[gpu] += 1 if is_start else -1
+                used += (holders[gpu] > 0) - was_in_use
+            interval_start = time
 
 
 def _energy(instance: RollingInstance, segments: tuple[Segment, ...]) -> tuple[float, float]:
-    """(21) in the course of time: c_nk for the k GPUs in use, integrated; and its rounding."""
-    total = terms = 0.0
-    for use in _use_of_nodes(segments):
-        rate = instance.nodes[use.node].cost_rate[use.used - 1]
-        total += rate * (use.end - use.start)
-        terms += rate * max(-use.start, use.end)
-    return total, CANCELLATION * terms
+    """(21) over time: integral of c_nk for the k GPUs in use, and its rounding error."""
+    total = magnitude = 0.0
+    for interval in _node_usage(segments):
+        rate = instance.nodes[interval.node].cost_rate[interval.used - 1]
+        total += rate * (interval.end - interval.start)
+        magnitude += rate * max(-interval.start, interval.end)
+    return total, CANCELLATION * magnitude
 
 
 def _tardiness(instance: RollingInstance, run: Records) -> tuple[float, float]:
-    """eta_j (C_j - d_j)^+, C_j being the end of the last segment; and its rounding."""
-    total = terms = 0.0
-    for index, own in _by_job(run.segments).items():
-        job, end = instance.jobs[index], own[-1].end
+    """eta_j (C_j - d_j)^+ with C_j the end of the last segment, and its rounding error."""
+    total = magnitude = 0.0
+    for index, job_segments in _by_job(run.segments).items():
+        job, end = instance.jobs[index], job_segments[-1].end
         total += job.tardiness_weight * max(end - job.due_date, 0.0)
-        terms += job.tardiness_weight * (abs(end) + abs(job.due_date))
-    return total, CANCELLATION * terms
+        magnitude += job.tardiness_weight * (abs(end) + abs(job.due_date))
+    return total, CANCELLATION * magnitude
 
 
 def _node_intervals(run: Records) -> Iterator[Violation]:
-    """The recorded stretches of each node and number of GPUs in use are those of the segments."""
-    swept, said = _stretches(_use_of_nodes(run.segments)), _stretches(run.nodes)
-    for node in sorted({*swept, *said}):
-        here, there = swept.get(node, []), said.get(node, [])
-        off = float(abs(len(here) - len(there)))
-        allowed = 0.0
-        for (used, *times), (claimed, *others) in zip(here, there, strict=False):
-            off += used != claimed
-            spare = slack(times[1] - times[0], *times)
-            for time, other in zip(times, others, strict=True):
-                off, allowed = max(off, abs(time - other)), max(allowed, spare)
-        if off > allowed:
-            yield Violation("node intervals", "(13)", f"node {node}", off, allowed)
+    """Compare the recorded node intervals with those derived from the segments."""
+    derived, recorded = _merged_intervals(_node_usage(run.segments)), _merged_intervals(run.nodes)
+    for node in sorted({*derived, *recorded}):
+        derived_intervals, recorded_intervals = derived.get(node, []), recorded.get(node, [])
+        difference = float(abs(len(derived_intervals) - len(recorded_intervals)))
+        tolerance = 0.0
+        for (used, *times), (recorded_used, *recorded_times) in zip(
+            derived_intervals, recorded_intervals, strict=False
+        ):
+            difference += used != recorded_used
+            tolerance = max(tolerance, slack(times[1] - times[0], *times))
+            for time, recorded_time in zip(times, recorded_times, strict=True):
+                difference = max(difference, abs(time - recorded_time))
+        if difference > tolerance:
+            yield Violation("node intervals", "(13)", f"node {node}", difference, tolerance)
 
 
-def _stretches(
-    uses: Iterable[NodeInterval],
+def _merged_intervals(
+    intervals: Iterable[NodeInterval],
 ) -> dict[int, list[tuple[int, float, float]]]:
-    """By node (GPUs in use, start, end) in order of time, touching ones of equal use as one."""
-    found: dict[int, list[tuple[int, float, float]]] = defaultdict(list)
-    for use in sorted(uses, key=lambda u: (u.node, u.start, u.end)):
-        own = found[use.node]
-        if own and own[-1][0] == use.used and own[-1][2] == use.start:
-            own[-1] = (use.used, own[-1][1], use.end)
+    """(GPUs in use, start, end) by node; adjacent intervals with equal usage are merged."""
+    merged: dict[int, list[tuple[int, float, float]]] = defaultdict(list)
+    for interval in sorted(intervals, key=lambda u: (u.node, u.start, u.end)):
+        before = merged[interval.node]
+        if before and before[-1][0] == interval.used and before[-1][2] == interval.start:
+            before[-1] = (interval.used, before[-1][1], interval.end)
         else:
-            own.append((use.used, use.start, use.end))
-    return found
+            before.append((interval.used, interval.start, interval.end))
+    return merged

@@ -21,13 +21,14 @@ def check(
     instance: RollingInstance, solution: RollingSolution, options: dict[str, Any] | None = None
 ) -> CheckReport:
     """Audit a run and recompute its total cost."""
-    if ":" not in solution.policy:  # with one: from outside
+    if ":" not in solution.policy:  # a name with ":" is a user's own policy
         find_policy(solution.policy)
-    chosen = RollingOptions.from_dict(dict(solution.options if options is None else options))
-    other = another_instance(solution, instance.name, lambda: instance_sha256(instance.to_dict()))
-    if other is not None:
-        return other
+    run_options = RollingOptions.from_dict(dict(solution.options if options is None else options))
+    mismatch = another_instance(
+        solution, instance.name, lambda: instance_sha256(instance.to_dict())
+    )
+    if mismatch is not None:
+        return mismatch
     claimed = {} if solution.objective is None else {"total_cost": solution.objective}
-    epochs = draw_epochs(instance, solution.seed)
-    shares = chosen.readings.shares
+    epochs, shares = draw_epochs(instance, solution.seed), run_options.readings.shares
     return audit(instance, solution.run, claimed, epochs, shares=shares)

@@ -1,4 +1,4 @@
-"""How many epochs each job takes: one draw a job, the same for every policy."""
+"""Draw the true number of epochs of each job (common random numbers)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from optsched.uncertainty.distribution import Distribution
 
 
 def draw_epochs(instance: RollingInstance, seed: int) -> tuple[float, ...]:
-    """Epochs of every job: the file's, or drawn given that more than the completed are needed.
+    """True epochs of every job: from the file, or drawn given W > completed epochs.
 
-    Job number and seed alone decide a draw (common random numbers): policies, other jobs' draws
-    and the order of events do not touch it.
+    A draw depends only on job index and seed.
     """
     return tuple(_draw(job, index, seed) for index, job in enumerate(instance.jobs))
 
@@ -21,9 +20,9 @@ def _draw(job: RollingJob, index: int, seed: int) -> float:
     if job.true_epochs is not None:
         return float(job.true_epochs)
     work = Distribution.of(job.epochs.values, job.epochs.probabilities)
-    left = work.remaining(job.completed_epochs)
-    assert left is not None  # the instance refuses such a job
+    remaining = work.remaining(job.completed_epochs)
+    assert remaining is not None  # ruled out by instance validation
     uniform = np.random.default_rng([seed, index]).random()
-    at = int(np.searchsorted(left.probabilities.cumsum(), uniform, side="right"))
-    at = min(at, len(left.values) - 1)
-    return float(work.values[len(work.values) - len(left.values) + at])
+    drawn = int(np.searchsorted(remaining.probabilities.cumsum(), uniform, side="right"))
+    drawn = min(drawn, len(remaining.values) - 1)
+    return float(work.values[len(work.values) - len(remaining.values) + drawn])

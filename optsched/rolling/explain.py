@@ -1,4 +1,4 @@
-"""Where a run's cost goes: each job's tardiness, and the energy of each node."""
+"""Break down a run's cost by job and node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_ROWS = 20
 
 @dataclass(frozen=True)
 class JobCost:
-    """One job: when it came, first ran and ended (s), and what its tardiness cost ($)."""
+    """One job: submission, first start and completion (s), and the cost of its tardiness ($)."""
 
     name: str
     submitted: float
@@ -30,7 +30,7 @@ class JobCost:
 
 @dataclass(frozen=True, repr=False)
 class RollingBreakdown(Explanation):
-    """A run's total cost ($): energy by node, and every job, the dearest first."""
+    """A run's total cost ($): energy by node, and jobs sorted by descending tardiness cost."""
 
     instance: str
     policy: str
@@ -58,9 +58,10 @@ class RollingBreakdown(Explanation):
         late = sum(row.tardiness_cost > 0 for row in self.rows)
         closing = (
             f"total ${self.energy_cost + self.tardiness_cost:.2f}: energy ${self.energy_cost:.2f}, "
-            f"tardiness ${self.tardiness_cost:.2f} of {late} late jobs of {len(self.rows)}"
+            f"tardiness ${self.tardiness_cost:.2f} ({late} of {len(self.rows)} jobs late)"
         )
-        return f"{self.instance} by {self.policy}: the dearest jobs", headings, rows, closing
+        title = f"{self.instance} by {self.policy}: jobs with the highest tardiness cost"
+        return title, headings, rows, closing
 
 
 def explain(
@@ -70,9 +71,9 @@ def explain(
     run = solution.run
     metrics = compute_metrics(instance, run)
     energy = {node.name: 0.0 for node in instance.nodes}
-    for part in run.nodes:
-        node = instance.nodes[part.node]
-        energy[node.name] += (part.end - part.start) * node.cost_rate[part.used - 1]
+    for interval in run.nodes:
+        node = instance.nodes[interval.node]
+        energy[node.name] += (interval.end - interval.start) * node.cost_rate[interval.used - 1]
     rows = [_job_cost(instance.jobs[record.job], record) for record in run.jobs]
     rows.sort(key=lambda row: (-row.tardiness_cost, row.name))
     costs = (metrics.energy_cost, metrics.tardiness_cost)

@@ -17,16 +17,16 @@ SCHEMA = "optsched/rolling"
 
 
 class RollingJob(SelectionJob):
-    """A job with the moment it arrives and, optionally, the epochs it will really take."""
+    """A job with its submit time and, optionally, its true number of epochs."""
 
     submit_time: Annotated[
-        Number, About("When it arrives, at or after the instance's `now`.", "seconds", 120.0)
+        Number, About("Submit time, at or after the instance's `now`.", "seconds", 120.0)
     ]
     true_epochs: Annotated[
         Positive | None,
         About(
-            "Epochs it will really take, more than `completed_epochs`; drawn from the distribution "
-            "by the run's seed when left out. No policy sees it.",
+            "True number of epochs, more than `completed_epochs`; drawn from the distribution by "
+            "the run's seed when left out. Hidden from policies.",
             "epochs",
             60,
         ),
@@ -34,23 +34,20 @@ class RollingJob(SelectionJob):
 
     @model_validator(mode="after")
     def _takes_possible_epochs(self) -> Self:
-        most = max(self.epochs.values)
-        if self.true_epochs is not None and not self.completed_epochs < self.true_epochs <= most:
-            found = f"{self.true_epochs:g} at job {self.name}"
-            expected = f"more than {self.completed_epochs:g} and at most {most:g}"
-            raise fault("true_epochs", found, expected)
+        low, high, true_epochs = self.completed_epochs, max(self.epochs.values), self.true_epochs
+        if true_epochs is not None and not low < true_epochs <= high:
+            found = f"{true_epochs:g} at job {self.name}"
+            raise fault("true_epochs", found, f"more than {low:g} and at most {high:g}")
         return self
 
 
 class RollingInstance(SelectionInstance):
-    """Nodes, and jobs in the course of time; read with `optsched.load`."""
+    """Nodes, and jobs that arrive over time; read with `optsched.load`."""
 
     schema_: Annotated[Literal["optsched/rolling"], FORMAT] = Field(alias="schema")  # type: ignore[assignment]
     interval: Annotated[
         Positive,
-        About(
-            "H: a decision is due this long after the last one, at the latest.", "seconds", 3600.0
-        ),
+        About("H, maximum time between decisions.", "seconds", 3600.0),
     ]
     jobs: Annotated[
         tuple[RollingJob, ...],

@@ -1,4 +1,4 @@
-"""Costs and counts of a finished run, from its records and the instance alone."""
+"""Costs and counts of a run, from its records and the instance alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Metrics:
     energy_cost, tardiness_cost : float
         Integral of c_nk over the node intervals, and sum of eta_j (C_j - d_j)^+.
     late_jobs : int
-        Jobs done after their due date by more than rounding.
+        Jobs completed after their due date (beyond rounding).
     most_jobs : int
         Largest number of jobs that have arrived and are not done.
     tardiness, flow_time : float
@@ -51,12 +51,12 @@ class Metrics:
 
 
 def compute_metrics(instance: RollingInstance, run: Records) -> Metrics:
-    """Read a run's metrics off its records.
+    """Compute the metrics of a run.
 
     Parameters
     ----------
     instance : RollingInstance
-        What ran.
+        The instance.
     run : Records
         Its records.
 
@@ -93,7 +93,7 @@ def compute_metrics(instance: RollingInstance, run: Records) -> Metrics:
         energy_cost=energy,
         tardiness_cost=sum(jobs[j].tardiness_weight * t for j, t in late.items()),
         late_jobs=sum(seconds > rounding[job] for job, seconds in late.items()),
-        most_jobs=_most_jobs(instance, run),
+        most_jobs=_max_jobs_present(instance, run),
         tardiness=sum(late.values()),
         flow_time=sum(flow.values()),
         preemptions=sum(r.preemptions for r in run.jobs),
@@ -105,8 +105,8 @@ def compute_metrics(instance: RollingInstance, run: Records) -> Metrics:
     )
 
 
-def _most_jobs(instance: RollingInstance, run: Records) -> int:
-    """A job that ends when another arrives leaves before it."""
+def _max_jobs_present(instance: RollingInstance, run: Records) -> int:
+    """At equal times completions count before arrivals."""
     changes = [(instance.jobs[r.job].submit_time, 1) for r in run.jobs]
     changes += [(r.completion, -1) for r in run.jobs]
     return max(accumulate(change for _, change in sorted(changes)))

@@ -1,4 +1,4 @@
-"""The options of runs over time: the readings of selection, and the price policy's constants."""
+"""The options of runs over time: the options of selection, and the price policy's constants."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ Rounds = Annotated[int, Between(1, 100)]
 
 @dataclass(frozen=True)
 class PriceConstants(Options):
-    """The policy's constants: found on other seeds of the same kind of workload, not tuned since.
+    """The policy's constants: tuned once on other seeds of the same workloads.
 
-    `python docs/beyond/make.py price-robustness -o results` reports what they do elsewhere.
+    `python docs/beyond/make.py price-robustness -o results` measures their robustness.
 
     Attributes
     ----------
     wake : float
-        Seconds between decisions at most.
+        Maximum seconds between decisions.
     price_share : float
-        Part of the mean price lam that planning adds to a GPU second's cost.
+        Share of the mean price added to the planned cost of a GPU second.
     congestion_weight, congestion_start : float
         An epoch's value grows by weight x (g - start) when the backlog g exceeds start.
     most_congestion : float
         Cap on g.
     memory : float
-        Part of the old price in the new mean price.
+        Weight of the previous mean price in exponential smoothing.
     rounds, bisections : int
-        Of the price clearing.
+        Rounds over GPU types and bisection steps of the price search.
     """
 
     left_out: ClassVar[tuple[str, ...]] = (
@@ -51,7 +51,7 @@ class PriceConstants(Options):
 
 @dataclass(frozen=True)
 class RollingOptions(Options):
-    """What changes a run beside its seed.
+    """Options of a run except its seed.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class RollingOptions(Options):
     constants : PriceConstants
         Of the policies ``price`` and ``price-patterns``.
     repeat : int
-        Which run of a policy that draws, on one draw of the true epochs: 0 is the first.
+        Index of the replication of a randomised policy (same true epochs).
     """
 
     left_out: ClassVar[tuple[str, ...]] = ("repeat",)

@@ -1,4 +1,4 @@
-"""Selection over time: its policies are methods, its records a solution, its audit the checker."""
+"""Selection over time: policies are methods, records solutions, the audit is the checker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROLLING = Problem(
     unit="$",
     standard="sts",
     defaults=("clairvoyant-bound", "sts", "edf", "fifo", "price"),
-    own=f"{_HERE}.runs:own_policy",
+    own=f"{_HERE}.runs:custom_policy_method",
     over_time=True,
     bound=f"{_HERE}.runs:quick_bound",
     pictures={
@@ -26,7 +26,7 @@ ROLLING = Problem(
         Method(
             "clairvoyant-bound",
             "bound",
-            "a bound on every policy, by prices of GPU time, for a draw of the true epochs",
+            "Lagrangian lower bound on the cost of every policy, for given true epochs",
             f"{_HERE}.runs:bound_runs",
             by_name=True,
         ),

@@ -1,7 +1,7 @@
 """Records of a run: flat and immutable.
 
-A segment is a stretch of time in which a job holds the same GPUs; a node interval one in which a
-node has the same number of GPUs in use. Costs are not stored; `metrics` computes them.
+Segment: a job on fixed GPUs. Node interval: a node with a constant number of GPUs in use. Costs are
+not stored; `metrics` computes them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from pydantic_core import PydanticCustomError
 
 from optsched.schema import About, Between, Name, Number, described
 
-Index = Annotated[int, Between(-(2**31), 2**31)]  # a wrong one is the audit's to report
+Index = Annotated[
+    int, Between(-(2**31), 2**31)
+]  # wide on purpose: the audit reports invalid indices
 Count = Annotated[int, Between(0, 2**53)]
 
 
@@ -25,13 +27,13 @@ def _refuse(_: object) -> None:
 
 NotInFiles = BeforeValidator(_refuse)
 FROM_FILES = ConfigDict(extra="forbid")
-"""How a run's file is read into records: no unknown keys; the fields say what they take."""
+"""Pydantic configuration: unknown keys are errors."""
 
 
 @described
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A job on GPUs of a node from one moment to another."""
+    """A job on fixed GPUs of a node from `start` to `end`."""
 
     __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
 
@@ -50,13 +52,13 @@ class Segment:
         Number,
         About("Time at its start without progress, `reconfiguration_delay`.", "seconds", 0.0),
     ]
-    epochs: Annotated[Number, About("Epochs made.", "epochs", 29.0)]
+    epochs: Annotated[Number, About("Epochs completed in the segment.", "epochs", 29.0)]
 
 
 @described
 @dataclass(frozen=True, slots=True)
 class NodeInterval:
-    """A node with so many GPUs in use."""
+    """Interval in which a node has a constant number of GPUs in use."""
 
     __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
 
@@ -69,32 +71,32 @@ class NodeInterval:
 @described
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A job's life: what it took, when it was over, how often it was stopped, moved or changed."""
+    """Outcome of one job: true epochs, first start, completion, and counts of interruptions."""
 
     __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
 
     job: Annotated[Index, About("The 0-based index of the job in the instance.", "index", 0)]
-    epochs: Annotated[Number, About("Epochs it took.", "epochs", 60.0)]
-    first_start: Annotated[Number, About("When it first ran.", "seconds", 120.0)]
-    completion: Annotated[Number, About("When it was over.", "seconds", 7320.0)]
-    preemptions: Annotated[Count, About("How often it was stopped.", "times", 0)]
-    migrations: Annotated[Count, About("How often it went to another node.", "times", 0)]
+    epochs: Annotated[Number, About("True epochs.", "epochs", 60.0)]
+    first_start: Annotated[Number, About("First start.", "seconds", 120.0)]
+    completion: Annotated[Number, About("Completion time.", "seconds", 7320.0)]
+    preemptions: Annotated[Count, About("Preemptions.", "times", 0)]
+    migrations: Annotated[Count, About("Migrations without a pause.", "times", 0)]
     changes: Annotated[
-        Count, About("How often it was given other GPUs or another fraction.", "times", 1)
+        Count, About("Changes of its number of GPUs or fraction on a node.", "times", 1)
     ]
 
 
 @described
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A scheduling point: its time, jobs present and placed, why, and wall-clock seconds spent."""
+    """A scheduling point: its time, jobs present and placed, cause, and wall-clock seconds."""
 
     __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
 
-    time: Annotated[Number, About("When it was taken.", "seconds", 3600.0)]
+    time: Annotated[Number, About("Time of the decision.", "seconds", 3600.0)]
     present: Annotated[Count, About("Jobs that waited or ran.", "jobs", 7)]
     placed: Annotated[Count, About("Jobs that were given GPUs.", "jobs", 5)]
-    cause: Annotated[Name, About("Why it was taken.", "", "arrival")]
+    cause: Annotated[Name, About("Cause of the decision.", "", "arrival")]
     seconds: Annotated[float, NotInFiles, Field(exclude=True), SkipJsonSchema()] = 0.0
 
 
@@ -112,7 +114,7 @@ class Records:
     decisions: tuple[Decision, ...]
 
     def same_run(self, other: Records) -> bool:
-        """Whether two runs did the same, wall-clock seconds apart."""
+        """Return whether two runs are equal, ignoring wall-clock times."""
         return (self.segments, self.nodes, self.jobs) == (other.segments, other.nodes, other.jobs)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Run policies over time: as methods, and several on one draw of the true epochs."""
+"""Run policies, singly or several on the same true epochs."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from optsched.rolling.policies.by_name import make_policy
 from optsched.rolling.policies.limited import Limited
 from optsched.rolling.records import Records
 from optsched.rolling.simulator.engine import (
-    Decider,
+    Policy,
     UnfinishedRunError,
-    refuse_endless,
+    require_bounded_run,
     simulate_rolling,
 )
 from optsched.rolling.simulator.world import World
@@ -39,7 +39,7 @@ Progress = Callable[[str, int, int], None]
 QUICK_ITERATIONS = 20
 """Iterations of a policy's bound: 0.5 s for 1,000 jobs on 100 nodes, whose runs take 1 to 6 s."""
 BOUND_SOURCE = "clairvoyant Lagrangian"
-STEPS_BY = "edf"
+STEP_LENGTH_POLICY = "edf"
 """Policy whose cost sets the step lengths of `clairvoyant-bound`; any cost gives a valid bound."""
 DETAILS = (
     *("energy_cost", "tardiness_cost", "late_jobs", "most_jobs"),
@@ -50,7 +50,7 @@ DETAILS = (
 
 @dataclass(frozen=True)
 class Run:
-    """One policy's run with its audit, its bound and its load.
+    """One policy's run with its audit, bound and load.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Run:
     plan : dict
         Utilisation by GPU type of the uncapacitated clairvoyant plan for these true epochs.
     message : str or None
-        How many decisions a limit cut.
+        Note on decisions affected by time limits.
     """
 
     records: Records
@@ -74,29 +74,31 @@ class Run:
 
     @property
     def excess(self) -> float | None:
-        """Total cost over its bound, less 1; None where the bound is about 0."""
+        """Relative excess over the bound; None if the bound is (almost) 0."""
         return relative_excess(self.metrics.total_cost, self.bound or None)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of ``optsched roll --json``."""
-        m, run = self.metrics, self.records
+        metrics, records = self.metrics, self.records
         return {
-            **{"instance": run.instance, "policy": run.policy, "seed": run.seed},
-            "options": run.options,
-            "total_cost": m.total_cost,
-            "energy_cost": m.energy_cost,
-            "tardiness_cost": m.tardiness_cost,
-            "late_jobs": m.late_jobs,
-            "jobs": len(run.jobs),
+            "instance": records.instance,
+            "policy": records.policy,
+            "seed": records.seed,
+            "options": records.options,
+            "total_cost": metrics.total_cost,
+            "energy_cost": metrics.energy_cost,
+            "tardiness_cost": metrics.tardiness_cost,
+            "late_jobs": metrics.late_jobs,
+            "jobs": len(records.jobs),
             "cost_bound": self.bound,
             "excess": self.excess,
             "audit": self.check.verdict(),
-            "decision_time": m.decision_time,
-            "longest_decision": m.longest_decision,
-            "decisions": m.decisions,
-            "preemptions": m.preemptions,
-            "migrations": m.migrations,
-            "utilisation": m.utilisation,
+            "decision_time": metrics.decision_time,
+            "longest_decision": metrics.longest_decision,
+            "decisions": metrics.decisions,
+            "preemptions": metrics.preemptions,
+            "migrations": metrics.migrations,
+            "utilisation": metrics.utilisation,
             "offered_load": self.load,
             "clairvoyant_utilisation": self.plan,
             "message": self.message,
@@ -114,18 +116,18 @@ def run_policies(
 ) -> Iterator[Run]:
     """Run policies on one draw of the true epochs (common random numbers).
 
-    Each run has the time limit to itself, and so has the bound. Raises UnfinishedRunError, after
+    The time limit applies to each run and to the bound separately. Raises UnfinishedRunError, after
     the other runs, if one ended before its jobs were done.
     """
     settings = settings or Settings()
     world = World(instance, options)
     for name in policies:
-        refuse_endless(world, make_policy(name, world, settings))
+        require_bounded_run(world, make_policy(name, world, settings))
     done: list[tuple[Records, str | None]] = []
     interrupted, unfinished = False, []
     for name in policies:
-        own = settings.within(Deadline(settings.time_limit))
-        policy = Limited(world, make_policy(name, world, own), own.deadline)
+        run_settings = settings.within(Deadline(settings.time_limit))
+        policy = Limited(world, make_policy(name, world, run_settings), run_settings.deadline)
         report = None if progress is None else partial(progress, name)
         try:
             run = simulate_rolling(world, policy, seed=settings.seed, progress=report)
@@ -136,8 +138,8 @@ def run_policies(
         except UnfinishedRunError as error:
             unfinished.append(error)
     if done:
-        own = settings.within(Deadline(settings.time_limit))
-        yield from _judged(world, own, done, None if interrupted else bound)
+        bound_settings = settings.within(Deadline(settings.time_limit))
+        yield from _audited_runs(world, bound_settings, done, None if interrupted else bound)
     if interrupted:
         raise KeyboardInterrupt
     if unfinished:
@@ -156,32 +158,35 @@ def run_policy(
 def bound_runs(
     name: str, instance: RollingInstance, options: RollingOptions, settings: Settings
 ) -> Outcome:
-    """Bound every policy's cost for the seed's true epochs, in so many subgradient iterations."""
+    """Bound every policy's cost for the seed's true epochs.
+
+    `settings.iterations` limits the subgradient iterations.
+    """
     began = clock()
-    found, _ = clairvoyant_prices(instance, options, settings)
+    result, _ = clairvoyant_duals(instance, options, settings)
     return Outcome(
         None,
         Termination.TIME_LIMIT if settings.deadline.is_over else Termination.FEASIBLE,
-        bound=found.bound,
+        bound=result.bound,
         bound_source=BOUND_SOURCE,
         solve_time=clock() - began,
-        details={"uncapacitated": found.uncapacitated},
+        details={"uncapacitated": result.uncapacitated},
     )
 
 
-def clairvoyant_prices(
+def clairvoyant_duals(
     instance: RollingInstance, options: RollingOptions, settings: Settings
 ) -> tuple[Bound, list[str]]:
-    """The bound of `bound_runs` with its prices, and the GPU types of their rows."""
+    """The bound of `bound_runs` with its duals, and the GPU types of their rows."""
     world = World(instance, options)
-    policy = Limited(world, make_policy(STEPS_BY, world, settings), settings.deadline)
+    policy = Limited(world, make_policy(STEP_LENGTH_POLICY, world, settings), settings.deadline)
     try:
         records = [simulate_rolling(world, policy, seed=settings.seed)]
     except UnfinishedRunError:
         records = []
     effort = BoundSettings(iterations=settings.iterations or BoundSettings.iterations)
-    found = _bound(world, settings, records, effort)
-    return found, [kind.name for kind in world.all.kinds]
+    bound = _bound(world, settings, records, effort)
+    return bound, [kind.name for kind in world.all.kinds]
 
 
 def quick_bound(
@@ -190,37 +195,38 @@ def quick_bound(
     settings: Settings,
     solution: RollingSolution | None,
 ) -> tuple[float, str]:
-    """A few iterations of `bound_runs`, for the same draw of the true epochs as the run given."""
+    """A few iterations of `bound_runs`, for the true epochs of the given run."""
     world = World(instance, options)
     records = [] if solution is None else [solution.run]
     effort = BoundSettings(iterations=QUICK_ITERATIONS)
     return _bound(world, settings, records, effort).bound, BOUND_SOURCE
 
 
-def own_policy(name: str, given: Any) -> Any:
-    """Make a method of a user's policy: an object with ``schedule(view)``, or its class.
+def custom_policy_method(name: str, policy: Any) -> Any:
+    """Wrap a user's policy as a method: an object with ``schedule(view)``, or its class.
 
-    ``schedule`` returns a `Plan` of `optsched.rolling.simulator.engine`; it is called again after
-    an attribute ``wake`` of seconds at the latest.
+    ``schedule`` returns a `Plan` of `optsched.rolling.simulator.engine`; an optional attribute
+    ``wake`` is the maximum number of seconds between calls.
     """
 
     def method(instance: RollingInstance, options: RollingOptions, settings: Settings) -> Outcome:
         began = clock()
-        made = given() if isinstance(given, type) else given
-        return _outcome(World(instance, options), _Own(name, made), settings, began)
+        policy_object = policy() if isinstance(policy, type) else policy
+        custom = _CustomPolicy(name, policy_object)
+        return _outcome(World(instance, options), custom, settings, began)
 
     return method
 
 
-class _Own:
+class _CustomPolicy:
     """A user's object as a policy of the simulator."""
 
-    def __init__(self, name: str, given: Any) -> None:
-        self.name, self.decide = name, given.schedule
-        self.wake = float(getattr(given, "wake", math.inf))
+    def __init__(self, name: str, policy_object: Any) -> None:
+        self.name, self.decide = name, policy_object.schedule
+        self.wake = float(getattr(policy_object, "wake", math.inf))
 
 
-def _outcome(world: World, policy: Decider, settings: Settings, began: float) -> Outcome:
+def _outcome(world: World, policy: Policy, settings: Settings, began: float) -> Outcome:
     limited = Limited(world, policy, settings.deadline)
     try:
         records = simulate_rolling(world, limited, seed=settings.seed)
@@ -229,14 +235,14 @@ def _outcome(world: World, policy: Decider, settings: Settings, began: float) ->
         return Outcome(None, ended.termination, solve_time=clock() - began, details=details)
     metrics, seconds = compute_metrics(world.instance, records), clock() - began
     epochs = draw_epochs(world.instance, settings.seed)
-    cut = {} if limited.message is None else {"message": limited.message}
+    message = {} if limited.message is None else {"message": limited.message}
     return Outcome(
         RollingSolution.of(records, metrics.total_cost),
-        Termination.TIME_LIMIT if limited.late else Termination.FEASIBLE,
+        Termination.TIME_LIMIT if limited.fallback_decisions else Termination.FEASIBLE,
         claimed=metrics.total_cost,
         solve_time=seconds,
         details={
-            **cut,
+            **message,
             **{key: getattr(metrics, key) for key in DETAILS},
             "jobs": len(records.jobs),
             "offered_load": offered_load(world.instance),
@@ -245,7 +251,7 @@ def _outcome(world: World, policy: Decider, settings: Settings, began: float) ->
     )
 
 
-def _judged(
+def _audited_runs(
     world: World,
     settings: Settings,
     done: list[tuple[Records, str | None]],
@@ -260,14 +266,14 @@ def _judged(
         metrics = compute_metrics(instance, records)
         claimed = {name: getattr(metrics, name) for name in ("energy_cost", "tardiness_cost")}
         shares = world.readings.shares
-        report = audit(instance, records, claimed, epochs, shares=shares)
-        yield Run(records, metrics, report, value, load, plan, message)
+        audit_report = audit(instance, records, claimed, epochs, shares=shares)
+        yield Run(records, metrics, audit_report, value, load, plan, message)
 
 
 def _bound(
     world: World, settings: Settings, done: Sequence[Records], effort: BoundSettings
 ) -> Bound:
-    """The bound on all runs of this draw; the runs set its steps and the time it covers.
+    """The bound on all runs of this draw; the runs provide the target cost and the horizon.
 
     Without a run it is the uncapacitated bound.
     """

@@ -1,7 +1,8 @@
-"""The file of a finished run: its records, and what it is said to have cost."""
+"""Solution file of a run: its records and claimed total cost."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import FailFast, Field
@@ -21,47 +22,26 @@ class RollingSolution(SolutionFile):
 
     schema_: Annotated[Literal["optsched/rolling-solution"], FORMAT] = Field(alias="schema")
     instance_sha256: Annotated[Name | None, SHA256] = None
-    policy: Annotated[Name, About("What decided.", "", "sts")]
+    policy: Annotated[Name, About("Name of the policy.", "", "sts")]
     seed: Annotated[Seed, About("The seed of the true epochs.", "", 0)]
     options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)
     objective: Annotated[Number | None, About("The total cost claimed.", "dollars", 208.4)] = None
-    segments: Annotated[
-        Rows[Segment], About("Stretches of time in which a job holds the same GPUs.")
-    ]
+    segments: Annotated[Rows[Segment], About("Intervals in which a job holds the same GPUs.")]
     nodes: Annotated[
-        Rows[NodeInterval], About("Stretches of time in which a node has as many GPUs in use.")
+        Rows[NodeInterval], About("Intervals in which a node has a constant number of GPUs in use.")
     ]
-    jobs: Annotated[Rows[JobRecord], About("What became of each job.")]
+    jobs: Annotated[Rows[JobRecord], About("Outcome of each job.")]
     decisions: Annotated[
         Rows[Decision], About("The scheduling points, without the time that a decision took.")
     ] = ()
 
     @classmethod
     def of(cls, run: Records, objective: float | None, sha256: str | None = None) -> Self:
-        """The file of a run that is said to cost `objective` dollars.
-
-        Parameters
-        ----------
-        run : Records
-            The records.
-        objective : float or None
-            Dollars.
-        sha256 : str, optional
-            Of the instance.
-        """
+        """Create a solution from records and a claimed cost in dollars."""
         head = {"schema": SCHEMA, "version": 1, "instance_sha256": sha256, "objective": objective}
         return cls.from_dict({**head, **run.to_dict()})
 
     @property
     def run(self) -> Records:
         """The records themselves."""
-        return Records(
-            instance=self.instance,
-            policy=self.policy,
-            seed=self.seed,
-            options=dict(self.options),
-            segments=self.segments,
-            nodes=self.nodes,
-            jobs=self.jobs,
-            decisions=self.decisions,
-        )
+        return Records(**{field.name: getattr(self, field.name) for field in fields(Records)})

@@ -120,7 +120,7 @@ def test_who_is_recorded() -> None:
     five = replace(made, job_id=np.array([*"caebfz"], dtype=object))
     assert found(five) == [("record", "", "job z", 1.0, 0.0)]
     twice = replace(made, job_id=np.array([*"caebff"], dtype=object))
-    assert found(twice) == [("record", "", "a job twice", 6.0, 0.0)]
+    assert found(twice) == [("record", "", "duplicate job", 6.0, 0.0)]
     fewer = records([row for name in "caeb" for row in ROWS if row[0] == name])
     assert found(fewer) == [("record", "", "jobs missing", 2.0, 0.0)]
     assert found(replace(fewer, complete=False)) == []

@@ -10,7 +10,7 @@ from oracles.random_online import least_flow_of, one_stage, random_case, tiny_ca
 
 from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.online.bounds.flow import (
-    capacity_dual_bound,
+    capacity_duals,
     cell_edges,
     fast_machine_bound,
     flow_bounds,
@@ -120,7 +120,7 @@ def test_cells_of_jobs_that_take_next_to_no_time(length: float) -> None:
     edges = cell_edges(late, lengths, 40)
     assert edges[0] == 2.0**40
     assert (np.diff(edges) > 0).all()
-    bound = capacity_dual_bound(late, lengths, None, 40, 10)
+    bound, _, _ = capacity_duals(late, lengths, None, 40, 10)
     fast = fast_machine_bound(late, lengths)
     assert bound <= max(fast, lengths.sum()) + len(jobs) * (2 * np.spacing(2.0**40) + length)
 

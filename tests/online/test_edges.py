@@ -180,7 +180,7 @@ def test_bad_predictions_and_policies() -> None:
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_interrupted_runs_keep_what_started(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optsched.online.simulator.engine.STEPS", 5)
+    monkeypatch.setattr("optsched.online.simulator.engine.STEPS_BETWEEN_REPORTS", 5)
     jobs, predicted = random_case(4)
     whole = simulate_online(jobs, name, predicted)
     calls = []

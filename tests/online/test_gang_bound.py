@@ -13,7 +13,7 @@ import optsched
 from optsched.deadline import Deadline
 from optsched.library.verify import RefusedError, verify
 from optsched.online.bounds.flow import flow_bounds
-from optsched.online.bounds.gang import gang_bound, most_at_once
+from optsched.online.bounds.gang import gang_bound, max_simultaneous_jobs
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
@@ -163,7 +163,7 @@ def test_most_at_once_over_all_subsets(seed: int) -> None:
         )
     jobs = jobs_of(instance_of(gangs, gpus))
     wanted = [count[int(a) : int(b)].sum() for a, b in pairwise(edges)]
-    assert most_at_once(jobs, jobs.min_length, edges).tolist() == wanted
+    assert max_simultaneous_jobs(jobs, jobs.min_length, edges).tolist() == wanted
 
 
 @pytest.mark.parametrize("early", [[-1.0], [0.0] * 99, [float("nan")], 1.0, None])
@@ -195,4 +195,4 @@ def test_as_a_method_it_is_no_weaker_than_the_flow_bound() -> None:
     assert weak is not None
     assert strong is not None
     assert weak * 1.0005 < strong < 488_126.62
-    assert found["gang-bound"].bound_source == "gangs that wait"
+    assert found["gang-bound"].bound_source == "gang bound"

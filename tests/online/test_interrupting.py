@@ -23,7 +23,7 @@ from optsched import __main__ as program
 
 program.PATIENCE = 600  # what is kept is asked for here, also on a slow machine
 
-engine.STEPS = 5
+engine.STEPS_BETWEEN_REPORTS = 5
 real, calls, looks = progress.StepProgress.__call__, [], int(sys.argv[1])
 
 def update(self, *arguments, **options):

@@ -19,7 +19,7 @@ import optsched
 import optsched.online.simulator.own_policy as protocol
 from optsched.errors import InputError
 from optsched.online.audit import audit
-from optsched.online.audit_rules.preemption import _fair_level
+from optsched.online.audit_rules.preemption import max_min_level
 from optsched.online.bounds.flow import flow_bounds
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
@@ -31,7 +31,7 @@ from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.prediction.predictors import predict
 from optsched.online.record_files import write_records
 from optsched.online.records import Records, Segments
-from optsched.online.runs import run_policies, with_comparable_excess
+from optsched.online.runs import mark_comparable, run_policies
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.own_policy import QueuedJob, View, simulate_policy
 from optsched.placement.instance import Job, Stage
@@ -171,7 +171,7 @@ def test_max_min_level_solves_the_linear_programmes(seed: int) -> None:
             if most(np.append(every == i, 0.0), least - 1e-9) <= least + 1e-6
         ]
         fixed[stuck] = least
-    assert np.minimum(gpus, _fair_level(gpus, total)) == pytest.approx(fixed, abs=1e-5)
+    assert np.minimum(gpus, max_min_level(gpus, total)) == pytest.approx(fixed, abs=1e-5)
 
 
 # a user's own policy
@@ -252,7 +252,7 @@ def test_clean_runs_within_their_bounds(name: str, sliced: bool) -> None:
         check = audit(jobs, records, predicted=predicted, spot_checks=60)
         assert check.violations == ()
         assert check.objective is not None
-        assert flow_bounds(jobs, iterations=0).best_pausing <= check.objective
+        assert flow_bounds(jobs, iterations=0).best_preemptive <= check.objective
         _, queue, used = timeline(records)
         assert (queue >= 0).all()
         assert 0 <= used.min() <= used.max() <= jobs.cluster.gpus
@@ -345,7 +345,7 @@ def test_the_capacity_dual_does_not_bound_runs_that_stop_jobs() -> None:
         simulate_online(jobs, "srpt-preemptive", None, PolicyOptions(checkpoint=0)).flow.sum()
     )
     bounds = flow_bounds(jobs, known_flow=flow)
-    assert bounds.best_pausing <= flow * (1 + 1e-9)
+    assert bounds.best_preemptive <= flow * (1 + 1e-9)
     assert bounds.capacity_dual > flow
 
 
@@ -380,7 +380,7 @@ def test_a_preemptive_run_has_no_excess_beside_runs_without_preemption() -> None
     alone = optsched.compare(instance_of(jobs), ["las", "srpt-preemptive"], options=options)
     assert (alone["excess"] >= 0).all()
     assert alone.attrs["not comparable"] == ""
-    runs = with_comparable_excess(
+    runs = mark_comparable(
         [
             *run_policies(
                 predict(jobs, "perfect"),
@@ -441,7 +441,7 @@ def test_a_run_with_segments_is_checked_from_its_file(tmp_path: Path) -> None:
     report = optsched.check(instance, type(result.solution).from_dict(document))
     assert "duration" in {v.rule for v in report.violations}
     stopped[0]["segments"].pop()
-    with pytest.raises(InputError, match="segments of another run"):
+    with pytest.raises(InputError, match="segments that do not match"):
         type(result.solution).from_dict(document)
 
 

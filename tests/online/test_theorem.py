@@ -64,7 +64,7 @@ def test_the_sentence_has_no_digits_that_mean_nothing(instance: OnlineInstance) 
     )
     for sentence in (sure, unsure):
         assert "e+" not in sentence
-        assert "this run takes at most 1.0" in sentence
+        assert "this run is within 1.0" in sentence
     assert "about 10^" in unsure
     assert "with perfect predictions" in unsure
     assert "with perfect predictions" not in sure

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from optsched.rolling.policies.sts import SLIVER
-from optsched.rolling.simulator.engine import SHORTEST, Plan
+from optsched.rolling.simulator.engine import MIN_CHANGE_SHARE, Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables, type_rates
@@ -37,7 +37,7 @@ class PlainSts:
 
     def decide(self, view: View) -> Plan:
         tables = view.tables
-        shortest = (SLIVER if self.postprocessing else SHORTEST) * tables.instance.interval
+        shortest = (SLIVER if self.postprocessing else MIN_CHANGE_SHARE) * tables.instance.interval
         least = np.zeros((len(tables.kinds), tables.jobs), dtype=np.int64)
         for j, job in enumerate(view.jobs):
             if job in self.selected:

@@ -193,7 +193,7 @@ def test_each_job_has_one_record_and_runs() -> None:
     never = replace(base, jobs=base.jobs[1:])
     assert found(never) == [("job", "(4)", "job 0 recorded 0 times", 1.0, 0.0)]
     idle = replace(base, segments=base.segments[:6])
-    assert found(idle) == [("job", "(4)", "job 3, which never runs", 1.0, 0.0)]
+    assert found(idle) == [("job", "(4)", "job 3 has no segment", 1.0, 0.0)]
     more = replace(base.segments[0], job=4, gpus=(9,))
     unknown = replace(base, segments=(*base.segments, more))
     assert found(unknown) == [("job", "(4)", "unknown job 4", 1.0, 0.0)]

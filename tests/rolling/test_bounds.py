@@ -134,7 +134,7 @@ def test_the_best_prices_come_close_to_the_linear_programme(seed: int) -> None:
     world, epochs = small(seed)
     found = clairvoyant_bound(world, epochs, 100.0, BoundSettings(iterations=400, slot=4000.0))
     load = workload_of(world, epochs)
-    best = linear_programme(load, found.edges, None)
+    best = linear_programme(load, found.slot_edges, None)
     assert found.bound <= best * (1 + 1e-7)
     assert found.bound >= found.uncapacitated
     assert found.bound >= 0.98 * best
@@ -148,7 +148,7 @@ def test_completing_in_one_slot_costs_no_less_than_the_bound_and_no_more_than_a_
     run = simulate_rolling(world, make_policy("price", world, Settings()), epochs=epochs)
     cost = compute_metrics(world.instance, run).total_cost
     found = clairvoyant_bound(world, epochs, cost, BoundSettings(iterations=300, slot=6000.0))
-    best = linear_programme(workload_of(world, epochs), found.edges, None, integral=True)
+    best = linear_programme(workload_of(world, epochs), found.slot_edges, None, integral=True)
     assert 0.999 * best <= found.bound <= best * (1 + 1e-6)
     assert best <= cost * (1 + 1e-6)
 

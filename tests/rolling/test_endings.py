@@ -22,7 +22,7 @@ from optsched.rolling.policies import by_name as policies
 from optsched.rolling.policies import limited
 from optsched.rolling.runs import Run, run_policies
 from optsched.rolling.simulator.engine import (
-    MOST_PERIODIC_DECISIONS,
+    MAX_PERIODIC_DECISIONS,
     Plan,
     UnfinishedRunError,
     simulate_rolling,
@@ -166,7 +166,7 @@ def test_a_limit_is_kept_by_every_policy(workload: RollingInstance) -> None:
         assert result.check is not None
         assert result.check.feasible
         decisions = result.details["decisions"]
-        said = f"{decisions} of {decisions} decisions after the time limit, by fifo"
+        said = f"time limit reached: {decisions} of {decisions} decisions made by fifo"
         assert result.details["message"] == said
     (run,) = run_policies(workload, ["sts"], settings=Settings(time_limit=0.0))
     assert run.to_dict()["message"] == run.message == said
@@ -214,8 +214,8 @@ def test_endless_runs_are_refused_before_they_start(seconds: float) -> None:
     with pytest.raises(InputError) as caught:
         next(run_policies(slow_instance(seconds, 0.001), ["sts"]))
     line = str(caught.value)
-    assert line.startswith("small: interval: found 0.001 s, which is up to ")
-    assert f"expected at most {MOST_PERIODIC_DECISIONS} decisions: " in line
+    assert line.startswith("small: interval: found 0.001 s, which gives up to ")
+    assert f"decisions (limit {MAX_PERIODIC_DECISIONS}), expected at least " in line
 
 
 def test_a_policys_own_wake_counts() -> None:

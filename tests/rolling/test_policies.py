@@ -24,7 +24,7 @@ from optsched.rolling.policies.interval_optimum import IntervalOptimum, moment_o
 from optsched.rolling.policies.queue import planned_times
 from optsched.rolling.policies.randomised_greedy import RandomisedGreedy
 from optsched.rolling.records import Records
-from optsched.rolling.simulator.engine import SHORTEST, Plan, simulate_rolling
+from optsched.rolling.simulator.engine import MIN_CHANGE_SHARE, Plan, simulate_rolling
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import expected_cost
 from optsched.selection.cost import tables_of
@@ -280,7 +280,7 @@ def test_time_moves_on_whatever_a_policy_plans() -> None:
     run = simulate_rolling(world, Restless(world), seed=1)
     times = [decision.time for decision in run.decisions]
     assert len(times) > 50
-    shortest = SHORTEST * given.interval
+    shortest = MIN_CHANGE_SHARE * given.interval
     assert all(b - a >= shortest * (1 - 1e-6) for a, b in pairwise(times))
 
 

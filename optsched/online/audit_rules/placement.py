@@ -1,7 +1,8 @@
-"""The audit's own alpha and offers: Heavy-Edge in plain Python, the cost of the placement checker.
+"""Independent recomputation of alpha and offers for the audit.
 
-Written from models/placement/README.md; nothing compiled and nothing of the methods is used.
-O(V (V + E)) an offer for V replicas and E all-reduce edges, once for each different one.
+Heavy-Edge in plain Python and the cost of the placement checker, written from
+models/placement/README.md; nothing compiled and nothing of the methods is used.
+O(V (V + E)) per distinct offer, for V replicas and E all-reduce edges.
 """
 
 from __future__ import annotations
@@ -9,38 +10,53 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import Violation
 from optsched.online.records import Records
 from optsched.placement.check import iteration_time
 from optsched.placement.instance import Cluster, Job, Stage
 
-Ints = NDArray[np.int64]
 NO_EDGE = -1.0
+MAX_LISTED = 20
+"""Violations listed for each rule."""
+
+
+def evenly_spaced(values: Any, count: int) -> Any:
+    """Return about `count` of the values of an array, evenly spaced."""
+    if not len(values):
+        return values
+    return values[np.unique(np.linspace(0, len(values) - 1, count).astype(np.int64))]
+
+
+def lone_starts(start: Floats) -> Ints:
+    """Indices that start alone at their time, so that the state before the start is known."""
+    _, group, count = np.unique(start, return_inverse=True, return_counts=True)
+    return np.flatnonzero(count[group] == 1)
 
 
 class IterationTimes:
-    """Seconds an iteration takes configurations on offers, each worked out once."""
+    """Cache of iteration times by configuration and offer."""
 
     def __init__(self, jobs: Sequence[Job], hardware: Cluster) -> None:
         self.jobs, self.hardware = jobs, hardware
-        self._known: dict[tuple[int, tuple[int, ...]], float] = {}
+        self._cache: dict[tuple[int, tuple[int, ...]], float] = {}
 
     def of(self, configuration: int, held: tuple[int, ...]) -> float:
-        """alpha on servers that give so many GPUs each, in any order; inf if slices do not fit."""
+        """alpha on servers that give `held` GPUs, in any order; inf if slices do not fit."""
         key = (configuration, tuple(sorted(held, reverse=True)))
-        if key not in self._known:
+        if key not in self._cache:
             job = self.jobs[configuration]
             counts = heavy_edge(job, key[1])
             fits = sum(map(sum, counts)) == job.replicas
-            self._known[key] = iteration_time(job, self.hardware, counts) if fits else math.inf
-        return self._known[key]
+            self._cache[key] = iteration_time(job, self.hardware, counts) if fits else math.inf
+        return self._cache[key]
 
     def has_slices(self, configuration: int) -> bool:
-        """Whether free GPUs may be of no use to it where they are."""
+        """Whether the configuration uses tensor slices."""
         return any(stage.tensor_parallel > 1 for stage in self.jobs[configuration].stages)
 
     def estimate(self, configuration: int) -> float:
@@ -50,7 +66,7 @@ class IterationTimes:
         return self.of(configuration, (*held, rest) if rest else held)
 
     def worst(self, configuration: int) -> float:
-        """alpha^max: each replica alone on a server; one of each stage says it for all."""
+        """alpha^max: each replica alone on a server; one replica per stage suffices."""
         job = self.jobs[configuration]
         stages = range(len(job.stages))
         return iteration_time(job, self.hardware, [[int(s == m) for m in stages] for s in stages])
@@ -59,12 +75,12 @@ class IterationTimes:
 def heavy_edge(job: Job, held: tuple[int, ...]) -> list[list[int]]:
     """Replicas by stage and server; servers give `held` GPUs, in descending order.
 
-    Those that do not fit are nowhere.
+    Replicas that do not fit are omitted.
     """
     graph = _Graph(job)
     counts = [[0] * len(held) for _ in job.stages]
     for server, room in enumerate(held):
-        for vertex in graph.grown(room):
+        for vertex in graph.fill_server(room):
             counts[graph.stage[vertex]][server] += 1
     return counts
 
@@ -103,9 +119,9 @@ class _Graph:
             total += weight
         return total + self.experts[s] * (sizes[s] - 1)
 
-    def grown(self, room: int) -> list[int]:
-        """The replicas of a server with so many GPUs: all that are left, if they fit."""
-        pull = np.full(len(self.stage), NO_EDGE)
+    def fill_server(self, room: int) -> list[int]:
+        """Replicas placed on the next server with `room` GPUs."""
+        edge_to_server = np.full(len(self.stage), NO_EDGE)
         chosen: list[int] = []
         rest = room
         while (fitting := self._fitting(rest)).any():
@@ -114,24 +130,24 @@ class _Graph:
             elif not chosen:
                 vertex = self._heaviest_end(room)
             else:
-                vertex = int(np.argmax(np.where(fitting, pull, -np.inf)))
+                vertex = int(np.argmax(np.where(fitting, edge_to_server, -np.inf)))
             self.free[vertex] = False
             self.unplaced[self.stage[vertex]] -= 1
             rest -= int(self.sizes[vertex])
-            self._attract(vertex, pull)
+            self._add_edges(vertex, edge_to_server)
             chosen.append(vertex)
         return chosen
 
-    def _fitting(self, room: int) -> NDArray[np.bool_]:
-        """Which free replicas take no more GPUs than that."""
+    def _fitting(self, room: int) -> Bools:
+        """Free replicas that need at most `room` GPUs."""
         return np.asarray(self.free & (self.sizes <= room))
 
     def _lightest(self) -> int:
-        """The replica of one GPU of least total weight; ties to the lowest, as everywhere."""
+        """The one-GPU replica of minimum total weight; ties to the lowest, as everywhere."""
         return min(np.flatnonzero(self._fitting(1)).tolist(), key=lambda v: (self.total[v], v))
 
     def _heaviest_end(self, room: int) -> int:
-        """The lower end of the heaviest edge whose ends are free and fit; without, the lowest."""
+        """Lower end of the heaviest edge whose ends are free and fit; else the lowest replica."""
         fitting = self._fitting(room)
         best, heaviest = int(np.argmax(fitting)), NO_EDGE
         for v in np.flatnonzero(fitting).tolist():
@@ -143,21 +159,22 @@ class _Graph:
             following = s + 1 < len(self.unplaced) and self.unplaced[s + 1] > 0
             if following and self.size[s] + self.size[s + 1] <= room:
                 weights.append(self.pair[s])
-            here = max(weights, default=NO_EDGE)
-            if here > heaviest:
-                best, heaviest = v, here
+            weight = max(weights, default=NO_EDGE)
+            if weight > heaviest:
+                best, heaviest = v, weight
         return best
 
-    def _attract(self, vertex: int, pull: np.ndarray) -> None:
+    def _add_edges(self, vertex: int, edge_to_server: np.ndarray) -> None:
+        """Update the heaviest edge of each replica to the server that `vertex` is now on."""
         s = self.stage[vertex]
-        if s > 0:
-            pull[self.span[s - 1]] = np.maximum(pull[self.span[s - 1]], self.pair[s - 1])
-        if s + 1 < len(self.span):
-            pull[self.span[s + 1]] = np.maximum(pull[self.span[s + 1]], self.pair[s])
-        if self.experts[s] > 0:
-            pull[self.span[s]] = np.maximum(pull[self.span[s]], self.experts[s])
+        weights = [(s - 1, self.pair[s - 1])] if s > 0 else []
+        weights += [(s + 1, self.pair[s])] if s + 1 < len(self.span) else []
+        weights += [(s, self.experts[s])] if self.experts[s] > 0 else []
+        for stage, weight in weights:
+            replicas = self.span[stage]
+            edge_to_server[replicas] = np.maximum(edge_to_server[replicas], weight)
         for other, weight in self.edges[vertex]:
-            pull[other] = max(pull[other], weight + self.experts[s])
+            edge_to_server[other] = max(edge_to_server[other], weight + self.experts[s])
 
 
 def _all_reduce(stage: Stage, kind: str) -> dict[tuple[int, int], float]:
@@ -170,87 +187,70 @@ def _all_reduce(stage: Stage, kind: str) -> dict[tuple[int, int], float]:
     parallel: dict[tuple[int, int], int] = defaultdict(int)
     for child in range(1, k):
         parent = _parent(child, k)
-        for a, b in ((child, parent), (_other(child, k), _other(parent, k))):
+        for a, b in ((child, parent), (_mirror(child, k), _mirror(parent, k))):
             parallel[min(a, b), max(a, b)] += 1
     return {edge: share * count for edge, count in parallel.items()}
 
 
 def _parent(rank: int, k: int) -> int:
-    """In the first of NCCL's two trees: ranks with more trailing zeros stand higher."""
+    """In the first of NCCL's two trees: ranks with more trailing zeros are closer to the root."""
     step = rank & -rank
     above = rank - step if rank & 2 * step else rank + step
     return above if above < k else rank - step
 
 
-def _other(rank: int, k: int) -> int:
-    """The rank that stands in the second tree where this one stands in the first."""
+def _mirror(rank: int, k: int) -> int:
+    """Rank at the same position in the second tree."""
     return k - 1 - rank if k % 2 == 0 else (rank + 1) % k
 
 
-def offer_violations(
-    records: Records, heavy: NDArray[np.bool_], spot_checks: int
-) -> list[Violation]:
-    """Check offers spread evenly over the run; slots and own policies are passed over.
-
-    Only jobs that start alone at their instant are looked at: then what was free is what the
-    records leave free.
-    """
+def offer_violations(records: Records, heavy: Bools, spot_checks: int) -> list[Violation]:
+    """Check offers of lone starts spread evenly over the run; skipped with slots."""
     rule = records.options.offer
     if rule is None or records.options.slot > 0:
         return []
-    parts = records.segments
-    _, place, count = np.unique(parts.start, return_inverse=True, return_counts=True)
-    alone = np.flatnonzero(count[place] == 1)
-    if not len(alone):
-        return []
-    chosen = alone[np.unique(np.linspace(0, len(alone) - 1, spot_checks).astype(np.int64))]
-    owner = np.repeat(np.arange(len(parts)), np.diff(parts.first))
+    segments = records.segments
+    owner = np.repeat(np.arange(len(segments)), np.diff(segments.first))
     violations = []
-    for at in chosen:
-        i = parts.job[at]
-        named = rule_of(rule, bool(heavy[i]))
-        free = _free_before(records, owner, float(parts.start[at]))
-        if expected_offer(free, named, int(records.gpus[i])) != dict(parts[int(at)].servers):
-            where = f"job {records.job_id[i]}"
-            violations.append(Violation("offer", f"offer {named}", where, float(records.gpus[i])))
-    return violations[:20]
+    for segment in evenly_spaced(lone_starts(segments.start), spot_checks).tolist():
+        i, t = segments.job[segment], segments.start[segment]
+        job_rule = rule_of(rule, bool(heavy[i]))
+        # segments that end at t have released their GPUs
+        held = ((segments.start < t) & (segments.end > t))[owner]
+        free = free_gpus(records, segments.server[held], segments.taken[held])
+        if expected_offer(free, job_rule, int(records.gpus[i])) != dict(segments[segment].servers):
+            where, gpus = f"job {records.job_id[i]}", float(records.gpus[i])
+            violations.append(Violation("offer", f"offer {job_rule}", where, gpus))
+    return violations[:MAX_LISTED]
 
 
 def rule_of(rule: str, heavy: bool) -> str:
-    """The offer rule of a job, where adaptive says so by whether it communicates much."""
+    """The offer rule of a job; adaptive is most for heavy jobs, else least."""
     if rule != "adaptive":
         return rule
     return "most" if heavy else "least"
 
 
 def expected_offer(free: list[int], rule: str, gpus: int) -> dict[int, int]:
-    """GPUs by server that a rule other than adaptive gives a job."""
+    """GPUs by server that a rule other than adaptive offers a job."""
     order = [m for m in range(len(free)) if free[m] > 0]
     if rule in ("most", "best-fit-last"):
         order.sort(key=lambda m: -free[m])
     elif rule == "least":
         order.sort(key=lambda m: free[m])
-    pieces: dict[int, int] = {}
+    offer: dict[int, int] = {}
     for server in order:
-        left = gpus - sum(pieces.values())
-        if left == 0:
+        remaining = gpus - sum(offer.values())
+        if remaining == 0:
             break
-        if rule == "best-fit-last" and free[server] >= left:
-            server = min(
-                (m for m in order if m not in pieces and free[m] >= left), key=lambda m: free[m]
-            )
-        pieces[server] = min(left, free[server])
-    return pieces
+        if rule == "best-fit-last" and free[server] >= remaining:
+            enough = (m for m in order if m not in offer and free[m] >= remaining)
+            server = min(enough, key=lambda m: free[m])
+        offer[server] = min(remaining, free[server])
+    return offer
 
 
-def free_beside(records: Records, server: Ints, taken: Ints) -> list[int]:
-    """Free GPUs by server while pieces, so many GPUs of a server each, are held."""
+def free_gpus(records: Records, server: Ints, taken: Ints) -> list[int]:
+    """Free GPUs by server while `taken` GPUs of each `server` are held."""
     used = np.bincount(server, weights=taken, minlength=records.servers)
     return (records.gpus_per_server - used).astype(int).tolist()
-
-
-def _free_before(records: Records, owner: Ints, t: float) -> list[int]:
-    """Free GPUs by server at an instant's starts: what ends at that instant has ended."""
-    parts = records.segments
-    holds = ((parts.start < t) & (parts.end > t))[owner]
-    return free_beside(records, parts.server[holds], parts.taken[holds])

@@ -1,6 +1,6 @@
-"""The audit's spot checks of queue rules: could this job start before those that waited?
+"""Spot checks of the queue rules: no job overtakes one that should start first.
 
-Only what the records show is used; slots and user policies are passed over.
+Only the records are used; runs with slots and custom policies are skipped.
 """
 
 from __future__ import annotations
@@ -9,29 +9,31 @@ import heapq
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import Violation
-from optsched.online.audit_rules.placement import IterationTimes
+from optsched.online.audit_rules.placement import (
+    MAX_LISTED,
+    IterationTimes,
+    evenly_spaced,
+    lone_starts,
+)
 from optsched.online.audit_rules.replays import consolidation_violations, delay_violations
 from optsched.online.records import Records
 
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-STOPPING = ("fifo", "spjf", "spwf")
-SCANNING = ("wcs-duration", "wcs-workload", "wcs-subtime")
-IN_ORDER = ("a-srpt", "a-srpt-perfect")
-BEYOND = ("srpt-workload-hold", "a-srpt-backfill")
-RESERVING = ("easy",)
+BLOCKING = ("fifo", "spjf", "spwf")
+WORK_CONSERVING = ("wcs-duration", "wcs-workload", "wcs-subtime")
+VIRTUAL_ORDER = ("a-srpt", "a-srpt-perfect")
+EXTENSIONS = ("srpt-workload-hold", "a-srpt-backfill")
+EASY = ("easy",)
 CONSOLIDATING = ("spwf-consolidated",)
-ARITHMETIC = 1e-9
+ALPHA_RTOL = 1e-9
 """Relative rounding of a recomputed alpha."""
-CHECKED = (*STOPPING, *SCANNING, *IN_ORDER, *BEYOND, *RESERVING, *CONSOLIDATING)
-"""Policies whose rules are known."""
+AUDITED = (*BLOCKING, *WORK_CONSERVING, *VIRTUAL_ORDER, *EXTENSIONS, *EASY, *CONSOLIDATING)
+"""Policies whose queue rules are audited."""
 
 
 def queue_violations(
@@ -43,35 +45,36 @@ def queue_violations(
     spot_checks: int,
 ) -> list[Violation]:
     """Check starts spread evenly over the run against the policy's queue rule."""
-    if records.options.slot > 0:
+    if records.options.slot > 0 or records.policy not in AUDITED:
         return []
-    chosen = np.unique(np.linspace(0, len(records) - 1, spot_checks).astype(np.int64))
-    order = np.lexsort((rows, records.start))
-    chosen = order[chosen]
-    if records.policy in STOPPING:
-        return _stopping(records, rows, chosen, records.submit)
-    if records.policy in SCANNING:
-        return _scanning(records, chosen, _sliced(jobs, rows, times))
-    if records.policy in CONSOLIDATING:
-        place = np.empty(len(rows), dtype=np.int64)
-        place[np.lexsort((rows, _key(records)))] = np.arange(len(rows))
-        asked = jobs.configuration[rows], heavy
-        return consolidation_violations(records, asked, times, place, jobs.submit, chosen)
-    if records.policy not in (*IN_ORDER, *BEYOND, *RESERVING) or not records.complete:
+    policy, configuration = records.policy, jobs.configuration[rows]
+    chosen = evenly_spaced(np.lexsort((rows, records.start)), spot_checks)
+    # jobs with tensor slices may wait although enough GPUs are free
+    sliced = np.array([times.has_slices(int(c)) for c in configuration], dtype=bool)
+    if policy in BLOCKING:
+        return _blocking(records, rows, chosen, records.submit)
+    if policy in WORK_CONSERVING:
+        return _work_conserving(records, chosen, sliced)
+    if policy in CONSOLIDATING:
+        rank = np.empty(len(rows), dtype=np.int64)
+        rank[np.lexsort((rows, _key(records)))] = np.arange(len(rows))
+        return consolidation_violations(
+            records, configuration, heavy, times, rank, jobs.submit, chosen
+        )
+    if not records.complete:
         return []
-    if records.policy in RESERVING:
-        return reservation_violations(jobs, records, rows, _sliced(jobs, rows, times), spot_checks)
-    done, place = _virtual_completions(jobs, records, rows)
-    violations = _released(records, done)
-    if records.policy == "srpt-workload-hold":
-        return violations + _stopping(records, rows, chosen, done)
-    if records.policy == "a-srpt-backfill":
-        return violations + _backfilled(records, chosen, heavy, done, place)
-    violations += _in_virtual_order(records, place)
-    if violations:
-        return violations
-    configuration = jobs.configuration[rows]
-    return delay_violations(records, configuration, heavy, times, done, place, spot_checks)
+    if policy in EASY:
+        return _reservation_violations(jobs, records, rows, sliced, spot_checks)
+    virtual_completion, rank = _virtual_completions(jobs, records, rows)
+    violations = _released(records, virtual_completion)
+    if policy == "srpt-workload-hold":
+        return violations + _blocking(records, rows, chosen, virtual_completion)
+    if policy == "a-srpt-backfill":
+        return violations + _backfilled(records, chosen, heavy, virtual_completion, rank)
+    violations += _in_virtual_order(records, rank)
+    return violations or delay_violations(
+        records, configuration, heavy, times, virtual_completion, rank, spot_checks
+    )
 
 
 def _key(records: Records) -> Floats:
@@ -82,175 +85,169 @@ def _key(records: Records) -> Floats:
     return np.asarray(records.gpus * records.predicted * records.estimate)
 
 
-def _stopping(records: Records, rows: Ints, chosen: Ints, queued: Floats) -> list[Violation]:
+def _blocking(records: Records, rows: Ints, chosen: Ints, queued: Floats) -> list[Violation]:
     """No job starts while one with a smaller key waits, queued since `queued`."""
     key = _key(records)
     violations = []
     for i in chosen:
         t = records.start[i]
-        waits = (queued <= t) & (records.start > t)
+        waiting = (queued <= t) & (records.start > t)
         before = (key < key[i]) | ((key == key[i]) & (rows < rows[i]))
-        overtaken = np.flatnonzero(waits & before)
+        overtaken = np.flatnonzero(waiting & before)
         if len(overtaken):
             where = f"job {records.job_id[i]} before job {records.job_id[overtaken[0]]}"
             violations.append(Violation("queue order", "V-A 1-d", where, float(len(overtaken))))
     return violations
 
 
-def _sliced(jobs: Jobs, rows: Ints, times: IterationTimes) -> Bools:
-    """By record: whether a job may wait although its GPUs are free, for its slices' sake."""
-    return np.array([times.has_slices(int(c)) for c in jobs.configuration[rows]], dtype=bool)
-
-
-def _scanning(records: Records, chosen: Ints, sliced: Bools) -> list[Violation]:
-    """No job that fits is left waiting after a pass; the passes looked at are those of starts."""
+def _work_conserving(records: Records, chosen: Ints, sliced: Bools) -> list[Violation]:
+    """No job that fits waits after a pass; checked at start times."""
     total = records.servers * records.gpus_per_server
     violations = []
     for i in chosen:
         t = records.start[i]
         running = (records.start <= t) & (records.end > t)
         free = total - int(records.gpus[running].sum())
-        waits = (records.submit <= t) & (records.start > t) & ~sliced
-        left = np.flatnonzero(waits & (records.gpus <= free))
-        if len(left):
-            where = f"job {records.job_id[left[0]]} at {t:.6g} s"
-            violations.append(Violation("work conservation", "V-A 1-d", where, float(len(left))))
+        waiting = (records.submit <= t) & (records.start > t) & ~sliced
+        fitting = np.flatnonzero(waiting & (records.gpus <= free))
+        if len(fitting):
+            where = f"job {records.job_id[fitting[0]]} at {t:.6g} s"
+            violations.append(Violation("work conservation", "V-A 1-d", where, float(len(fitting))))
     return violations
 
 
 def _virtual_completions(jobs: Jobs, records: Records, rows: Ints) -> tuple[Floats, Ints]:
-    """When each record's job joins the queue, and its place in it: every job is recorded."""
+    """When each record's job joins the queue, and its rank in it; every job is recorded."""
     total = records.servers * records.gpus_per_server
     work = np.empty(len(rows))
     work[rows] = records.gpus / total * records.predicted * records.estimate
-    done, place = virtual_order(jobs.submit, work)
-    return done[rows], place[rows]
+    completion, rank = virtual_order(jobs.submit, work)
+    return completion[rows], rank[rows]
 
 
-def _released(records: Records, done: Floats) -> list[Violation]:
+def _released(records: Records, virtual_completion: Floats) -> list[Violation]:
     """No job starts before its virtual completion."""
     violations = []
-    for i in np.flatnonzero(records.start < done)[:20]:
+    for i in np.flatnonzero(records.start < virtual_completion)[:MAX_LISTED]:
         where = f"job {records.job_id[i]} before its virtual completion"
-        early = float(done[i] - records.start[i])
+        early = float(virtual_completion[i] - records.start[i])
         violations.append(Violation("queue order", "Algorithm 1", where, early))
     return violations
 
 
-def _in_virtual_order(records: Records, place: Ints) -> list[Violation]:
+def _in_virtual_order(records: Records, rank: Ints) -> list[Violation]:
     """Jobs start in the order of their virtual completions."""
     violations = []
-    in_place = np.argsort(place)
-    back = np.flatnonzero(np.diff(records.start[in_place]) < 0)
-    for i in back[:20]:
-        where = f"job {records.job_id[in_place[i + 1]]} before job {records.job_id[in_place[i]]}"
+    by_rank = np.argsort(rank)
+    for i in np.flatnonzero(np.diff(records.start[by_rank]) < 0)[:MAX_LISTED]:
+        where = f"job {records.job_id[by_rank[i + 1]]} before job {records.job_id[by_rank[i]]}"
         violations.append(Violation("queue order", "Algorithm 1", where, 1.0))
     return violations
 
 
 def _backfilled(
-    records: Records, chosen: Ints, heavy: Bools, done: Floats, place: Ints
+    records: Records, chosen: Ints, heavy: Bools, virtual_completion: Floats, rank: Ints
 ) -> list[Violation]:
-    """A job overtakes only a heavy head, and itself is light or on an offer good enough."""
-    good = records.alpha <= records.options.comm_heavy * records.estimate * (1 + ARITHMETIC)
+    """A job overtakes only a heavy head, and must be light or have an acceptable offer."""
+    limit = records.options.comm_heavy * records.estimate * (1 + ALPHA_RTOL)
+    acceptable = records.alpha <= limit
     violations = []
     for i in chosen:
         t = records.start[i]
-        ahead = np.flatnonzero((done <= t) & (records.start > t) & (place < place[i]))
+        waiting = (virtual_completion <= t) & (records.start > t)
+        ahead = np.flatnonzero(waiting & (rank < rank[i]))
         if not len(ahead):
             continue
-        head = ahead[np.argmin(place[ahead])]
-        if not heavy[head] or (heavy[i] and not good[i]):
+        head = ahead[np.argmin(rank[ahead])]
+        if not heavy[head] or (heavy[i] and not acceptable[i]):
             where = f"job {records.job_id[i]} before job {records.job_id[head]}"
             violations.append(Violation("queue order", "backfilling", where, float(len(ahead))))
     return violations
 
 
 def virtual_order(submit: Floats, work: Floats) -> tuple[Floats, Ints]:
-    """Completion by row of preemptive SRPT, and each row's place in the queue that it feeds.
+    """Completion by row of preemptive SRPT, and each row's rank in the queue that it feeds.
 
-    Jobs without work queue at submission, after completions at that instant.
+    Jobs without work queue at submission, after completions at that time.
     """
-    done, place = np.empty(len(submit)), np.empty(len(submit), dtype=np.int64)
-    left: list[tuple[float, int]] = []
+    completion, rank = np.empty(len(submit)), np.empty(len(submit), dtype=np.int64)
+    active: list[tuple[float, int]] = []  # (remaining work, row)
     clock, count = 0.0, 0
     for row, now in enumerate((*submit.tolist(), float("inf"))):
-        while left and clock + left[0][0] <= now:
-            remaining, first = heapq.heappop(left)
+        while active and clock + active[0][0] <= now:
+            remaining, first = heapq.heappop(active)
             clock += remaining
-            done[first], place[first] = clock, count
+            completion[first], rank[first] = clock, count
             count += 1
         if row == len(submit):
             break
         if work[row] == 0:
-            done[row], place[row] = now, count
+            completion[row], rank[row] = now, count
             count += 1
             continue
-        if left:
-            remaining, first = heapq.heappop(left)
-            heapq.heappush(left, (max(0.0, remaining - (now - clock)), first))
+        if active:
+            remaining, first = heapq.heappop(active)
+            heapq.heappush(active, (max(0.0, remaining - (now - clock)), first))
         clock = now
-        heapq.heappush(left, (float(work[row]), row))
-    return done, place
+        heapq.heappush(active, (float(work[row]), row))
+    return completion, rank
 
 
-def reservation_violations(
+def _reservation_violations(
     jobs: Jobs, records: Records, rows: Ints, sliced: Bools, spot_checks: int
 ) -> list[Violation]:
     """Check EASY's reservations at starts spread evenly over the run.
 
-    Only jobs that start alone at their instant are looked at: then what ran before is what the
-    records say.
+    Only jobs that start alone at their time are checked, so that the cluster state before the start
+    is known.
 
-    The head is the first job in row order that waits. It is promised the first moment at which, if
-    every running job ends as expected (now, once that has passed), its GPUs are free. A job is
-    expected to run for its user's estimate, or for its predicted length without one. A later job
-    may start if it is expected to end by then, or with GPUs that the head leaves free then; one
-    that needs no more GPUs than are free at both moments may not be left waiting, unless it is
-    `sliced`: its slices may not fit where they are. Nothing overtakes a head whose GPUs are free.
+    The head is the first waiting job in row order. Its reservation is the earliest time at which
+    enough GPUs are free if running jobs end as expected (overdue jobs: now). A job is expected to
+    run for its user's estimate, or for its predicted length if there is none. A later job may start
+    if it is expected to end by then, or with GPUs that the head leaves free then; one that needs no
+    more GPUs than are free at both times must not wait, unless it is `sliced`: its slices may not
+    fit. Nothing overtakes a head whose GPUs are free.
     """
-    _, place, count = np.unique(records.start, return_inverse=True, return_counts=True)
-    alone = np.flatnonzero(count[place] == 1)
-    if not len(alone):
-        return []
     violations = []
     length = np.asarray(records.predicted * records.alpha)
     if (walltime := jobs.workload.walltime) is not None:
         length = np.where(np.isnan(walltime[rows]), length, walltime[rows])
-    for i in alone[np.unique(np.linspace(0, len(alone) - 1, spot_checks).astype(np.int64))]:
+    for i in evenly_spaced(lone_starts(records.start), spot_checks):
         t = records.start[i]
-        waits = (records.submit <= t) & (records.start > t)
-        before = waits & (rows < rows[i])
+        waiting = (records.submit <= t) & (records.start > t)
+        before = waiting & (rows < rows[i])
         if not before.any():
             continue
         head = np.flatnonzero(before)[np.argmin(rows[before])]
-        runs = (records.start < t) & (records.end > t)
-        promised, spare, free = _reservation(records, length, runs, int(records.gpus[head]), t)
+        running = (records.start < t) & (records.end > t)
+        reserved_start, spare_gpus, free = _reservation(
+            records, length, running, int(records.gpus[head]), t
+        )
         if free >= records.gpus[head]:
             where = f"job {records.job_id[i]} before job {records.job_id[head]}, which fits"
             violations.append(Violation("queue order", "EASY", where, 1.0))
-        if t + length[i] > promised:
-            spare -= int(records.gpus[i])
-        if spare < 0:
+        if t + length[i] > reserved_start:
+            spare_gpus -= int(records.gpus[i])
+        if spare_gpus < 0:
             where = f"job {records.job_id[i]} delays job {records.job_id[head]}"
-            violations.append(Violation("reservation", "EASY", where, float(-spare)))
-        room = min(free - int(records.gpus[i]), spare)
-        left = waits & (rows > rows[head]) & (records.gpus <= room) & ~sliced
-        if left.any():
-            where = f"job {records.job_id[np.flatnonzero(left)[0]]} at {t:.6g} s"
-            violations.append(Violation("work conservation", "EASY", where, float(left.sum())))
+            violations.append(Violation("reservation", "EASY", where, float(-spare_gpus)))
+        limit = min(free - int(records.gpus[i]), spare_gpus)
+        fitting = waiting & (rows > rows[head]) & (records.gpus <= limit) & ~sliced
+        if fitting.any():
+            where = f"job {records.job_id[np.flatnonzero(fitting)[0]]} at {t:.6g} s"
+            violations.append(Violation("work conservation", "EASY", where, float(fitting.sum())))
     return violations
 
 
 def _reservation(
-    records: Records, length: Floats, runs: Bools, gpus: int, now: float
+    records: Records, length: Floats, running: Bools, gpus: int, now: float
 ) -> tuple[float, int, int]:
-    """The moment promised, the GPUs free then beside those promised, and those free now."""
-    due = np.maximum(records.start + length, now)
+    """The reserved start, the GPUs free then beside the reserved ones, and those free now."""
+    expected_end = np.maximum(records.start + length, now)
     total = records.servers * records.gpus_per_server
-    free = total - int(records.gpus[runs].sum())
-    for moment in (now, *np.unique(due[runs]).tolist()):
-        then = free + int(records.gpus[runs & (due <= moment)].sum())
-        if then >= gpus:
-            return float(moment), then - gpus, free
-    return float("inf"), 0, free  # larger than the cluster: another rule's business
+    free = total - int(records.gpus[running].sum())
+    for time in (now, *np.unique(expected_end[running]).tolist()):
+        free_then = free + int(records.gpus[running & (expected_end <= time)].sum())
+        if free_then >= gpus:
+            return float(time), free_then - gpus, free
+    return float("inf"), 0, free  # larger than the cluster: reported by another rule

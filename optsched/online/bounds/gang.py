@@ -1,20 +1,20 @@
-"""A lower bound on the total flow time that knows which gangs must wait for one another.
+"""A lower bound on the total flow time that accounts for jobs that cannot run simultaneously.
 
-The capacity dual of `flow` lets a fraction of a job wait: of two jobs of 3 GPUs on 5, a third of
-one. But where the jobs that would run at a moment if none had waited do not fit, whole ones wait,
-and no fewer than are left when the smallest run. With d_i the least seconds of job i,
+The capacity dual of `flow` relaxes integrality: of two 3-GPU jobs on 5, only a third of one waits.
+In fact, if the jobs that would run without waiting do not fit, at least |E(t)| - m(t) whole jobs
+wait. With d_i the minimum duration of job i,
 
     E(t) = {i : r_i <= t < r_i + d_i},   m(t) = how many of E(t), smallest first, fit on G GPUs,
 
-at most m(t) jobs of E(t) run at t, whatever the schedule. A price mu(t) >= 0 on each second that a
-job of E(t) runs stands beside the price lam(t) >= 0 of a GPU-second; with N, Lam their integrals
+at most m(t) jobs of E(t) run at t in any schedule. Its dual mu(t) >= 0 prices each second that a
+job of E(t) runs, the dual lam(t) >= 0 of capacity each GPU-second; with N, Lam their integrals
 
     sum_i min_{t >= r_i} [t + d_i - r_i + g_i (Lam(t + d_i) - Lam(t)) + max(0, N(r_i + d_i) - N(t))]
       - G Lam(end) - integral of mu m
 
-is below the flow of every schedule that stops nothing, for any prices. mu = 1 and lam = 0 give the
-durations and the time that the jobs of every E(t) must wait; deflected subgradient steps on both
-from 0 reach the other side of it. Source: models/online/README.md.
+is a lower bound on the flow of every non-preemptive schedule, for any duals. mu = 1 and lam = 0
+give the durations and the time that jobs of each E(t) must wait; deflected subgradient steps on
+both from 0 give another bound. Source: models/online/README.md.
 """
 
 from __future__ import annotations
@@ -23,53 +23,52 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.arrays import Floats
 from optsched.deadline import Deadline
-from optsched.online.bounds.flow import cell_edges
+from optsched.online.bounds.flow import MIN_GAP, cell_edges
 from optsched.online.bounds.kernels import gang_value
 from optsched.online.data.jobs import Jobs
 
-Floats = NDArray[np.float64]
-FEWEST, MOST = 1_000, 16_000
-"""Cells of time: as many as jobs, within these."""
+MIN_CELLS, MAX_CELLS = 1_000, 16_000
+"""Limits on the number of time cells, which is the number of jobs within them."""
 ITERATIONS = 300
-DEFLECTED = 0.3
-"""Share of the newest subgradient in a step's direction."""
+DEFLECTION = 0.3
+"""Weight of the newest subgradient in a step's direction."""
 PATIENCE, SHRINK, GROW = 5, 0.7, 1.2
-"""Steps without gain until steps are shorter, by what factor, and after a gain longer."""
+"""Steps without gain until the step factor shrinks, and the factors of shrinking and growing."""
 ROUNDING = 1e-10
-"""Of what was added up, taken off the bound."""
+"""Relative allowance for the rounding of the sums, subtracted from the bound."""
 
 
 @dataclass(frozen=True)
 class GangBound:
-    """A bound on the sum of C - r, in seconds, and the prices that prove it.
+    """A bound on the sum of C - r, in seconds, and the duals that prove it.
 
     Attributes
     ----------
     value : float
         The bound.
     edges : (H + 1,) float
-        Seconds at which cells begin and end.
-    price : (H,) float
-        lam: of a GPU-second in a cell.
-    early : (H,) float
-        mu: of a second that a job runs in a cell while it would if it had not waited.
+        Edges of the time cells, seconds.
+    capacity_dual : (H,) float
+        lam: dual per GPU-second of each cell.
+    no_wait_dual : (H,) float
+        mu: dual per second of running in [r_i, r_i + d_i].
     """
 
     value: float
     edges: Floats
-    price: Floats
-    early: Floats
+    capacity_dual: Floats
+    no_wait_dual: Floats
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate that `optsched.library.verify` reads."""
-        early = self.early.tolist()
+        early = self.no_wait_dual.tolist()
         return {
             "kind": "prices",
             "edges": self.edges.tolist(),
-            "prices": self.price.tolist(),
+            "prices": self.capacity_dual.tolist(),
             **({"early": early} if any(early) else {}),
         }
 
@@ -81,81 +80,84 @@ def gang_bound(
     iterations: int = ITERATIONS,
     deadline: Deadline | None = None,
 ) -> GangBound:
-    """The better of the time that gangs must wait and what the ascent over both prices reaches."""
+    """Best of the pure waiting-time bound and the subgradient bound."""
     length = jobs.min_length
     if not len(jobs):
         return GangBound(0.0, np.array([0.0, 1.0]), np.zeros(1), np.zeros(1))
     end = float((jobs.submit + length).max())
-    whole = _Relaxation(jobs, length, np.array([0.0, max(end, float(jobs.submit[-1]) + 1.0)]))
-    waiting = whole.bound(np.array([0.0, 1.0]))
-    cells = min(max(len(jobs), FEWEST), MOST) if iterations else 1
-    relaxed = _Relaxation(jobs, length, cell_edges(jobs, length, cells))
-    priced = relaxed.ascend(known_flow or 0.0, iterations, deadline or Deadline())
-    return max(waiting, priced, key=lambda bound: bound.value)
+    single_cell = np.array([0.0, max(end, float(jobs.submit[-1]) + 1.0)])
+    waiting_bound = _Relaxation(jobs, length, single_cell).bound(np.array([0.0, 1.0]))
+    cells = min(max(len(jobs), MIN_CELLS), MAX_CELLS) if iterations else 1
+    relaxation = _Relaxation(jobs, length, cell_edges(jobs, length, cells))
+    dual_bound = relaxation.ascend(known_flow or 0.0, iterations, deadline or Deadline())
+    return max(waiting_bound, dual_bound, key=lambda bound: bound.value)
 
 
-def most_at_once(jobs: Jobs, length: Floats, edges: Floats) -> Floats:
-    """By cell the integral of m: how many jobs that would run had none waited fit at once."""
+def max_simultaneous_jobs(jobs: Jobs, length: Floats, edges: Floats) -> Floats:
+    """Per cell: integral of m, the largest number of no-wait jobs that fit simultaneously."""
     times = np.concatenate((jobs.submit + length, jobs.submit))
     order = np.argsort(times, kind="stable")
     times, gpus = times[order], np.concatenate((jobs.gpus, jobs.gpus))[order]
     change = np.repeat([-1, 1], len(jobs))[order]
     free, count = np.full(len(times), jobs.cluster.gpus), np.zeros(len(times), dtype=np.int64)
     for size in np.unique(jobs.gpus):
-        fit = np.minimum(np.cumsum(np.where(gpus == size, change, 0)), free // size)
-        count += fit
-        free -= fit * size
+        num_fitting = np.minimum(np.cumsum(np.where(gpus == size, change, 0)), free // size)
+        count += num_fitting
+        free -= num_fitting * size
     until = np.concatenate(([0.0], np.cumsum(count[:-1] * np.diff(times))))
     return np.diff(np.interp(edges, times, until))
 
 
 class _Relaxation:
-    """The dual on given cells, as a function of lam and mu in one vector."""
+    """The Lagrangian dual on given cells, as a function of lam and mu in one vector."""
 
     def __init__(self, jobs: Jobs, length: Floats, edges: Floats) -> None:
         self.jobs, self.length, self.edges = jobs, length, edges
         capacity = jobs.cluster.gpus * np.diff(edges)
-        most = most_at_once(jobs, length, edges)
-        self.room = np.concatenate((capacity, most))
-        self.scale = np.concatenate((capacity, np.maximum(most, np.diff(edges))))
-        self.used = np.empty(len(self.room))
+        max_jobs = max_simultaneous_jobs(jobs, length, edges)
+        self.limits = np.concatenate((capacity, max_jobs))
+        self.scale = np.concatenate((capacity, np.maximum(max_jobs, np.diff(edges))))
+        self.used = np.empty(len(self.limits))
 
-    def bound(self, prices: Floats) -> GangBound:
-        """The bound at prices; `used` gets what jobs take there."""
+    def bound(self, duals: Floats) -> GangBound:
+        """The bound at given duals; fills `used` with the usage of the Lagrangian solution."""
         jobs, cells = self.jobs, len(self.edges) - 1
-        price, early = prices[:cells], prices[cells:]
+        capacity_dual, no_wait_dual = duals[:cells], duals[cells:]
         used, run = self.used[:cells], self.used[cells:]
         total = gang_value.for_size(50 * len(jobs))(
-            self.edges, price, early, jobs.submit, self.length, jobs.gpus, used, run
+            self.edges, capacity_dual, no_wait_dual, jobs.submit, self.length, jobs.gpus, used, run
         )
-        paid = float((self.room * prices).sum())
-        value = total - paid - ROUNDING * (total + paid)
-        return GangBound(max(float(value), 0.0), self.edges, price, early)
+        dual_cost = float((self.limits * duals).sum())
+        value = total - dual_cost - ROUNDING * (total + dual_cost)
+        return GangBound(max(float(value), 0.0), self.edges, capacity_dual, no_wait_dual)
 
     def ascend(self, target: float, iterations: int, deadline: Deadline) -> GangBound:
-        """Deflected subgradient steps from prices of 0; back to the best where none gains."""
-        prices = np.zeros(len(self.room))
-        best, best_prices, best_used = self.bound(prices), prices, self.used.copy()
+        """Deflected subgradient steps from 0; restarts from the best duals after PATIENCE steps."""
+        duals = np.zeros(len(self.limits))
+        best, best_duals, best_used = self.bound(duals), duals, self.used.copy()
         direction: Floats | None = None
-        pace, stale = 1.0, 0
+        step_factor, steps_without_gain = 1.0, 0
         for _ in range(iterations):
-            slope = (self.used - self.room) / self.scale
+            # deflected direction, projected on duals >= 0
+            subgradient = (self.used - self.limits) / self.scale
             if direction is not None:
-                slope = DEFLECTED * slope + (1 - DEFLECTED) * direction
-            direction = slope
-            step = np.where((prices <= 0) & (direction < 0), 0.0, direction)
-            steepness = float((self.scale * step**2).sum())
-            if steepness == 0.0 or deadline.is_over:
+                subgradient = DEFLECTION * subgradient + (1 - DEFLECTION) * direction
+            direction = subgradient
+            step = np.where((duals <= 0) & (direction < 0), 0.0, direction)
+            slope = float((self.scale * step**2).sum())
+            if slope == 0.0 or deadline.is_over:
                 break
-            reach = max(target - best.value, 0.01 * best.value)
-            prices = np.maximum(prices + pace * reach / steepness * step, 0.0)
-            found = self.bound(prices)
-            if found.value > best.value:
-                best, best_prices, best_used = found, prices, self.used.copy()
-                pace, stale = min(pace * GROW, 1.0), 0
+            # Polyak step
+            estimated_gap = max(target - best.value, MIN_GAP * best.value)
+            duals = np.maximum(duals + step_factor * estimated_gap / slope * step, 0.0)
+            candidate = self.bound(duals)
+            if candidate.value > best.value:
+                best, best_duals, best_used = candidate, duals, self.used.copy()
+                step_factor, steps_without_gain = min(step_factor * GROW, 1.0), 0
                 continue
-            stale += 1
-            if stale == PATIENCE:
-                pace, stale, prices, direction = pace * SHRINK, 0, best_prices, None
+            steps_without_gain += 1
+            if steps_without_gain == PATIENCE:
+                step_factor, steps_without_gain = step_factor * SHRINK, 0
+                duals, direction = best_duals, None
                 self.used[:] = best_used
         return best

@@ -7,49 +7,49 @@ from typing import Any
 
 import numpy as np
 from numba.extending import register_jitable
-from numpy.typing import NDArray
 
+from optsched.arrays import Floats
 from optsched.kernels import kernel
 
 
 @kernel
-def srpt_completions(release: Any, work: Any) -> NDArray[np.float64]:
+def srpt_completions(release: Any, work: Any) -> Floats:
     """Return the completion time of each job under preemptive SRPT on one machine."""
     jobs, clock = len(release), 0.0
     completion = release.copy()
-    waiting = [(np.inf, jobs)]  # by work left; the first one runs
+    waiting = [(np.inf, jobs)]  # by remaining work; the first one runs
     for arriving in range(jobs + 1):
         now = release[arriving] if arriving < jobs else np.inf
         while len(waiting) > 1 and clock + waiting[0][0] <= now:
-            left, job = heapq.heappop(waiting)
-            clock += left
+            remaining, job = heapq.heappop(waiting)
+            clock += remaining
             completion[job] = clock
         if arriving < jobs and work[arriving] > 0.0:
             if len(waiting) > 1:
-                left, job = waiting[0]
-                heapq.heapreplace(waiting, (max(0.0, left - (now - clock)), job))
+                remaining, job = waiting[0]
+                heapq.heapreplace(waiting, (max(0.0, remaining - (now - clock)), job))
             clock = now
             heapq.heappush(waiting, (work[arriving], arriving))
     return completion
 
 
 @kernel
-def mean_busy_times(release: Any, work: Any) -> NDArray[np.float64]:
+def mean_busy_times(release: Any, work: Any) -> Floats:
     """Mean time at which each job's work is done under preemptive shortest-work-first."""
     jobs, clock = len(release), 0.0
-    mean, left, moment = release.copy(), work.copy(), np.zeros(len(release))
+    mean, remaining, moment = release.copy(), work.copy(), np.zeros(len(release))
     waiting = [(np.inf, jobs)]  # by work; the first one runs
     for arriving in range(jobs + 1):
         now = release[arriving] if arriving < jobs else np.inf
         while len(waiting) > 1 and clock < now:
             job = waiting[0][1]
-            end = min(now, clock + left[job])
+            end = min(now, clock + remaining[job])
             moment[job] += (end - clock) * (clock + end) / 2
-            if clock + left[job] <= now:
+            if clock + remaining[job] <= now:
                 mean[job] = moment[job] / work[job]
                 heapq.heappop(waiting)
             else:
-                left[job] -= end - clock
+                remaining[job] -= end - clock
             clock = end
         if arriving < jobs:
             clock = max(clock, now)
@@ -59,26 +59,26 @@ def mean_busy_times(release: Any, work: Any) -> NDArray[np.float64]:
 
 
 @kernel
-def dual_value(edges: Any, price: Any, submit: Any, length: Any, gpus: Any, used: Any) -> float:
-    """Sum over jobs of the least priced flow; `used` gets the GPU-seconds by cell there.
+def dual_value(edges: Any, dual: Any, submit: Any, length: Any, gpus: Any, used: Any) -> float:
+    """Lagrangian value: sum over jobs of the minimum priced flow; fills `used` with GPU-seconds.
 
-    A job's candidates are its submission and the starts that put its start or end on an edge: in
-    between its cost is linear. They are met in ascending order, and one whose flow alone is no
-    better than the best so far ends the search.
+    A job's candidate starts are its submission and the starts that put its start or end on an edge:
+    in between its cost is linear. They are enumerated in ascending order until the flow alone is no
+    better than the best cost so far.
     """
-    cells = len(price)
+    cells = len(dual)
     integral = np.zeros(cells + 1)
     for k in range(cells):
-        integral[k + 1] = integral[k] + price[k] * (edges[k + 1] - edges[k])
+        integral[k + 1] = integral[k] + dual[k] * (edges[k + 1] - edges[k])
     used[:] = 0.0
     total = 0.0
     for i in range(len(submit)):
         r, d, g = submit[i], length[i], gpus[i]
-        start_edge, end_edge = _above(edges, r), _above(edges, r + d)
-        best_at = r
+        start_edge, end_edge = _upper_bound(edges, r), _upper_bound(edges, r + d)
+        best_start = r
         best = d + g * (
-            _at(edges, integral, price, r + d, end_edge)
-            - _at(edges, integral, price, r, start_edge)
+            _integral_until(edges, integral, dual, r + d)
+            - _integral_until(edges, integral, dual, r)
         )
         while True:
             by_start = edges[start_edge] if start_edge <= cells else np.inf
@@ -95,53 +95,60 @@ def dual_value(edges: Any, price: Any, submit: Any, length: Any, gpus: Any, used
                 continue
             cost = t + d - r
             cost += g * (
-                _price_until(edges, integral, price, t + d)
-                - _price_until(edges, integral, price, t)
+                _integral_until(edges, integral, dual, t + d)
+                - _integral_until(edges, integral, dual, t)
             )
             if cost < best:
-                best, best_at = cost, t
+                best, best_start = cost, t
         total += best
-        _use(edges, used, best_at, best_at + d, g)
+        _add_usage(edges, used, best_start, best_start + d, g)
     return total
 
 
 @kernel
 def gang_value(
-    edges: Any, price: Any, early: Any, submit: Any, length: Any, gpus: Any, used: Any, run: Any
+    edges: Any,
+    dual: Any,
+    no_wait_dual: Any,
+    submit: Any,
+    length: Any,
+    gpus: Any,
+    used: Any,
+    run: Any,
 ) -> float:
-    """`dual_value` with a second price, on every second that a job runs before submit + length.
+    """`dual_value` with a second dual, on every second that a job runs before submit + length.
 
-    The one start more at which a job's cost can be least is submit + length.
+    One additional candidate start is submit + length. `run` is filled with those seconds by cell.
     """
-    cells = len(price)
-    integral, before = np.zeros(cells + 1), np.zeros(cells + 1)
+    cells = len(dual)
+    integral, no_wait_integral = np.zeros(cells + 1), np.zeros(cells + 1)
     for k in range(cells):
         width = edges[k + 1] - edges[k]
-        integral[k + 1] = integral[k] + price[k] * width
-        before[k + 1] = before[k] + early[k] * width
+        integral[k + 1] = integral[k] + dual[k] * width
+        no_wait_integral[k + 1] = no_wait_integral[k] + no_wait_dual[k] * width
     used[:] = 0.0
     run[:] = 0.0
     total = 0.0
     for i in range(len(submit)):
         r, d, g = submit[i], length[i], gpus[i]
-        until = r + d
-        by_then = _price_until(edges, before, early, until)
-        start_edge, end_edge = _above(edges, r), _above(edges, until)
-        best, best_at, t = np.inf, r, r
+        early_until = r + d
+        no_wait_total = _integral_until(edges, no_wait_integral, no_wait_dual, early_until)
+        start_edge, end_edge = _upper_bound(edges, r), _upper_bound(edges, early_until)
+        best, best_start, t = np.inf, r, r
         while t + d - r < best:
             cost = t + d - r
             cost += g * (
-                _price_until(edges, integral, price, t + d)
-                - _price_until(edges, integral, price, t)
+                _integral_until(edges, integral, dual, t + d)
+                - _integral_until(edges, integral, dual, t)
             )
-            if t < until:
-                cost += by_then - _price_until(edges, before, early, t)
+            if t < early_until:
+                cost += no_wait_total - _integral_until(edges, no_wait_integral, no_wait_dual, t)
             if cost < best:
-                best, best_at = cost, t
+                best, best_start = cost, t
             by_start = edges[start_edge] if start_edge <= cells else np.inf
             by_end = edges[end_edge] - d if end_edge <= cells else np.inf
-            if t < until <= min(by_start, by_end):
-                t = until
+            if t < early_until <= min(by_start, by_end):
+                t = early_until
                 continue
             if by_start <= by_end:
                 start_edge += 1
@@ -149,19 +156,25 @@ def gang_value(
                 end_edge += 1
             t = max(min(by_start, by_end), r)
         total += best
-        _use(edges, used, best_at, best_at + d, g)
-        _use(edges, run, best_at, until, 1.0)
+        _add_usage(edges, used, best_start, best_start + d, g)
+        _add_usage(edges, run, best_start, early_until, 1.0)
     return total
 
 
 @register_jitable
-def _price_until(edges: Any, integral: Any, price: Any, time: float) -> float:
-    return _at(edges, integral, price, time, _above(edges, time))
+def _integral_until(edges: Any, integral: Any, dual: Any, time: float) -> float:
+    """Integral of the dual up to a time."""
+    edge = _upper_bound(edges, time)
+    if edge == 0:
+        return 0.0
+    if edge >= len(edges):
+        return integral[-1]
+    return integral[edge - 1] + dual[edge - 1] * (time - edges[edge - 1])
 
 
 @register_jitable
-def _above(edges: Any, time: float) -> int:
-    """The first edge after a time: numpy's search takes a second to be compiled."""
+def _upper_bound(edges: Any, time: float) -> int:
+    """The first edge after a time: numpy's search takes a second to compile."""
     low, high = 0, len(edges)
     while low < high:
         middle = (low + high) // 2
@@ -173,18 +186,8 @@ def _above(edges: Any, time: float) -> int:
 
 
 @register_jitable
-def _at(edges: Any, integral: Any, price: Any, time: float, above: int) -> float:
-    """Integral of the price up to a time whose next edge is `above`."""
-    if above == 0:
-        return 0.0
-    if above >= len(edges):
-        return integral[-1]
-    return integral[above - 1] + price[above - 1] * (time - edges[above - 1])
-
-
-@register_jitable
-def _use(edges: Any, used: Any, start: float, end: float, gpus: float) -> None:
-    k = max(_above(edges, start) - 1, 0)
+def _add_usage(edges: Any, used: Any, start: float, end: float, gpus: float) -> None:
+    k = max(_upper_bound(edges, start) - 1, 0)
     while k < len(used) and edges[k] < end:
         used[k] += gpus * max(0.0, min(end, edges[k + 1]) - max(start, edges[k]))
         k += 1

@@ -15,8 +15,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.arrays import Ints
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.placement.heuristics.heavy_edge import estimated_minimum
@@ -24,8 +24,6 @@ from optsched.placement.instance import Job
 from optsched.profiles import LayerProfile, plans, stage_table
 from optsched.profiles.planner import MAX_GPUS
 from optsched.zoo import MODELS, profile_model
-
-Ints = NDArray[np.int64]
 
 ON_ONE_GPU = ("VGG19", "ResNet152", "Inception-V3", "BERT-large", "XLNet-large")
 SLICED = ("BERT-large", "T5-11B", "GPT-6.7B", "GPT-13B", "GPT-175B", "Mixtral-8x7B")

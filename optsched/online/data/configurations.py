@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.arrays import Floats, Ints
 from optsched.errors import InputError
 from optsched.online.data.cluster import OnlineCluster
 from optsched.placement.bounds.combinatorial import stage_bound
@@ -24,9 +24,6 @@ from optsched.placement.heuristics.heavy_edge import (
     heavy_edge_counts,
 )
 from optsched.placement.instance import Cluster, Job
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Packed(NamedTuple):

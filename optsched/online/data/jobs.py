@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.arrays import Floats, Ints
 from optsched.errors import InputError, shown
 from optsched.online.data.catalogue import Catalogue, single_stage
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.configurations import Configurations, prepare_configurations
 from optsched.online.data.workload import Workload
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

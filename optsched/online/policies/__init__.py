@@ -1,1 +1,1 @@
-"""Policies: what to do at an event."""
+"""Scheduling policies."""

@@ -1,6 +1,6 @@
-"""The policies as rows of one table, and the options of a run.
+"""Table of policies, and policy options.
 
-Sources: a-srpt, Algorithm 1 and V-A 1-d, in the readings of models/online/README.md; easy: Lifka,
+Sources: a-srpt, Algorithm 1 and V-A 1-d, as interpreted in models/online/README.md; easy: Lifka,
 The ANL/IBM SP scheduling system (JSSPP 1995); las: Gu et al., Tiresias (NSDI 2019), without its
 queues; max-min: Narayanan et al., Gavel (OSDI 2020), on one type of GPU.
 """
@@ -18,9 +18,9 @@ Order = Literal["release", "submission", "duration", "workload", "attained", "re
 Offer = Literal["most", "least", "first-fit", "best-fit-last", "adaptive"]
 OFFERS = get_args(Offer)
 """Offer rules; adaptive: heavy jobs by most, the others by least."""
-LARGEST = 1e12
-CHECKPOINT, ROUND = 30.0, 360.0
-"""Default seconds lost when a stopped job resumes, and default length of a round (as Gavel's)."""
+MAX_OPTION_VALUE = 1e12
+RESTORE_SECONDS, ROUND_SECONDS = 30.0, 360.0
+"""Default cost of resuming a preempted job, and default length of a round (as Gavel's)."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Policy:
         "attained" (GPU-seconds of work done), "remaining" (g alpha~ times the predicted remaining
         iterations) or "share" (time received over the time due by max-min fairness).
     scans_on : bool
-        Whether a pass goes on past a job that does not fit.
+        Whether later jobs are tried after one that does not fit.
     delays : bool
-        Whether heavy jobs wait for a better offer (a-srpt, lines 8-20). Where a pass scans on, any
-        job waits until alpha <= max(comm_heavy, 1 + 1e-9) alpha~; an empty cluster offers every job
-        alpha~, so a job waits only while others run.
+        Whether heavy jobs wait for a better offer (a-srpt, lines 8-20). With scans_on, every job
+        waits for alpha <= max(comm_heavy, 1 + 1e-9) alpha~; on an empty cluster each offer has
+        alpha~, so no job starves.
     backfills : bool
         Whether later jobs that fit start while the head waits.
     reserves : bool
@@ -82,15 +82,21 @@ _ALL = (
     ),
     Policy(
         "a-srpt-perfect",
-        "a-srpt that knows the true iterations",
+        "a-srpt with the true iterations",
         virtual=True,
         delays=True,
         offer="adaptive",
         perfect=True,
     ),
-    Policy("spjf", "shortest predicted job first, stops at the first misfit", order="duration"),
     Policy(
-        "spwf", "smallest predicted workload first, stops at the first misfit", order="workload"
+        "spjf",
+        "shortest predicted job first, blocks at the first job that does not fit",
+        order="duration",
+    ),
+    Policy(
+        "spwf",
+        "smallest predicted workload first, blocks at the first job that does not fit",
+        order="workload",
     ),
     Policy(
         "wcs-duration", "work conserving, shortest predicted first", order="duration", scans_on=True
@@ -104,17 +110,17 @@ _ALL = (
     Policy(
         "wcs-subtime", "work conserving, first submitted first", order="submission", scans_on=True
     ),
-    Policy("fifo", "first submitted first, stops at the first misfit"),
+    Policy("fifo", "first submitted first, blocks at the first job that does not fit"),
     Policy(
         "easy",
-        "EASY backfilling: fifo, and later jobs start that by prediction do not delay the head",
+        "EASY backfilling: fifo, and later jobs may start that are predicted not to delay the head",
         backfills=True,
         reserves=True,
     ),
     Policy(
         "srpt-workload-hold",
-        "beyond the paper: virtual SRPT release, smallest workload first, heavy jobs hold for an "
-        "offer as good as alpha~ asks, last piece best-fit",
+        "extension: virtual SRPT release, smallest workload first; heavy jobs wait for "
+        "alpha <= COMM_HEAVY alpha~; last server best-fit",
         virtual=True,
         order="workload",
         delays=True,
@@ -123,7 +129,7 @@ _ALL = (
     ),
     Policy(
         "a-srpt-backfill",
-        "beyond the paper: a-srpt, and while the head waits later jobs that fit start",
+        "extension: a-srpt, and while the head waits later jobs that fit start",
         virtual=True,
         delays=True,
         backfills=True,
@@ -131,8 +137,8 @@ _ALL = (
     ),
     Policy(
         "spwf-consolidated",
-        "beyond the paper: smallest predicted workload first; a job waits for GPUs close enough to "
-        "one another, alpha <= COMM_HEAVY alpha~, and later ones go on; last piece best-fit",
+        "extension: smallest predicted workload first; a job waits for a consolidated offer "
+        "(alpha <= COMM_HEAVY alpha~) while later jobs may start; last server best-fit",
         order="workload",
         scans_on=True,
         delays=True,
@@ -176,7 +182,8 @@ class PolicyOptions(Options):
     Attributes
     ----------
     tau : float
-        The delay's window is tau L, L = (g/G) n~ alpha~. The paper gives none for V-B.
+        Delay window factor: window = tau L with L = (g/G) n~ alpha~. The paper does not state the
+        value used in V-B.
     comm_heavy : float
         Ratio of worst to best iteration time, alpha^max/alpha~, above which a job is heavy; at
         least 1. An offer is good enough if alpha <= comm_heavy alpha~.
@@ -196,18 +203,18 @@ class PolicyOptions(Options):
 
     left_out = ("checkpoint", "round")
 
-    tau: Annotated[float, Between(0, LARGEST)] = 100.0
-    comm_heavy: Annotated[float, Between(1, LARGEST)] = 1.5
+    tau: Annotated[float, Between(0, MAX_OPTION_VALUE)] = 100.0
+    comm_heavy: Annotated[float, Between(1, MAX_OPTION_VALUE)] = 1.5
     offer: Offer | None = None
     hold: Hold | None = None
-    slot: Annotated[float, Between(0, LARGEST)] = 0.0
-    checkpoint: Annotated[float, Between(0, LARGEST)] | None = None
-    round: Annotated[float, Between(0, LARGEST, above=True)] | None = None
+    slot: Annotated[float, Between(0, MAX_OPTION_VALUE)] = 0.0
+    checkpoint: Annotated[float, Between(0, MAX_OPTION_VALUE)] | None = None
+    round: Annotated[float, Between(0, MAX_OPTION_VALUE, above=True)] | None = None
 
     @property
     def restore(self) -> float:
-        """Seconds lost at a resumption."""
-        return CHECKPOINT if self.checkpoint is None else self.checkpoint
+        """Seconds of restoring a checkpoint at a resumption."""
+        return RESTORE_SECONDS if self.checkpoint is None else self.checkpoint
 
     def for_policy(self, policy: Policy) -> PolicyOptions:
         """The options with the policy's defaults filled in.
@@ -215,19 +222,24 @@ class PolicyOptions(Options):
         Raises
         ------
         InputError
-            For backfilling with ``hold="inf"``: a held head would never be reached; for another
-            hold in a pass that scans on, which has no head with a window; for rounds that are no
-            longer than a checkpoint's cost.
+            For backfilling with ``hold="inf"``, which could starve the head; for another hold with
+            scans_on, which has no head with a window; for rounds that are no longer than the
+            restore of a checkpoint.
         """
         source = f"policy {policy.name}"
         hold = (self.hold or policy.hold) if policy.delays else "none"
         if policy.scans_on and policy.delays and hold != "inf":
-            raise InputError(source, "hold", hold, "inf, where a pass scans on: it has no window")
+            raise InputError(source, "hold", hold, "hold=inf (this policy has no delay window)")
         if policy.backfills and hold == "inf":
-            raise InputError(source, "hold", "inf", "none or window: backfilling could starve")
-        rounds = (self.round or ROUND) if policy.preempts == "rounds" else None
+            raise InputError(
+                source,
+                "hold",
+                "inf",
+                "none or window (with inf, backfilling could starve the head)",
+            )
+        rounds = (self.round or ROUND_SECONDS) if policy.preempts == "rounds" else None
         if rounds is not None and self.restore >= rounds:
-            expected = f"less than a round, {rounds:g}: jobs would do nothing but restore"
+            expected = f"less than a round of {rounds:g} s (jobs would only restore)"
             raise InputError(source, "checkpoint", f"{self.restore:g}", expected)
         return replace(
             self,

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.arrays import Floats
 from optsched.kernels import kernel
 from optsched.online.prediction.statistics import Examples
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Transform = Callable[[Floats], Floats]
 TREES = 100

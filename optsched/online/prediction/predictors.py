@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.arrays import Floats, Ints
 from optsched.deadline import clock
 from optsched.errors import InputError, shown
 from optsched.online.data.jobs import Jobs
@@ -34,7 +35,6 @@ from optsched.online.prediction.statistics import (
     running_group_median,
 )
 
-Floats = NDArray[np.float64]
 DAY = 86_400.0
 
 
@@ -59,7 +59,7 @@ class Predictor:
     name: str
     summary: str
     fit: Callable[[Examples, int], Model]
-    running: Callable[[Examples, NDArray[np.int64], NDArray[np.int64]], Floats] | None = None
+    running: Callable[[Examples, Ints, Ints], Floats] | None = None
 
 
 _ALL = (
@@ -200,9 +200,7 @@ def training_jobs(jobs: Jobs, name: str, share: float | None) -> int:
     return num_training
 
 
-def _observations(
-    jobs: Jobs, predictor: Predictor, interval: float | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _observations(jobs: Jobs, predictor: Predictor, interval: float | None) -> tuple[Ints, Ints]:
     """Rows in order of earliest end, and the number of ended rows at each row's cutoff."""
     if interval is None and predictor.running is None:
         interval = DAY
@@ -218,8 +216,8 @@ def _online(
     jobs: Jobs,
     num_training: int,
     predictor: Predictor,
-    order: NDArray[np.int64],
-    num_observed: NDArray[np.int64],
+    order: Ints,
+    num_observed: Ints,
     seed: int,
 ) -> tuple[Floats, int]:
     """Return the predictions of the simulated rows and the number of fits."""
@@ -263,11 +261,14 @@ def report(prediction: Prediction) -> PredictionReport:
     true = prediction.jobs.iterations
     error = np.abs(true - prediction.iterations)
     values = (error, error <= 0.1 * true, error <= 1e-9 * true)
+    means = [float(value.mean()) if len(true) else 0.0 for value in values]
     return PredictionReport(
         prediction.name,
         len(true),
         prediction.training_jobs,
-        *(float(value.mean()) if len(true) else 0.0 for value in values),
+        means[0],
+        means[1],
+        means[2],
         prediction.unseen,
         prediction.fit_time,
     )

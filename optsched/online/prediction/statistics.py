@@ -15,13 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.arrays import Floats, Ints
 from optsched.online.data.jobs import Jobs
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
-Rows = NDArray[np.int64]
 _BLOCK_SIZE = 2**16
-"""Rows converted to Python numbers at a time, which bounds the memory."""
+"""Ints converted to Python numbers at a time, which bounds the memory."""
 ZERO, MEAN, MEDIAN = "zero", "mean", "median"
 UNSEEN = (ZERO, MEAN, MEDIAN)
 """Values of `--unseen`."""
@@ -34,7 +33,7 @@ class Examples:
 
     user: NDArray[np.int32]
     group: NDArray[np.int32]
-    iterations: NDArray[np.float64]
+    iterations: Floats
     users: int
     groups: int
 
@@ -53,7 +52,7 @@ class Examples:
             len(table.group.values),
         )
 
-    def rows(self, chosen: Rows) -> Examples:
+    def rows(self, chosen: Ints) -> Examples:
         """Subset by row index."""
         return Examples(
             self.user[chosen], self.group[chosen], self.iterations[chosen], self.users, self.groups
@@ -92,7 +91,7 @@ def fit_group_median(examples: Examples, seed: int) -> Callable[[Codes, Codes], 
     return model
 
 
-def running_group_mean(examples: Examples, order: Rows, num_observed: Rows) -> Floats:
+def running_group_mean(examples: Examples, order: Ints, num_observed: Ints) -> Floats:
     """Row i: mean of its group in the first num_observed[i] rows of `order`; O(n)."""
     total, count = [0.0] * examples.groups, [0] * examples.groups
     values, seen = np.empty(len(examples)), 0
@@ -114,7 +113,7 @@ def running_group_mean(examples: Examples, order: Rows, num_observed: Rows) -> F
     return values
 
 
-def running_group_median(examples: Examples, order: Rows, num_observed: Rows) -> Floats:
+def running_group_median(examples: Examples, order: Ints, num_observed: Ints) -> Floats:
     """As `running_group_mean`, with the fallbacks of `fit_group_median`; O(n log n)."""
     by_group: dict[int, _Median] = {}
     by_user: dict[int, _Median] = {}
@@ -133,7 +132,7 @@ def running_group_median(examples: Examples, order: Rows, num_observed: Rows) ->
     return values
 
 
-def running_medians(values: Floats, num_observed: Rows) -> Floats:
+def running_medians(values: Floats, num_observed: Ints) -> Floats:
     """Row i: median of the first num_observed[i] values, 0 of none; num_observed non-decreasing."""
     median, medians, seen = _Median(), np.zeros(len(num_observed)), 0
     for row, bound in enumerate(num_observed.tolist()):
@@ -179,7 +178,7 @@ def _medians(codes: Codes, values: Floats, kinds: int) -> Floats:
     return medians
 
 
-def default_lengths(lengths: Floats, order: Rows, num_observed: Rows, unseen: str) -> Floats:
+def default_lengths(lengths: Floats, order: Ints, num_observed: Ints, unseen: str) -> Floats:
     """Row i: mean or median of the first num_observed[i] lengths in `order`; an hour of none."""
     past = lengths[order]
     if unseen == MEAN:

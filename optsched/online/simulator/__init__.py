@@ -1,1 +1,1 @@
-"""The simulator: what happens when."""
+"""Event-driven simulator."""

@@ -1,11 +1,11 @@
 """The event loop of policies that do not preempt jobs: a-srpt, Algorithm 1, and its baselines.
 
 At one instant: ends of jobs, completions of the virtual machine, arrivals, then one scheduling
-pass. Further events are the end of the head's delay window. With slots an event acts at the next
+pass. The end of the head's delay window is an event too. With slots an event acts at the next
 multiple of the slot. The comments name the lines of Algorithm 1.
-Guarantee: the records follow models/online/README.md to the tie; a naive simulator in the tests
-gives the same. Complexity: O(log n) an event, O(waiting configurations that fit) a start behind the
-head, and what an offer takes.
+Guarantee: the records follow models/online/README.md, including tie-breaking; a naive simulator in
+the tests gives the same. Complexity: O(log n) per event, O(waiting configurations that fit) per
+start behind the head, and the cost of an offer.
 """
 
 from __future__ import annotations
@@ -16,36 +16,38 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
-from numpy.typing import NDArray
 
+from optsched.arrays import Bools, Floats, Ints
 from optsched.kernels import kernel
 from optsched.online.data.configurations import Packed
-from optsched.online.simulator.iteration_times import TimeTable, keep_time, known_time
-from optsched.online.simulator.offers import FreeServers, give_back, offer_sizes, rule_for, take
+from optsched.online.simulator.iteration_times import TimeTable, cached_time, compute_and_cache_time
+from optsched.online.simulator.offers import FreeServers, count_servers, release, rule_for, take
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
-HEAD_ONLY, SCAN, BACKFILL, EASY = 0, 1, 2, 3
-"""Which jobs behind the head a pass may start: none, any that fits (there is no head), any that
-fits while the head waits in its window, those that do not delay the head's reservation."""
-IMPROVED, GOOD_IN_WINDOW, GOOD = 0, 1, 2
-HOLDS = {"none": IMPROVED, "window": GOOD_IN_WINDOW, "inf": GOOD}
-"""When a delayed job starts: on an offer better than the first, on a good one, also without end."""
-IMPROVEMENT = 1e-9
+HEAD_ONLY = 0  # no job overtakes the head of the queue
+SCAN = 1  # every waiting job that fits may start: there is no head
+BACKFILL = 2  # any job that fits may start while the head waits in its delay window
+EASY = 3  # jobs that do not delay the head's reservation may start
+ACCEPT_IMPROVEMENT, ACCEPT_GOOD_WITHIN_WINDOW, ACCEPT_GOOD = 0, 1, 2
+HOLDS = {
+    "none": ACCEPT_IMPROVEMENT,
+    "window": ACCEPT_GOOD_WITHIN_WINDOW,
+    "inf": ACCEPT_GOOD,
+}
+"""Acceptance rule of a delayed job: an offer better than the first one; alpha <= comm_heavy alpha~
+within the window; the same without a window."""
+IMPROVEMENT_RTOL = 1e-9
 """A better offer has alpha < kappa (1 - 1e-9): smaller differences are rounding."""
-COARSEST = 2.0**53
-"""From so many multiples of a slot or a round on, the clock cannot tell two of them apart."""
-NONE = 2**62
-"""Rank and row that stand at the bottom of a heap: all others come first."""
+MAX_EXACT_MULTIPLE = 2.0**53
+"""Larger multiples of a slot or a round are not exact in float64."""
+SENTINEL = 2**62
+"""Larger than every rank and row, so that a heap is never empty."""
 
 
 class Rules(NamedTuple):
     """A policy and its settings; see `optsched.online.policies.by_name`."""
 
     virtual: bool
-    behind_head: int
+    overtaking: int
     delays: bool
     hold: int
     offer: int
@@ -62,13 +64,13 @@ class JobData(NamedTuple):
     submit, iterations, predicted, work, walltime : (n,) float
         r, n, n~, L (seconds of the virtual machine), and the user's estimate or NaN.
     configuration, rank : (n,) int
-        The configuration, and the place in the order of the queue; -1: the order of queueing.
+        The configuration, and the place in the order of the queue; empty: the order of queueing.
     bucket : (C,) int
-        By configuration. Jobs of one bucket fit or do not fit together.
+        Bucket of each configuration. Jobs of one bucket fit or do not fit together.
     bucket_gpus : (B,) int
         g of each bucket, ascending.
     bucket_offer : (B,) int
-        Buckets of one number are offered the same; -1: no offer keeps its jobs from starting.
+        Index of the offer that the bucket receives; -1: every offer is accepted.
     heavy : (C,) bool
         alpha^max / alpha~ >= comm_heavy.
     """
@@ -87,41 +89,41 @@ class JobData(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """Starts, ends and pieces of the jobs, (n,) each; start is NaN until a job starts.
+    """Starts, ends and allocations of the jobs, (n,) each; start is NaN until a job starts.
 
-    A job has `pieces` pieces, from index `first` on. `kappa` and `window` are the iteration time
-    of a delayed job's first offer and the end of its window.
+    A job has `num_allocations` allocations, from index `first_allocation` on. `kappa` and `window`
+    are the iteration time of a delayed job's first offer and the end of its window.
     """
 
     start: Floats
     end: Floats
     alpha: Floats
-    first: Ints
-    pieces: Ints
+    first_allocation: Ints
+    num_allocations: Ints
     kappa: Floats
     window: Floats
 
 
-class Offers(NamedTuple):
-    """Offers that buckets got before, and whether these suited; a moment counts starts and ends.
+class OfferCache(NamedTuple):
+    """Last offer of each bucket and whether it was acceptable; times are counted in starts + ends.
 
     Attributes
     ----------
-    sizes : (B, GPUs a server + 1) int
-        By number in `bucket_offer`: servers in all, and servers by GPUs.
-    examined, changed : (B,) int
-        When it was compared with the free GPUs last, and when it differed from before.
-    tried : (B,) int
-        When a bucket's jobs were last set beside their offer.
-    suits : (B,) bool
-        Whether it suited them.
+    server_counts : (B, GPUs per server + 1) int
+        By index in `bucket_offer`: servers in total, and servers by the GPUs that they give.
+    checked_at, changed_at : (B,) int
+        When the offer was last compared with the free GPUs, and when it last changed.
+    tested_at : (B,) int
+        When it was last tested whether a bucket accepts its offer.
+    acceptable : (B,) bool
+        Result of that test.
     """
 
-    sizes: Ints
-    examined: Ints
-    changed: Ints
-    tried: Ints
-    suits: Bools
+    server_counts: Ints
+    checked_at: Ints
+    changed_at: Ints
+    tested_at: Ints
+    acceptable: Bools
 
 
 @kernel
@@ -135,185 +137,190 @@ def simulate(
     stop: Bools,
     steps: int,
 ) -> Iterator[tuple[int, Ints]]:
-    """Run all jobs; yield (jobs started, nothing) every so many instants, and all pieces at last.
+    """Run all jobs; yield (jobs started, empty array) every `steps` events, then all allocations.
 
     Ends early once ``stop[0]`` is set.
     """
-    # arrays are named one by one: at each call numba counts references to all arrays of a tuple
+    # local names avoid numba's reference counting of all arrays of a tuple at each call
     submit, configuration_of, work_of = jobs.submit, jobs.configuration, jobs.work
     heavy, bucket_of, bucket_gpus = jobs.heavy, jobs.bucket, jobs.bucket_gpus
     bucket_offer = jobs.bucket_offer
     gpus_of, estimates, start = packed.gpus, packed.estimate, runs.start
-    n, sizes = len(submit), np.zeros(len(servers.histogram), dtype=np.int64)
-    ends = [(np.inf, NONE)]  # running jobs by their end
-    due = [(np.inf, NONE)]  # EASY: running jobs by their expected end, all in order
-    machine, clock = [(np.inf, NONE)], 0.0  # virtual machine: jobs by their work left
-    line = [NONE]  # waiting jobs by rank; jobs that started from behind the head leave later
-    buckets = [[NONE] for _ in range(len(bucket_gpus))]  # ranks of the waiting, by bucket
-    first = np.full(len(buckets), NONE)  # the first rank of each bucket
-    in_use = [0 for _ in range(0)]  # buckets of waiting jobs, ascending
-    offers = Offers(
-        sizes=np.zeros((len(buckets), len(sizes)), dtype=np.int64),
-        examined=np.full(len(buckets), -1),
-        changed=np.zeros(len(buckets), dtype=np.int64),
-        tried=np.full(len(buckets), -1),
-        suits=np.ones(len(buckets), dtype=np.bool_),
+    n, server_counts = len(submit), np.zeros(len(servers.histogram), dtype=np.int64)
+    end_heap = [(np.inf, SENTINEL)]  # running jobs by their end
+    expected_ends = [(np.inf, SENTINEL)]  # EASY: running jobs, sorted by their expected end
+    virtual_queue, clock = [(np.inf, SENTINEL)], 0.0  # virtual machine: jobs by remaining work
+    waiting_heap = [SENTINEL]  # waiting jobs by rank; jobs that overtook the head leave later
+    bucket_heaps = [[SENTINEL] for _ in range(len(bucket_gpus))]  # ranks of the waiting jobs
+    bucket_first = np.full(len(bucket_heaps), SENTINEL)  # the first rank of each bucket
+    nonempty_buckets = [0 for _ in range(0)]  # ascending
+    offers = OfferCache(
+        server_counts=np.zeros((len(bucket_heaps), len(server_counts)), dtype=np.int64),
+        checked_at=np.full(len(bucket_heaps), -1),
+        changed_at=np.zeros(len(bucket_heaps), dtype=np.int64),
+        tested_at=np.full(len(bucket_heaps), -1),
+        acceptable=np.ones(len(bucket_heaps), dtype=np.bool_),
     )
-    row_at = np.empty(n, dtype=np.int64)  # by rank
-    released = [0 for _ in range(0)]  # jobs that queue at this instant
-    pieces = [0 for _ in range(0)]
+    row_of_rank = np.empty(n, dtype=np.int64)
+    newly_queued = [0 for _ in range(0)]  # jobs that join the queue at this instant
+    allocations = [0 for _ in range(0)]
     arrived, queued, started, ended, window = 0, 0, 0, 0, np.inf
 
-    for step in range(NONE):
+    for step in range(SENTINEL):
         if step % steps == 0:
-            yield started, sizes[:0]
+            yield started, server_counts[:0]
             if stop[0]:
                 break
         # the next event: an end, an arrival, a virtual completion, or the end of the head's window
-        now = min(ends[0][0], window)
+        now = min(end_heap[0][0], window)
         if arrived < n:
             now = min(now, submit[arrived])
         if rules.virtual:
-            now = min(now, clock + machine[0][0])
+            now = min(now, clock + virtual_queue[0][0])
         if now == np.inf:
             break
         if rules.slot > 0.0:
             now = next_multiple(now, rules.slot)
 
         # ends
-        while ends[0][0] <= now:
-            row = heapq.heappop(ends)[1]
+        while end_heap[0][0] <= now:
+            row = heapq.heappop(end_heap)[1]
             ended += 1
-            for at in range(runs.first[row], runs.first[row] + runs.pieces[row]):
-                give_back(servers, pieces[at])
-            if rules.behind_head == EASY:
+            first = runs.first_allocation[row]
+            for i in range(first, first + runs.num_allocations[row]):
+                release(servers, allocations[i])
+            if rules.overtaking == EASY:
                 length = _expected_length(jobs.walltime, row, jobs.predicted[row] * runs.alpha[row])
-                due.pop(place(due, (start[row] + length, row)))
+                expected_ends.pop(bisect_left(expected_ends, (start[row] + length, row)))
         # line 2: completions of the virtual machine
-        while rules.virtual and clock + machine[0][0] <= now:
-            left, row = heapq.heappop(machine)
-            clock += left
-            released.append(row)
+        while rules.virtual and clock + virtual_queue[0][0] <= now:
+            remaining, row = heapq.heappop(virtual_queue)
+            clock += remaining
+            newly_queued.append(row)
         # arrivals, which preempt the virtual machine's job if they have less work
         while arrived < n and submit[arrived] <= now:
             row, work = arrived, work_of[arrived]
             arrived += 1
             if not rules.virtual or work == 0.0:
-                released.append(row)
+                newly_queued.append(row)
                 continue
-            if len(machine) > 1:
-                left, current = machine[0]
-                heapq.heapreplace(machine, (max(0.0, left - (now - clock)), current))
+            if len(virtual_queue) > 1:
+                remaining, current = virtual_queue[0]
+                heapq.heapreplace(virtual_queue, (max(0.0, remaining - (now - clock)), current))
             clock = now
-            heapq.heappush(machine, (work, row))
-        for row in released:
+            heapq.heappush(virtual_queue, (work, row))
+        for row in newly_queued:
             rank = jobs.rank[row] if len(jobs.rank) > 0 else queued + started
-            row_at[rank] = row
+            row_of_rank[rank] = row
             queued += 1
-            if rules.behind_head != SCAN:
-                heapq.heappush(line, rank)
-            if rules.behind_head != HEAD_ONLY:
+            if rules.overtaking != SCAN:
+                heapq.heappush(waiting_heap, rank)
+            if rules.overtaking != HEAD_ONLY:
                 bucket = bucket_of[configuration_of[row]]
-                _push(buckets, first, in_use, bucket, rank)
-        released.clear()
+                _push(bucket_heaps, bucket_first, nonempty_buckets, bucket, rank)
+        newly_queued.clear()
 
-        # lines 3-25: start the head of the line as often as it may start
-        head, window = NONE, np.inf
-        while rules.behind_head != SCAN and queued > 0:
-            head = line[0]  # line 4
-            row = row_at[head]
+        # lines 3-25: start the head of the queue as often as it may start
+        head, window = SENTINEL, np.inf
+        while rules.overtaking != SCAN and queued > 0:
+            head = waiting_heap[0]  # line 4
+            row = row_of_rank[head]
             if not np.isnan(start[row]):
-                heapq.heappop(line)
+                heapq.heappop(waiting_heap)
                 continue
-            kind = configuration_of[row]
-            gpus, rule = gpus_of[kind], rule_for(rules.offer, heavy[kind])
+            configuration = configuration_of[row]
+            gpus, rule = gpus_of[configuration], rule_for(rules.offer, heavy[configuration])
             if gpus > servers.total[0]:  # line 5
                 break
-            alpha = estimates[kind]  # lines 9-11 and 22; alpha~ on one server
-            if offer_sizes(servers, rule, gpus, sizes) > 1:
-                alpha = known_time(table, kind, sizes)
+            alpha = estimates[configuration]  # lines 9-11 and 22; alpha~ on one server
+            if count_servers(servers, rule, gpus, server_counts) > 1:
+                alpha = cached_time(table, configuration, server_counts)
                 if np.isnan(alpha):
-                    alpha = keep_time(table, packed, kind, sizes)
-            if alpha == np.inf:  # its slices do not fit there
+                    alpha = compute_and_cache_time(table, packed, configuration, server_counts)
+            if alpha == np.inf:  # the offer does not hold its slices
                 break
-            if rules.delays and heavy[kind]:  # line 8
-                length = rules.tau * work_of[row]
-                if not _is_accepted(rules, runs, row, alpha, estimates[kind], length, now):
+            if rules.delays and heavy[configuration]:  # line 8
+                length, estimate = rules.tau * work_of[row], estimates[configuration]
+                if not _is_accepted(rules, runs, row, alpha, estimate, length, now):
                     break
-            heapq.heappop(line)  # line 7
-            if rules.behind_head != HEAD_ONLY:  # no job of its bucket comes before the head
-                _pop(buckets, first, in_use, bucket_of[kind])
-            _take_offer(runs, servers, row, gpus, rule, pieces)
-            _start(runs, row, alpha, now, now + jobs.iterations[row] * alpha, ends)
+            heapq.heappop(waiting_heap)  # line 7
+            if rules.overtaking != HEAD_ONLY:  # the head is the first job of its bucket
+                _pop(bucket_heaps, bucket_first, nonempty_buckets, bucket_of[configuration])
+            end = now + jobs.iterations[row] * alpha
+            _start(runs, servers, row, gpus, rule, alpha, now, end, allocations, end_heap)
             started, queued = started + 1, queued - 1
-            if rules.behind_head == EASY:
+            if rules.overtaking == EASY:
                 length = _expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
-                due.insert(place(due, (now + length, row)), (now + length, row))
+                entry = (now + length, row)
+                expected_ends.insert(bisect_left(expected_ends, entry), entry)
         if queued == 0:
             continue
-        if rules.delays and head != NONE and runs.window[row_at[head]] > now:
-            window = runs.window[row_at[head]]
+        if rules.delays and head != SENTINEL and runs.window[row_of_rank[head]] > now:
+            window = runs.window[row_of_rank[head]]
 
         # jobs behind the head
-        if rules.behind_head == HEAD_ONLY or servers.total[0] == 0:
+        if rules.overtaking == HEAD_ONLY or servers.total[0] == 0:
             continue
-        if rules.behind_head == BACKFILL:  # only while the head waits for a better offer
-            row = row_at[head]
+        if rules.overtaking == BACKFILL:  # only while the head waits for a better offer
+            row = row_of_rank[head]
             if np.isnan(runs.kappa[row]) or now >= runs.window[row]:
                 continue
-        promise, spare = np.inf, 0
-        if rules.behind_head == EASY:
-            gpus = gpus_of[configuration_of[row_at[head]]]
-            if queued == 1 or gpus <= servers.total[0]:  # its slices do not fit there
+        reserved_start, spare_gpus = np.inf, 0
+        if rules.overtaking == EASY:
+            gpus = gpus_of[configuration_of[row_of_rank[head]]]
+            # a head that fits by count but not by slices has no reservation
+            if queued == 1 or gpus <= servers.total[0]:
                 continue
-            promise, spare = _reservation(
-                due, gpus_of, configuration_of, gpus, servers.total[0], now
+            reserved_start, spare_gpus = _reservation(
+                expected_ends, gpus_of, configuration_of, gpus, servers.total[0], now
             )
-        passed_over, turn = [NONE], head if rules.behind_head != SCAN else -1
-        while len(in_use) > 0 and bucket_gpus[in_use[0]] <= servers.total[0]:
+        passed_over, last_rank = [SENTINEL], head if rules.overtaking != SCAN else -1
+        while len(nonempty_buckets) > 0 and bucket_gpus[nonempty_buckets[0]] <= servers.total[0]:
             bucket, alpha = _next_behind(
                 rules, bucket_gpus, bucket_offer, configuration_of, heavy, estimates, servers,
-                table, sizes, row_at, buckets, first, in_use, offers, passed_over,
-                started + ended, turn,
+                table, server_counts, row_of_rank, bucket_heaps, bucket_first, nonempty_buckets,
+                offers, passed_over, started + ended, last_rank,
             )  # fmt: skip
             if bucket < 0:
                 break
             if np.isnan(alpha):
-                kind = configuration_of[row_at[first[bucket]]]
-                offer_sizes(servers, rule_for(rules.offer, heavy[kind]), gpus_of[kind], sizes)
-                keep_time(table, packed, kind, sizes)
+                configuration = configuration_of[row_of_rank[bucket_first[bucket]]]
+                gpus, rule = gpus_of[configuration], rule_for(rules.offer, heavy[configuration])
+                count_servers(servers, rule, gpus, server_counts)
+                compute_and_cache_time(table, packed, configuration, server_counts)
                 continue
-            turn = first[bucket]
-            row = row_at[turn]
-            kind = configuration_of[row]
-            gpus, rule = gpus_of[kind], rule_for(rules.offer, heavy[kind])
-            _pop(buckets, first, in_use, bucket)
-            if rules.behind_head == EASY:
+            last_rank = bucket_first[bucket]
+            row = row_of_rank[last_rank]
+            configuration = configuration_of[row]
+            gpus, rule = gpus_of[configuration], rule_for(rules.offer, heavy[configuration])
+            _pop(bucket_heaps, bucket_first, nonempty_buckets, bucket)
+            if rules.overtaking == EASY:
                 length = _expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
-                late = now + length > promise
-                if alpha == np.inf or (late and gpus > spare):
-                    passed_over.append(turn)
+                late = now + length > reserved_start
+                if alpha == np.inf or (late and gpus > spare_gpus):
+                    passed_over.append(last_rank)
                     continue
-                spare -= gpus if late else 0
-                due.insert(place(due, (now + length, row)), (now + length, row))
-            _take_offer(runs, servers, row, gpus, rule, pieces)
-            _start(runs, row, alpha, now, now + jobs.iterations[row] * alpha, ends)
+                spare_gpus -= gpus if late else 0
+                entry = (now + length, row)
+                expected_ends.insert(bisect_left(expected_ends, entry), entry)
+            end = now + jobs.iterations[row] * alpha
+            _start(runs, servers, row, gpus, rule, alpha, now, end, allocations, end_heap)
             started, queued = started + 1, queued - 1
         for rank in passed_over[1:]:
-            bucket = bucket_of[configuration_of[row_at[rank]]]
-            _push(buckets, first, in_use, bucket, rank)
-    yield started, np.array(pieces)
+            bucket = bucket_of[configuration_of[row_of_rank[rank]]]
+            _push(bucket_heaps, bucket_first, nonempty_buckets, bucket, rank)
+    yield started, np.array(allocations)
 
 
 @register_jitable
 def next_multiple(time: float, slot: float) -> float:
     """Return the first multiple of the slot from a time on.
 
-    A multiple is the number that the product rounds to, so that it is its own next one. Where the
-    clock is coarser than the slot it is the time itself.
+    Idempotent: next_multiple(k * slot) == k * slot in float64. Returns `time` if the slot is below
+    the float resolution.
     """
     count = np.ceil(time / slot)
-    if count >= COARSEST:
+    if count >= MAX_EXACT_MULTIPLE:
         return time
     if count * slot < time:
         count += 1.0
@@ -328,27 +335,27 @@ def _is_accepted(
 ) -> bool:
     """Return whether a heavy head starts on its offer (lines 12-20).
 
-    A first refusal opens its window, which is `length` seconds long.
+    The first rejection starts the delay window, which is `length` seconds long.
     """
     is_first = np.isnan(runs.kappa[row])
-    if is_first or rules.hold != IMPROVED:
+    if is_first or rules.hold != ACCEPT_IMPROVEMENT:
         accepted = alpha <= rules.comm_heavy * estimate  # line 12
     else:
-        accepted = alpha < runs.kappa[row] * (1.0 - IMPROVEMENT)  # line 18
+        accepted = alpha < runs.kappa[row] * (1.0 - IMPROVEMENT_RTOL)  # line 18
     if is_first and not accepted:
         runs.kappa[row] = alpha  # line 15
-        if rules.hold != GOOD:
+        if rules.hold != ACCEPT_GOOD:
             runs.window[row] = now + length  # line 16
     return accepted or now >= runs.window[row]  # line 20
 
 
 @register_jitable
-def _suits(rules: Rules, heavy: bool, alpha: float, estimate: float) -> bool:
+def _is_acceptable(rules: Rules, heavy: bool, alpha: float, estimate: float) -> bool:
     """Return whether a job behind the head may start on its offer; equal for all of its bucket."""
     if not rules.delays:
         return alpha < np.inf
-    if rules.behind_head == SCAN:
-        return alpha <= estimate * max(rules.comm_heavy, 1.0 + IMPROVEMENT)
+    if rules.overtaking == SCAN:
+        return alpha <= estimate * max(rules.comm_heavy, 1.0 + IMPROVEMENT_RTOL)
     return alpha <= rules.comm_heavy * estimate if heavy else alpha < np.inf
 
 
@@ -362,81 +369,83 @@ def _next_behind(
     estimates: Floats,
     servers: FreeServers,
     table: TimeTable,
-    sizes: Ints,
-    row_at: Ints,
-    buckets: list[list[int]],
-    first: Ints,
-    in_use: list[int],
-    offers: Offers,
+    server_counts: Ints,
+    row_of_rank: Ints,
+    bucket_heaps: list[list[int]],
+    bucket_first: Ints,
+    nonempty_buckets: list[int],
+    offers: OfferCache,
     passed_over: list[int],
-    moment: int,
-    turn: int,
+    time: int,
+    last_rank: int,
 ) -> tuple[int, float]:
-    """Return the bucket whose first job is next to start behind rank `turn`, and the job's alpha.
+    """Return the bucket of the next job to start after rank `last_rank`, and the job's alpha.
 
-    The bucket is -1 if there is none, alpha NaN if it has to be computed first. Jobs up to `turn`
-    are passed over. `moment` counts starts and ends. O(buckets in use that fit).
+    The bucket is -1 if there is none, alpha NaN if it has to be computed first. Jobs up to
+    `last_rank` move to `passed_over`. `time` counts starts + ends. O(nonempty buckets that fit).
     """
-    best, rank, alpha, at = -1, NONE, np.inf, 0
-    while at < len(in_use):
-        bucket = in_use[at]
+    best, rank, alpha, i = -1, SENTINEL, np.inf, 0
+    while i < len(nonempty_buckets):
+        bucket = nonempty_buckets[i]
         gpus, offer = bucket_gpus[bucket], bucket_offer[bucket]
-        if gpus > servers.total[0]:  # and so have all that follow
+        if gpus > servers.total[0]:  # later buckets need at least as many
             break
-        if offer >= 0:  # jobs refuse an offer again that has not changed
-            kind = configuration_of[row_at[first[bucket]]]
-            if offers.examined[offer] != moment:
-                offers.examined[offer] = moment
-                sizes[0] = offer_sizes(servers, rule_for(rules.offer, heavy[kind]), gpus, sizes)
-                for size in range(len(sizes)):
-                    if offers.sizes[offer, size] != sizes[size]:
-                        offers.sizes[offer, size] = sizes[size]
-                        offers.changed[offer] = moment
-            if offers.tried[bucket] < offers.changed[offer]:
-                alpha = estimates[kind]
-                if offers.sizes[offer, 0] > 1:
-                    alpha = known_time(table, kind, offers.sizes[offer])
+        if offer >= 0:  # a rejected, unchanged offer is rejected again
+            configuration = configuration_of[row_of_rank[bucket_first[bucket]]]
+            rule, estimate = rule_for(rules.offer, heavy[configuration]), estimates[configuration]
+            if offers.checked_at[offer] != time:
+                offers.checked_at[offer] = time
+                server_counts[0] = count_servers(servers, rule, gpus, server_counts)
+                for size in range(len(server_counts)):
+                    if offers.server_counts[offer, size] != server_counts[size]:
+                        offers.server_counts[offer, size] = server_counts[size]
+                        offers.changed_at[offer] = time
+            if offers.tested_at[bucket] < offers.changed_at[offer]:
+                alpha = estimate
+                if offers.server_counts[offer, 0] > 1:
+                    alpha = cached_time(table, configuration, offers.server_counts[offer])
                     if np.isnan(alpha):
                         return bucket, alpha
-                offers.tried[bucket] = moment
-                offers.suits[bucket] = _suits(rules, heavy[kind], alpha, estimates[kind])
-        while offers.suits[bucket] and first[bucket] <= turn:
-            passed_over.append(first[bucket])
-            _pop(buckets, first, in_use, bucket)
-        if first[bucket] == NONE:
+                offers.tested_at[bucket] = time
+                acceptable = _is_acceptable(rules, heavy[configuration], alpha, estimate)
+                offers.acceptable[bucket] = acceptable
+        while offers.acceptable[bucket] and bucket_first[bucket] <= last_rank:
+            passed_over.append(bucket_first[bucket])
+            _pop(bucket_heaps, bucket_first, nonempty_buckets, bucket)
+        if bucket_first[bucket] == SENTINEL:
             continue
-        at += 1
-        if offers.suits[bucket] and first[bucket] < rank:
-            best, rank = bucket, first[bucket]
+        i += 1
+        if offers.acceptable[bucket] and bucket_first[bucket] < rank:
+            best, rank = bucket, bucket_first[bucket]
     if best >= 0:
-        kind = configuration_of[row_at[rank]]
-        alpha, rule = estimates[kind], rule_for(rules.offer, heavy[kind])
-        if offer_sizes(servers, rule, bucket_gpus[best], sizes) > 1:
-            alpha = known_time(table, kind, sizes)
+        configuration = configuration_of[row_of_rank[rank]]
+        alpha, rule = estimates[configuration], rule_for(rules.offer, heavy[configuration])
+        if count_servers(servers, rule, bucket_gpus[best], server_counts) > 1:
+            alpha = cached_time(table, configuration, server_counts)
     return best, alpha
 
 
 @register_jitable
-def _push(buckets: list[list[int]], first: Ints, in_use: list[int], bucket: int, rank: int) -> None:
-    """Put a waiting job into a bucket."""
-    if first[bucket] == NONE:
-        in_use.insert(place(in_use, bucket), bucket)
-    heapq.heappush(buckets[bucket], rank)
+def _push(heaps: list[list[int]], first: Ints, nonempty: list[int], bucket: int, rank: int) -> None:
+    """Add a waiting job to a bucket."""
+    if first[bucket] == SENTINEL:
+        nonempty.insert(bisect_left(nonempty, bucket), bucket)
+    heapq.heappush(heaps[bucket], rank)
     first[bucket] = min(first[bucket], rank)
 
 
 @register_jitable
-def _pop(buckets: list[list[int]], first: Ints, in_use: list[int], bucket: int) -> None:
+def _pop(heaps: list[list[int]], first: Ints, nonempty: list[int], bucket: int) -> None:
     """Remove the first job of a bucket."""
-    heapq.heappop(buckets[bucket])
-    first[bucket] = buckets[bucket][0]
-    if first[bucket] == NONE:
-        in_use.pop(place(in_use, bucket))
+    heapq.heappop(heaps[bucket])
+    first[bucket] = heaps[bucket][0]
+    if first[bucket] == SENTINEL:
+        nonempty.pop(bisect_left(nonempty, bucket))
 
 
 @register_jitable
 def _reservation(
-    due: list[tuple[float, int]],
+    expected_ends: list[tuple[float, int]],
     gpus_of: Ints,
     configuration_of: Ints,
     gpus: int,
@@ -444,27 +453,27 @@ def _reservation(
     now: float,
 ) -> tuple[float, int]:
     """Return when the head's GPUs are free if all jobs end as expected, and the GPUs to spare."""
-    promise = np.inf
-    for end, row in due:
-        if row == NONE or max(end, now) > promise:
+    reserved_start = np.inf
+    for end, row in expected_ends:
+        if row == SENTINEL or max(end, now) > reserved_start:
             break
         free += gpus_of[configuration_of[row]]
         if free >= gpus:
-            promise = max(end, now)
-    return promise, free - gpus
+            reserved_start = max(end, now)
+    return reserved_start, free - gpus
 
 
 @register_jitable
 def _expected_length(walltime: Floats, row: int, predicted: float) -> float:
-    """Return the user's estimate, or the predicted length where there is none."""
+    """Return the user's estimate, or the predicted length if there is none."""
     if len(walltime) == 0 or np.isnan(walltime[row]):
         return predicted
     return walltime[row]
 
 
 @register_jitable
-def place(entries: Any, entry: Any) -> int:
-    """Return where an entry stands, or belongs, in a list that is in order."""
+def bisect_left(entries: Any, entry: Any) -> int:
+    """Return the first index in a sorted list at which an entry is, or could be inserted."""
     low, high = 0, len(entries)
     while low < high:
         middle = (low + high) // 2
@@ -476,18 +485,20 @@ def place(entries: Any, entry: Any) -> int:
 
 
 @register_jitable
-def _take_offer(
-    runs: Runs, servers: FreeServers, row: int, gpus: int, rule: int, pieces: list[int]
-) -> None:
-    """Take the GPUs of a job's offer and record its pieces."""
-    runs.first[row] = len(pieces)
-    runs.pieces[row] = take(servers, rule, gpus, pieces)
-
-
-@register_jitable
 def _start(
-    runs: Runs, row: int, alpha: float, now: float, end: float, ends: list[tuple[float, int]]
+    runs: Runs,
+    servers: FreeServers,
+    row: int,
+    gpus: int,
+    rule: int,
+    alpha: float,
+    now: float,
+    end: float,
+    allocations: list[int],
+    end_heap: list[tuple[float, int]],
 ) -> None:
-    """Start a job on the offer that it took (lines 13, 19, 20 and 23)."""
+    """Take the GPUs of a job's offer and start it (lines 13, 19, 20 and 23)."""
+    runs.first_allocation[row] = len(allocations)
+    runs.num_allocations[row] = take(servers, rule, gpus, allocations)
     runs.start[row], runs.end[row], runs.alpha[row] = now, end, alpha
-    heapq.heappush(ends, (runs.end[row], row))
+    heapq.heappush(end_heap, (end, row))

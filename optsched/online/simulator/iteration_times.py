@@ -1,7 +1,7 @@
-"""alpha of an offer in the compiled loops: Heavy-Edge, the cost, and a table of known times.
+"""Iteration time of an offer, with a hash table as cache.
 
-How many servers give how many GPUs decides alpha, so the table is keyed by (configuration, servers
-by size). Keys are compared whole: a hash never decides a value. A full table is emptied.
+alpha depends only on how many servers give how many GPUs, so the key is (configuration, servers by
+number of GPUs). Hash collisions are resolved by comparing keys; a full table is cleared.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from optsched.arrays import Floats, Ints
 from optsched.online.data.configurations import Packed
 from optsched.placement.heuristics.heavy_edge import JobGraph, grow_servers
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-LARGEST_TABLE = 2**25
+MAX_KEY_ELEMENTS = 2**25
 """Numbers in all keys: 128 MiB."""
 MAX_ENTRIES = 2**17
 
 
 class TimeTable(NamedTuple):
-    """Open addressing: `key[:, 0]` is the configuration or -1, the rest servers by size."""
+    """Open addressing: `key[:, 0]` is the configuration or -1, `key[:, 1:]` the server counts."""
 
     key: NDArray[np.int32]
     value: Floats
@@ -33,67 +32,70 @@ class TimeTable(NamedTuple):
 def empty_table(gpus_per_server: int) -> TimeTable:
     """Return a table without entries."""
     entries = MAX_ENTRIES
-    while entries > 1024 and entries * (gpus_per_server + 1) > LARGEST_TABLE:
+    while entries > 1024 and entries * (gpus_per_server + 1) > MAX_KEY_ELEMENTS:
         entries //= 2
     key = np.full((entries, gpus_per_server + 1), -1, dtype=np.int32)
     return TimeTable(key, np.empty(entries), np.zeros(1, dtype=np.int64))
 
 
 @register_jitable
-def known_time(table: TimeTable, configuration: int, sizes: Ints) -> float:
-    """Return alpha of a configuration on an offer of several servers; NaN if not known yet."""
-    at = _slot_of(table, configuration, sizes)
-    return table.value[at] if table.key[at, 0] >= 0 else np.nan
+def cached_time(table: TimeTable, configuration: int, server_counts: Ints) -> float:
+    """Return alpha of a configuration on an offer of several servers; NaN if not in the table."""
+    slot = _slot_of(table, configuration, server_counts)
+    return table.value[slot] if table.key[slot, 0] >= 0 else np.nan
 
 
 @register_jitable
-def keep_time(table: TimeTable, packed: Packed, configuration: int, sizes: Ints) -> float:
-    """Return alpha of a configuration on an offer, and keep it in the table."""
-    value = _iteration_time(packed, configuration, sizes)
+def compute_and_cache_time(
+    table: TimeTable, packed: Packed, configuration: int, server_counts: Ints
+) -> float:
+    """Return alpha of a configuration on an offer, and store it in the table."""
+    value = _iteration_time(packed, configuration, server_counts)
     if 2 * (table.filled[0] + 1) > len(table.value):
         table.key[:, 0] = -1
         table.filled[0] = 0
-    at = _slot_of(table, configuration, sizes)
+    slot = _slot_of(table, configuration, server_counts)
     table.filled[0] += 1
-    table.key[at, 0] = configuration
-    for size in range(1, len(sizes)):
-        table.key[at, size] = sizes[size]
-    table.value[at] = value
+    table.key[slot, 0] = configuration
+    for size in range(1, len(server_counts)):
+        table.key[slot, size] = server_counts[size]
+    table.value[slot] = value
     return value
 
 
 @register_jitable
-def _slot_of(table: TimeTable, configuration: int, sizes: Ints) -> int:
-    """Return where a key stands in the table, or the empty entry where it belongs."""
+def _slot_of(table: TimeTable, configuration: int, server_counts: Ints) -> int:
+    """Return the slot of a key, or the free slot for it."""
     key, entries = table.key, len(table.value)
     hashed = configuration + 1
-    for size in range(1, len(sizes)):
-        hashed = (hashed * 1_000_003 + sizes[size]) & 0x7FFFFFFFFF  # products stay below 2^63
-    at = (hashed ^ (hashed >> 17)) & (entries - 1)
-    while key[at, 0] >= 0:
-        same = key[at, 0] == configuration
-        for size in range(1, len(sizes)):
-            same &= key[at, size] == sizes[size]
+    for size in range(1, len(server_counts)):
+        # products stay below 2^63
+        hashed = (hashed * 1_000_003 + server_counts[size]) & 0x7FFFFFFFFF
+    slot = (hashed ^ (hashed >> 17)) & (entries - 1)
+    while key[slot, 0] >= 0:
+        same = key[slot, 0] == configuration
+        for size in range(1, len(server_counts)):
+            same &= key[slot, size] == server_counts[size]
         if same:
             break
-        at = (at + 1) & (entries - 1)
-    return at
+        slot = (slot + 1) & (entries - 1)
+    return slot
 
 
 @register_jitable
-def _iteration_time(packed: Packed, c: int, sizes: Ints) -> float:
-    """Return alpha of (7) with Heavy-Edge's placement, in the arithmetic of the placement slice.
+def _iteration_time(packed: Packed, c: int, server_counts: Ints) -> float:
+    """Return alpha of (7) with Heavy-Edge's placement, in the arithmetic of the placement problem.
 
-    Infinite where the offer cannot hold the replicas' slices as Heavy-Edge places them.
+    Infinite if the offer cannot hold the replicas' slices as Heavy-Edge places them.
     """
-    pieces = 0
-    for size in range(1, len(sizes)):
-        pieces += sizes[size]
-    offer, at = np.empty(pieces, dtype=np.int64), 0
-    for size in range(len(sizes) - 1, 0, -1):
-        for _ in range(sizes[size]):
-            offer[at] = size
-            at += 1
+    num_servers = 0
+    for size in range(1, len(server_counts)):
+        num_servers += server_counts[size]
+    offer, server = np.empty(num_servers, dtype=np.int64), 0  # GPUs of each server, descending
+    for size in range(len(server_counts) - 1, 0, -1):
+        for _ in range(server_counts[size]):
+            offer[server] = size
+            server += 1
     v, s, e = packed.vertex, packed.stage, packed.edge
     graph = JobGraph(
         packed.stage_of[v[c] : v[c + 1]],
@@ -105,7 +107,7 @@ def _iteration_time(packed: Packed, c: int, sizes: Ints) -> float:
         packed.replica[s[c] : s[c + 1]],
         packed.experts[s[c] : s[c + 1]],
     )
-    counts = grow_servers(graph, offer, np.arange(pieces))
+    counts = grow_servers(graph, offer, np.arange(num_servers))
     if counts.sum() < len(graph.stage_of):
         return np.inf
     if packed.micro_batches[c] > 0:
@@ -147,7 +149,7 @@ def _pipelined(packed: Packed, c: int, counts: Any) -> float:
 
 @register_jitable
 def _with_neighbours(packed: Packed, c: int, counts: Any, s: int, m: int, near: float) -> float:
-    """Add to a stage's time on a server what its neighbours on other servers cost."""
+    """Add the transfer time to neighbouring stages on other servers."""
     first, time = packed.stage[c], near
     vertex = packed.first[first + c :]
     if s > 0:

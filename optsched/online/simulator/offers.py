@@ -1,11 +1,11 @@
 """Offer rules: which free GPUs a job is offered.
 
 Servers are taken by their number of free GPUs, ties by index; each gives all its free GPUs and the
-last one what is still needed. `most` takes the largest numbers first, `least` the smallest,
-`first-fit` goes by index alone, and `best-fit-last` is `most` with the final piece on the smallest
-server that holds it. The iteration time depends only on how many servers give how many GPUs, so
-`offer_sizes` works on a histogram and `take` names servers when the job starts.
-Complexity: O(GPUs a server + pieces), and a walk over servers to find one by index.
+last one what is still needed. Rule `most` is most-free-first, `least` is least-free-first,
+`first-fit` goes by index alone, and `best-fit-last` is `most` with the last server chosen by best
+fit. The iteration time depends only on how many servers give how many GPUs, so `count_servers`
+works on a histogram and `take` chooses servers when the job starts.
+Complexity: O(GPUs per server + servers taken), plus a linear search for a server by index.
 Source: models/online/README.md, "Offers".
 """
 
@@ -15,16 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
-from numpy.typing import NDArray
 
+from optsched.arrays import Ints
 from optsched.online.policies.by_name import OFFERS
 
-Ints = NDArray[np.int64]
 MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE = 0, 1, 2, 3, 4
 RULES = dict(zip(OFFERS, (MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE), strict=True))
 """Offer rules by name."""
 GPU_BITS = 11
-"""A piece of an offer is `server << GPU_BITS | gpus`; a server has at most 2^10 GPUs."""
+"""An allocation is `server << GPU_BITS | gpus`; a server has at most 2^10 GPUs."""
 
 
 class FreeServers(NamedTuple):
@@ -34,10 +33,10 @@ class FreeServers(NamedTuple):
     ----------
     free : (servers,) int
         Free GPUs of each server.
-    histogram : (GPUs a server + 1,) int
+    histogram : (GPUs per server + 1,) int
         Servers by number of free GPUs.
-    lowest : (GPUs a server + 1,) int
-        No server with so many free GPUs has a smaller index.
+    lowest : (GPUs per server + 1,) int
+        Lower bound on the index of servers with that many free GPUs.
     total : (1,) int
         Free GPUs of all servers.
     """
@@ -62,53 +61,53 @@ def all_free(servers: int, gpus_per_server: int) -> FreeServers:
 
 @register_jitable
 def rule_for(rule: int, heavy: bool) -> int:
-    """Return the offer rule of a job: `ADAPTIVE` is most for heavy jobs and least for others."""
+    """Return the offer rule of a job: `ADAPTIVE` is `MOST` for heavy jobs, else `LEAST`."""
     if rule != ADAPTIVE:
         return rule
     return MOST if heavy else LEAST
 
 
 @register_jitable
-def offer_sizes(servers: FreeServers, rule: int, gpus: int, sizes: Ints) -> int:
-    """Write to `sizes` how many servers give 1, 2, ... GPUs; return the number of servers."""
-    sizes[:] = 0
-    left, pieces = gpus, 0
+def count_servers(servers: FreeServers, rule: int, gpus: int, server_counts: Ints) -> int:
+    """Write to `server_counts` how many servers give 1, 2, ... GPUs; return their number."""
+    server_counts[:] = 0
+    remaining, num_servers = gpus, 0
     if rule == FIRST_FIT:
         server = 0
-        while left > 0:
-            given = min(servers.free[server], left)
-            if given > 0:
-                sizes[given] += 1
-                pieces += 1
-                left -= given
+        while remaining > 0:
+            size = min(servers.free[server], remaining)
+            if size > 0:
+                server_counts[size] += 1
+                num_servers += 1
+                remaining -= size
             server += 1
-        return pieces
+        return num_servers
     largest = len(servers.histogram) - 1
     for step in range(largest):
         size = step + 1 if rule == LEAST else largest - step
         count = servers.histogram[size]
         if count == 0:
             continue
-        whole = min(count, left // size)
-        sizes[size] += whole
-        pieces += whole
-        left -= whole * size
-        if left == 0 or count > whole:  # the rest goes to one server that has at least as much
+        full = min(count, remaining // size)  # servers that give all their free GPUs
+        server_counts[size] += full
+        num_servers += full
+        remaining -= full * size
+        if remaining == 0 or count > full:  # one server has enough for the remainder
             break
-    if left > 0:
-        sizes[left] += 1
-        pieces += 1
-    return pieces
+    if remaining > 0:
+        server_counts[remaining] += 1
+        num_servers += 1
+    return num_servers
 
 
 @register_jitable
-def take(servers: FreeServers, rule: int, gpus: int, pieces: list[int]) -> int:
-    """Take the GPUs of an offer, append its pieces by server, and return their number."""
-    begin = len(pieces)
+def take(servers: FreeServers, rule: int, gpus: int, allocations: list[int]) -> int:
+    """Take the GPUs of an offer, append its allocations by server, and return their number."""
+    begin = len(allocations)
     largest = len(servers.histogram) - 1
-    left, server = gpus, -1
+    remaining, server = gpus, -1
     size = 1 if rule == LEAST else largest
-    while left > 0:
+    while remaining > 0:
         if rule == FIRST_FIT:
             server += 1
             while servers.free[server] == 0:
@@ -117,34 +116,34 @@ def take(servers: FreeServers, rule: int, gpus: int, pieces: list[int]) -> int:
             while servers.histogram[size] == 0:
                 size += 1 if rule == LEAST else -1
             wanted = size
-            if rule == BEST_FIT_LAST and size >= left:
-                wanted = left
+            if rule == BEST_FIT_LAST and size >= remaining:
+                wanted = remaining
                 while servers.histogram[wanted] == 0:
                     wanted += 1
             server = _first_server(servers, wanted)
-        given = min(servers.free[server], left)
-        pieces.append((server << GPU_BITS) | given)
-        left -= given
-        _set_free(servers, server, servers.free[server] - given)
-    for at in range(begin + 1, len(pieces)):  # insertion sort by server
-        piece = pieces[at]
-        while at > begin and pieces[at - 1] > piece:
-            pieces[at] = pieces[at - 1]
-            at -= 1
-        pieces[at] = piece
-    return len(pieces) - begin
+        taken = min(servers.free[server], remaining)
+        allocations.append((server << GPU_BITS) | taken)
+        remaining -= taken
+        _set_free(servers, server, servers.free[server] - taken)
+    for i in range(begin + 1, len(allocations)):  # insertion sort by server
+        allocation = allocations[i]
+        while i > begin and allocations[i - 1] > allocation:
+            allocations[i] = allocations[i - 1]
+            i -= 1
+        allocations[i] = allocation
+    return len(allocations) - begin
 
 
 @register_jitable
-def give_back(servers: FreeServers, piece: int) -> None:
-    """Free the GPUs of a piece."""
-    server, gpus = piece >> GPU_BITS, piece & ((1 << GPU_BITS) - 1)
+def release(servers: FreeServers, allocation: int) -> None:
+    """Free the GPUs of an allocation."""
+    server, gpus = allocation >> GPU_BITS, allocation & ((1 << GPU_BITS) - 1)
     _set_free(servers, server, servers.free[server] + gpus)
 
 
 @register_jitable
 def _first_server(servers: FreeServers, size: int) -> int:
-    """Return the first server with so many free GPUs; there is one."""
+    """Return the first server with `size` free GPUs; there must be one."""
     server = servers.lowest[size]
     while servers.free[server] != size:
         server += 1

@@ -1,7 +1,7 @@
-"""A policy of your own in plain Python: slower than the compiled ones, and exact.
+"""Custom policies in Python: slower than the compiled ones.
 
-Write a class with one method, ``schedule(view)``. It is called once an instant, after the ends and
-arrivals of that instant, and starts jobs through the view. Example, shortest job first:
+Write a class with one method, ``schedule(view)``. It is called once per event time, after the ends
+and arrivals of that time, and starts jobs through the view. Example, shortest job first:
 
     class ShortestFirst:
         def schedule(self, view):
@@ -12,14 +12,14 @@ arrivals of that instant, and starts jobs through the view. Example, shortest jo
 
     records = simulate_policy(jobs, ShortestFirst(), predicted)
 
-A policy that needs to be called later without an event asks for it by ``view.wake(time)``. One
-that calls ``view.preempt(job)`` stops a job, which waits from then on with what it has done; when
-it resumes, its first `checkpoint` seconds (an option, 30) are lost. Least attained service, by
-rounds of six minutes, which is the `las` of the command line:
+Call ``view.wake(time)`` to be called again at a later time. ``view.preempt(job)`` stops a job,
+which keeps its completed iterations and returns to the queue; when it resumes, its first
+`checkpoint` seconds (an option, 30) are lost. Least attained service in rounds of six minutes,
+which is the policy `las`:
 
     class LeastAttained:
         def schedule(self, view):
-            jobs = [*view.queue, *(each.job for each in view.running)]
+            jobs = [*view.queue, *(running.job for running in view.running)]
             room, first = view.gpus, {job.row for job in view.queue}
             for job in sorted(jobs, key=lambda job: (view.attained(job), job.row)):
                 if job.gpus <= room:
@@ -32,8 +32,7 @@ rounds of six minutes, which is the `las` of the command line:
             if view.queue:
                 view.wake((view.now // 360 + 1) * 360)
 
-Rules of the cluster (gang, capacity) are enforced. O(servers) an offer and whatever the policy does
-an event.
+Rules of the cluster (gang, capacity) are enforced. O(servers) per offer.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.arrays import Floats
 from optsched.errors import InputError, shown
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import PolicyOptions
@@ -67,7 +66,7 @@ class QueuedJob:
     Attributes
     ----------
     row : int
-        Its place in (submit_time, row) order: breaks ties.
+        Index in the order of submission: breaks ties.
     submit : float
         Seconds since the first submission.
     gpus : int
@@ -101,42 +100,46 @@ class RunningJob:
     Attributes
     ----------
     job : QueuedJob
-        As it was queued.
+        The job as it was queued.
     start : float
-        When it started here: seconds since the first submission.
+        Start of this segment: seconds since the first submission.
     alpha : float
-        Seconds an iteration takes where it runs.
+        Seconds per iteration on its GPUs.
     servers : Offer
-        GPUs it holds, by server.
-    works_from, remaining : float
-        When iterations begin, later than `start` where a checkpoint is restored, and how many were
-        predicted to be left then.
+        GPUs that it holds, by server.
+    compute_start, remaining : float
+        When iterations begin, later than `start` if a checkpoint is restored, and the iterations
+        predicted to remain then.
     """
 
     job: QueuedJob
     start: float
     alpha: float
     servers: Offer
-    works_from: float
+    compute_start: float
     remaining: float
 
     @property
     def expected_end(self) -> float:
-        """When it ends if the prediction is right and it is not stopped; may have passed."""
-        return self.works_from + self.remaining * self.alpha
+        """End if the prediction is right and the job is not preempted; may be in the past."""
+        return self.compute_start + self.remaining * self.alpha
+
+    def seconds_computed(self, now: float) -> float:
+        """Seconds of this segment spent on iterations until now."""
+        return max(0.0, now - self.compute_start)
 
 
 class OwnPolicy(Protocol):
-    """What `simulate_policy` runs."""
+    """A policy that `simulate_policy` runs."""
 
     def schedule(self, view: View, /) -> None:
-        """Start jobs now, stop them, or leave them."""
+        """Start or preempt jobs at the current time."""
 
 
 class View:
-    """The cluster and the queue as a policy sees them at one instant."""
+    """The cluster and the queue as a policy sees them at one time."""
 
-    def __init__(self, jobs: Jobs, predicted: NDArray[np.float64], options: PolicyOptions) -> None:
+    def __init__(self, jobs: Jobs, predicted: Floats, options: PolicyOptions) -> None:
         self._jobs, self._predicted, self._options = jobs, predicted, options
         self._now = -np.inf
         self._free = [jobs.cluster.gpus_per_server] * jobs.cluster.servers
@@ -145,14 +148,15 @@ class View:
         self._running: dict[int, RunningJob] = {}
         self._next = 0
         self._wakes: list[float] = []
-        self._ends: list[tuple[float, int, int]] = []  # end, row and segment; some were stopped
+        self._ends: list[tuple[float, int, int]] = []  # end, row and segment; stale if preempted
         self._alpha: dict[tuple[int, tuple[int, ...]], float] = {}
         self._segments: list[tuple[int, Segment]] = []
-        self._segment_of: dict[int, int] = {}  # the last one of each row that has started
-        self._left = [*zip(jobs.iterations.tolist(), predicted.tolist(), strict=True)]
+        self._segment_of: dict[int, int] = {}  # last segment of each row that has started
+        # true and predicted iterations that remain
+        self._remaining = [*zip(jobs.iterations.tolist(), predicted.tolist(), strict=True)]
         self._worked = [0.0] * len(jobs)
-        made = jobs.configurations
-        self._heavy = made.worst / made.estimate >= options.comm_heavy
+        worst, estimate = jobs.configurations.worst, jobs.configurations.estimate
+        self._heavy = worst / estimate >= options.comm_heavy
 
     @property
     def now(self) -> float:
@@ -161,12 +165,12 @@ class View:
 
     @property
     def queue(self) -> tuple[QueuedJob, ...]:
-        """Waiting jobs in row order: submitted and not started, or stopped."""
+        """Waiting jobs in row order: submitted and not started, or preempted."""
         return tuple(self._queue[row] for row in sorted(self._queue))
 
     @property
     def arrived(self) -> tuple[QueuedJob, ...]:
-        """Waiting jobs that were submitted at this instant, in row order."""
+        """Waiting jobs that were submitted at this time, in row order."""
         return tuple(self._arrived)
 
     @property
@@ -176,7 +180,7 @@ class View:
 
     @property
     def gpus(self) -> int:
-        """GPUs in all."""
+        """GPUs of the cluster."""
         return self._jobs.cluster.gpus
 
     @property
@@ -186,13 +190,13 @@ class View:
 
     @property
     def free_gpus(self) -> int:
-        """Free GPUs in all."""
+        """Free GPUs of the cluster."""
         return self.gpus - sum(running.job.gpus for running in self._running.values())
 
     def offer(self, job: QueuedJob, rule: str) -> dict[int, int] | None:
         """Return the GPUs by server that an offer rule gives the job now; None if it does not fit.
 
-        A job whose slices do not fit where those GPUs are does not fit.
+        Its tensor slices must fit on those GPUs, too.
         """
         if rule not in RULES:
             raise InputError("policy", "offer", shown(rule), f"one of {', '.join(RULES)}")
@@ -203,19 +207,19 @@ class View:
         sign = {"least": 1, "first-fit": 0}.get(rule, -1)
         order = sorted((sign * count, server) for server, count in enumerate(self._free) if count)
         offer: dict[int, int] = {}
-        left = job.gpus
+        remaining = job.gpus
         for _, server in order:
-            if rule == "best-fit-last" and self._free[server] >= left:
-                enough = (m for _, m in order if m not in offer and self._free[m] >= left)
+            if rule == "best-fit-last" and self._free[server] >= remaining:
+                enough = (m for _, m in order if m not in offer and self._free[m] >= remaining)
                 server = min(enough, key=lambda m: (self._free[m], m))
-            offer[server] = min(left, self._free[server])
-            left -= offer[server]
-            if left == 0:
+            offer[server] = min(remaining, self._free[server])
+            remaining -= offer[server]
+            if remaining == 0:
                 break
         return offer if self.iteration_time(job, offer) < np.inf else None
 
     def iteration_time(self, job: QueuedJob, offer: Offer) -> float:
-        """Return alpha on an offer by Heavy-Edge, seconds; infinite where slices do not fit."""
+        """Return alpha on an offer by Heavy-Edge, seconds; infinite if slices do not fit."""
         configuration = int(self._jobs.configuration[job.row])
         key = (configuration, tuple(sorted(offer.values(), reverse=True)))
         if key not in self._alpha:
@@ -223,88 +227,88 @@ class View:
             counts = heavy_edge_counts(graph_arrays(placed), key[1])
             tables = cost_tables(placed, self._jobs.cluster.hardware, key[1][0])
             fits = counts.sum() == placed.replicas
-            time = placement_time(tables, counts, PlacementOptions()) if fits else np.inf
-            self._alpha[key] = time
+            self._alpha[key] = (
+                placement_time(tables, counts, PlacementOptions()) if fits else np.inf
+            )
         return self._alpha[key]
 
     def start(self, job: QueuedJob, offer: Offer | None) -> None:
-        """Start a queued job on an offer, or let it resume.
+        """Start or resume a queued job on an offer.
 
         Raises
         ------
         InputError
             If it is not queued, or the offer is not its GPUs or not free.
         """
-        if job.row not in self._queue:
-            raise InputError("policy", f"job {job.job_id}", "not queued", "a queued job")
-        pieces = dict(offer or {})
+        row, place = job.row, f"job {job.job_id}"
+        if row not in self._queue:
+            raise InputError("policy", place, "not queued", "a queued job")
+        servers = dict(sorted((offer or {}).items()))
         fits = all(
             0 <= server < len(self._free) and 0 < count <= self._free[server]
-            for server, count in pieces.items()
+            for server, count in servers.items()
         )
-        if not fits or sum(pieces.values()) != job.gpus:
-            expected = f"{job.gpus} GPUs that are free"
-            raise InputError("policy", f"job {job.job_id}", shown(pieces), expected)
-        alpha = self.iteration_time(job, pieces)
+        if not fits or sum(servers.values()) != job.gpus:
+            raise InputError("policy", place, shown(servers), f"{job.gpus} GPUs that are free")
+        alpha = self.iteration_time(job, servers)
         if alpha == np.inf:
-            expected = "GPUs that its slices fit on"
-            raise InputError("policy", f"job {job.job_id}", shown(pieces), expected)
-        left, known = self._left[job.row]
-        begin = self._now + (self._options.restore if job.row in self._segment_of else 0.0)
-        end = begin + left * alpha
-        for server, count in pieces.items():
+            raise InputError("policy", place, shown(servers), "GPUs that its slices fit on")
+        remaining, predicted = self._remaining[row]
+        begin = self._now + (self._options.restore if row in self._segment_of else 0.0)
+        end = begin + remaining * alpha
+        for server, count in servers.items():
             self._free[server] -= count
-        held = dict(sorted(pieces.items()))
-        self._running[job.row] = RunningJob(
-            self._queue.pop(job.row), self._now, alpha, MappingProxyType(held), begin, known
+        self._running[row] = RunningJob(
+            self._queue.pop(row), self._now, alpha, MappingProxyType(servers), begin, predicted
         )
-        self._segment_of[job.row] = len(self._segments)
-        heapq.heappush(self._ends, (end, job.row, len(self._segments)))
-        self._segments.append((job.row, Segment(self._now, end, alpha, tuple(held.items()))))
+        self._segment_of[row] = len(self._segments)
+        heapq.heappush(self._ends, (end, row, len(self._segments)))
+        self._segments.append((row, Segment(self._now, end, alpha, tuple(servers.items()))))
 
     def preempt(self, job: QueuedJob) -> None:
-        """Stop a job that runs: its GPUs are free at once, and it waits again.
+        """Stop a running job: its GPUs are free at once, and it returns to the queue.
 
         Raises
         ------
         InputError
             If it does not run.
         """
-        if job.row not in self._running:
+        row = job.row
+        if row not in self._running:
             raise InputError("policy", f"job {job.job_id}", "not running", "a running job")
-        running = self._running[job.row]
-        ran = max(0.0, self._now - running.works_from)
-        left, known = self._left[job.row]
-        made = ran / running.alpha
-        self._left[job.row] = max(0.0, left - made), max(0.0, known - made)
-        self._worked[job.row] += ran
-        at = self._segment_of[job.row]
-        self._segments[at] = (job.row, replace(self._segments[at][1], end=self._now))
-        self._release(job.row)
-        self._queue[job.row] = running.job
-        self._forget_stopped()
+        running = self._running[row]
+        ran = running.seconds_computed(self._now)
+        iterations_done = ran / running.alpha
+        remaining, predicted = (max(0.0, n - iterations_done) for n in self._remaining[row])
+        self._remaining[row] = remaining, predicted
+        self._worked[row] += ran
+        segment = self._segment_of[row]
+        self._segments[segment] = (row, replace(self._segments[segment][1], end=self._now))
+        self._release(row)
+        self._queue[row] = running.job
+        self._drop_stale_ends()
 
     def attained(self, job: QueuedJob) -> float:
-        """Return the GPU-seconds that it has worked so far; restoring does not count."""
+        """Return the GPU-seconds of work done so far, without restoring checkpoints."""
         running = self._running.get(job.row)
-        ran = 0.0 if running is None else max(0.0, self._now - running.works_from)
+        ran = 0.0 if running is None else running.seconds_computed(self._now)
         return job.gpus * (self._worked[job.row] + ran)
 
     def remaining(self, job: QueuedJob) -> float:
-        """Return the iterations predicted to be left; 0 once it has run longer than predicted."""
-        known, running = self._left[job.row][1], self._running.get(job.row)
+        """Return the predicted remaining iterations; 0 once it has run longer than predicted."""
+        predicted, running = self._remaining[job.row][1], self._running.get(job.row)
         if running is None:
-            return known
-        return max(0.0, known - max(0.0, self._now - running.works_from) / running.alpha)
+            return predicted
+        return max(0.0, predicted - running.seconds_computed(self._now) / running.alpha)
 
     def wake(self, time: float) -> None:
-        """Ask to be called at a later time even if nothing happens then."""
+        """Schedule a call at a later time."""
         if not self._now < time < np.inf:
             raise InputError("policy", "wake", shown(time), f"a time after {self._now}")
         heapq.heappush(self._wakes, float(time))
 
     def _step(self) -> bool:
-        """Go on to the next instant; return False when nothing is left to happen."""
+        """Advance to the next event; return False if there is none."""
         submit = self._jobs.submit
         times = [float(submit[self._next])] if self._next < len(submit) else []
         times += [self._ends[0][0]] if self._ends else []
@@ -316,7 +320,7 @@ class View:
             heapq.heappop(self._wakes)
         while self._ends and self._ends[0][0] <= self._now:
             self._release(heapq.heappop(self._ends)[1])
-            self._forget_stopped()
+            self._drop_stale_ends()
         self._arrived = []
         while self._next < len(submit) and submit[self._next] <= self._now:
             self._arrived.append(self._queued(self._next))
@@ -325,22 +329,22 @@ class View:
         return True
 
     def _records(self, name: str) -> Records:
-        in_order = sorted(self._segments, key=lambda each: each[0])  # stable
+        in_order = sorted(self._segments, key=lambda entry: entry[0])  # stable
         return Records.of(
             self._jobs,
             np.arange(len(self._jobs), dtype=np.int64),
             policy=name,
             options=self._options,
             predicted=self._predicted,
-            segments=Segments.of([row for row, _ in in_order], [each for _, each in in_order]),
+            segments=Segments.of([row for row, _ in in_order], [part for _, part in in_order]),
         )
 
     def _release(self, row: int) -> None:
         for server, gpus in self._running.pop(row).servers.items():
             self._free[server] += gpus
 
-    def _forget_stopped(self) -> None:
-        """Drop planned ends of stopped segments from the front of the heap."""
+    def _drop_stale_ends(self) -> None:
+        """Drop planned ends of preempted segments from the front of the heap."""
         while self._ends:
             _, row, segment = self._ends[0]
             if row in self._running and self._segment_of[row] == segment:
@@ -368,25 +372,25 @@ class View:
 def simulate_policy(
     jobs: Jobs,
     policy: OwnPolicy,
-    predicted: NDArray[np.float64] | None = None,
+    predicted: Floats | None = None,
     options: PolicyOptions | None = None,
     *,
     name: str = "own",
 ) -> Records:
-    """Run a policy of your own.
+    """Run a custom policy.
 
     Parameters
     ----------
     jobs : Jobs
         The workload's jobs, in time order; see `prepare_jobs`.
     policy : OwnPolicy
-        An object with ``schedule(view)``, called at every event.
+        An object with ``schedule(view)``, called at every event time.
     predicted : (n,) float, optional
         n~; by default the true n.
     options : PolicyOptions, optional
-        comm_heavy makes a job heavy; the rest is the policy's own business.
+        comm_heavy defines heavy jobs; the policy may use the other options.
     name : str, optional
-        What the records call it.
+        Policy name in the records.
 
     Returns
     -------
@@ -396,7 +400,7 @@ def simulate_policy(
     Raises
     ------
     InputError
-        If the policy breaks a rule, or leaves jobs queued for ever.
+        If the policy violates a rule, or never starts a job.
 
     Examples
     --------
@@ -415,11 +419,12 @@ def simulate_policy(
     2805
     """
     options = options or PolicyOptions()
-    known = jobs.iterations if predicted is None else np.asarray(predicted, dtype=np.float64)
-    view = View(jobs, known, options)
+    if predicted is None:
+        predicted = jobs.iterations
+    view = View(jobs, np.asarray(predicted, dtype=np.float64), options)
     while view._step():
         policy.schedule(view)
     if view.queue:
-        found = f"job {view.queue[0].job_id} left waiting"
+        found = f"job {view.queue[0].job_id} never started"
         raise InputError(f"policy {name}", "", found, "every job to run")
     return view._records(name)

@@ -1,11 +1,11 @@
 """The event loop of policies that preempt jobs: las, srpt-preemptive and max-min.
 
 At one instant: ends, arrivals, then one pass. A full pass goes through all jobs in the order of
-their keys and chooses those that fit together; running jobs that are not chosen stop. Then waiting
-jobs start, or resume, in the order of their keys where they fit. Rounds begin at events of their
-own while a job waits; without rounds every event makes a full pass.
+their keys and chooses those that fit together; running jobs that are not chosen are preempted. Then
+waiting jobs start, or resume, in the order of their keys if they fit. Rounds begin at events of
+their own while a job waits; without rounds every event makes a full pass.
 Guarantee: the records follow models/online/README.md, "Preemption"; a naive simulator in the tests
-gives the same. Complexity: O(R log R + W) a pass for R running and W waiting jobs.
+gives the same. Complexity: O(R log R + W) per pass for R running and W waiting jobs.
 """
 
 from __future__ import annotations
@@ -15,21 +15,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
-from numpy.typing import NDArray
 
+from optsched.arrays import Bools, Floats, Ints
 from optsched.kernels import kernel
 from optsched.online.data.configurations import Packed
-from optsched.online.simulator.event_loop import COARSEST, next_multiple, place
-from optsched.online.simulator.iteration_times import TimeTable, keep_time, known_time
-from optsched.online.simulator.offers import FreeServers, give_back, offer_sizes, rule_for, take
+from optsched.online.simulator.event_loop import MAX_EXACT_MULTIPLE, bisect_left, next_multiple
+from optsched.online.simulator.iteration_times import TimeTable, cached_time, compute_and_cache_time
+from optsched.online.simulator.offers import FreeServers, count_servers, release, rule_for, take
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 ATTAINED, REMAINING, SHARE = 0, 1, 2
 ORDERS = {"attained": ATTAINED, "remaining": REMAINING, "share": SHARE}
-"""What the key of a job is: GPU-seconds worked, predicted GPU-seconds left, time received over the
-time that is due to it."""
+"""Priority keys: attained GPU-seconds, predicted remaining GPU-seconds, received over fair time."""
 
 
 class Rules(NamedTuple):
@@ -52,18 +48,18 @@ class JobData(NamedTuple):
     heavy: Bools
 
 
-class Progress(NamedTuple):
-    """Work done and left of each job, (n,) each.
+class JobState(NamedTuple):
+    """Work done and remaining of each job, (n,) each.
 
-    `left`, `known` (iterations left, and predicted to be left) and `worked` (seconds) change only
-    when the job stops. `begin`, `end` and `alpha` are of its last segment, whose place in the log
-    is `segment` (-1: none yet): when iterations begin, the planned end, and seconds an iteration.
+    `remaining` and `predicted_remaining` (iterations) and `worked_seconds` change only when the job
+    is preempted. `compute_start`, `end` and `alpha` are of its last segment, whose index in the log
+    is `segment` (-1: none yet): when iterations begin, the planned end, and seconds per iteration.
     """
 
-    left: Floats
-    known: Floats
-    worked: Floats
-    begin: Floats
+    remaining: Floats
+    predicted_remaining: Floats
+    worked_seconds: Floats
+    compute_start: Floats
     end: Floats
     alpha: Floats
     key: Floats
@@ -71,7 +67,7 @@ class Progress(NamedTuple):
 
 
 Segment = tuple[int, float, float, float, int]
-"""Row, start, end, alpha, and the end of its pieces among all pieces."""
+"""Row, start, end, alpha, and the end of its allocations among all allocations."""
 
 
 @kernel
@@ -81,34 +77,31 @@ def simulate(
     rules: Rules,
     servers: FreeServers,
     table: TimeTable,
-    progress: Progress,
+    state: JobState,
     stop: Bools,
     steps: int,
 ) -> Iterator[tuple[int, Ints, Floats, Floats, Floats, Ints, Ints]]:
-    """Run all jobs; yield (jobs ended, columns of `Segment`, pieces), which are full at last only.
+    """Run all jobs; yield (jobs ended, columns of `Segment`, allocations), complete at last.
 
     Ends early once ``stop[0]`` is set.
     """
-    # arrays are named one by one: helpers that take whole tuples count references to all in them
+    # local names avoid numba's reference counting of all arrays of a tuple at each call
     gpus_of, estimates, configuration_of = packed.gpus, packed.estimate, jobs.configuration
-    left, known, worked, key_of = progress.left, progress.known, progress.worked, progress.key
-    begin, end_of, alphas, segment_of = (
-        progress.begin,
-        progress.end,
-        progress.alpha,
-        progress.segment,
-    )
-    n, gpus_in_all = len(jobs.submit), servers.total[0]
-    sizes, no_floats = np.zeros(len(servers.histogram), dtype=np.int64), np.zeros(0)
-    waiting = [(0.0, 0) for _ in range(0)]  # (key, row) in order
+    remaining, predicted_remaining = state.remaining, state.predicted_remaining
+    worked_seconds, key_of, compute_start = state.worked_seconds, state.key, state.compute_start
+    end_of, alphas, segment_of = state.end, state.alpha, state.segment
+    n, total_gpus = len(jobs.submit), servers.total[0]
+    server_counts, no_floats = np.zeros(len(servers.histogram), dtype=np.int64), np.zeros(0)
+    no_ints = server_counts[:0]
+    waiting = [(0.0, 0) for _ in range(0)]  # (key, row), sorted
     running = [0 for _ in range(0)]
     segments = [(0, 0.0, 0.0, 0.0, 0) for _ in range(0)]  # in order of their start
-    pieces = [0 for _ in range(0)]
+    allocations = [0 for _ in range(0)]
     arrived, ended, now = 0, 0, -np.inf
 
     for step in range(2**62):
         if step % steps == 0:
-            yield ended, sizes[:0], no_floats, no_floats, no_floats, sizes[:0], sizes[:0]
+            yield ended, no_ints, no_floats, no_floats, no_floats, no_ints, no_ints
             if stop[0]:
                 break
         # the next event: an end, an arrival, or a round while a job waits
@@ -123,106 +116,107 @@ def simulate(
             break
         now = next_multiple(event, rules.slot) if rules.slot > 0.0 else event
         # ends
-        kept = 0
+        num_running = 0
         for row in running:
             if end_of[row] <= now:
-                _release(servers, segments, pieces, segment_of[row])
+                _release(servers, segments, allocations, segment_of[row])
                 ended += 1
             else:
-                running[kept] = row
-                kept += 1
-        del running[kept:]
+                running[num_running] = row
+                num_running += 1
+        del running[num_running:]
         # arrivals
         while arrived < n and jobs.submit[arrived] <= now:
             row = arrived
             arrived += 1
-            left[row], known[row] = jobs.iterations[row], jobs.predicted[row]
-            kind = configuration_of[row]
-            entry = (_key(rules.order, gpus_of[kind], estimates[kind], 0.0, known[row], 0.0), row)
-            waiting.insert(place(waiting, entry), entry)
+            remaining[row], predicted_remaining[row] = jobs.iterations[row], jobs.predicted[row]
+            c = configuration_of[row]
+            key = _key(rules.order, gpus_of[c], estimates[c], 0.0, predicted_remaining[row], 0.0)
+            waiting.insert(bisect_left(waiting, (key, row)), (key, row))
         if len(waiting) == 0:
             continue
-        # a full pass: stop the running jobs that are not among the first that fit together
+        # full pass: preempt running jobs that are not chosen in key order
         if rules.round == 0.0 or _is_boundary(now, rules):
             if rules.order == SHARE:
                 rows = [*running, *[row for _, row in waiting]]
-                level = _fair_level([gpus_of[configuration_of[row]] for row in rows], gpus_in_all)
+                limit = _max_min_level([gpus_of[configuration_of[row]] for row in rows], total_gpus)
                 for row in rows:
-                    ran = max(0.0, now - begin[row]) if end_of[row] < np.inf else 0.0
-                    share = min(1.0, level / gpus_of[configuration_of[row]])
-                    due, received = share * (now - jobs.submit[row]), worked[row] + ran
-                    key_of[row] = received / due if received > 0.0 else 0.0
+                    ran = max(0.0, now - compute_start[row]) if end_of[row] < np.inf else 0.0
+                    share = min(1.0, limit / gpus_of[configuration_of[row]])
+                    fair_seconds = share * (now - jobs.submit[row])
+                    received_seconds = worked_seconds[row] + ran
+                    key_of[row] = received_seconds / fair_seconds if received_seconds > 0.0 else 0.0
                 waiting = [(key_of[row], row) for _, row in waiting]
                 waiting.sort()
+            # keys of the running jobs
             order = [(0.0, 0) for _ in range(0)]
             for row in running:
-                kind, ran = configuration_of[row], max(0.0, now - begin[row])
-                left_now = max(0.0, known[row] - ran / alphas[row])
-                key = _key(
-                    rules.order,
-                    gpus_of[kind],
-                    estimates[kind],
-                    worked[row] + ran,
-                    left_now,
-                    key_of[row],
+                c, ran = configuration_of[row], max(0.0, now - compute_start[row])
+                left, worked = (
+                    predicted_remaining[row] - ran / alphas[row],
+                    worked_seconds[row] + ran,
                 )
-                at = len(order)  # insertion sort: mostly the order of the last pass
+                gpus, estimate = gpus_of[c], estimates[c]
+                key = _key(rules.order, gpus, estimate, worked, max(0.0, left), key_of[row])
+                i = len(order)  # insertion sort: mostly the order of the last pass
                 order.append((key, row))
-                while at > 0 and (key, row) < order[at - 1]:
-                    order[at] = order[at - 1]
-                    at -= 1
-                order[at] = (key, row)
-            room, at, kept = gpus_in_all, 0, 0
-            stopped = [(0.0, 0) for _ in range(0)]
+                while i > 0 and (key, row) < order[i - 1]:
+                    order[i] = order[i - 1]
+                    i -= 1
+                order[i] = (key, row)
+            # merge with the waiting jobs: choose jobs that fit together
+            free, i, num_running = total_gpus, 0, 0
+            preempted = [(0.0, 0) for _ in range(0)]
             for entry in order:
-                while room > 0 and at < len(waiting) and waiting[at] < entry:
-                    gpus = gpus_of[configuration_of[waiting[at][1]]]
-                    room -= gpus if gpus <= room else 0
-                    at += 1
+                while free > 0 and i < len(waiting) and waiting[i] < entry:
+                    gpus = gpus_of[configuration_of[waiting[i][1]]]
+                    free -= gpus if gpus <= free else 0
+                    i += 1
                 gpus = gpus_of[configuration_of[entry[1]]]
-                if gpus <= room:
-                    room -= gpus
-                    running[kept] = entry[1]
-                    kept += 1
+                if gpus <= free:
+                    free -= gpus
+                    running[num_running] = entry[1]
+                    num_running += 1
                 else:
-                    stopped.append(entry)
-            del running[kept:]
-            for entry in stopped:
+                    preempted.append(entry)
+            del running[num_running:]
+            # end the segments of the preempted jobs
+            for entry in preempted:
                 row = entry[1]
-                ran = max(0.0, now - begin[row])
-                made = ran / alphas[row]
-                left[row] = max(0.0, left[row] - made)
-                known[row] = max(0.0, known[row] - made)
-                worked[row] += ran
+                ran = max(0.0, now - compute_start[row])
+                iterations_done = ran / alphas[row]
+                remaining[row] = max(0.0, remaining[row] - iterations_done)
+                predicted_remaining[row] = max(0.0, predicted_remaining[row] - iterations_done)
+                worked_seconds[row] += ran
                 end_of[row] = np.inf
                 _, start, _, alpha, last = segments[segment_of[row]]
                 segments[segment_of[row]] = (row, start, now, alpha, last)
-                _release(servers, segments, pieces, segment_of[row])
-                waiting.insert(place(waiting, entry), entry)
+                _release(servers, segments, allocations, segment_of[row])
+                waiting.insert(bisect_left(waiting, entry), entry)
         # fill: start or resume waiting jobs in the order of their keys
-        kept = at = 0
-        while at < len(waiting) and servers.total[0] > 0:
-            row = waiting[at][1]
-            kind = configuration_of[row]
-            gpus, rule, alpha = gpus_of[kind], rule_for(rules.offer, jobs.heavy[kind]), np.inf
+        num_waiting = i = 0
+        while i < len(waiting) and servers.total[0] > 0:
+            row = waiting[i][1]
+            c = configuration_of[row]
+            gpus, rule, alpha = gpus_of[c], rule_for(rules.offer, jobs.heavy[c]), np.inf
             if gpus <= servers.total[0]:
-                alpha = estimates[kind]  # on one server
-                if offer_sizes(servers, rule, gpus, sizes) > 1:
-                    alpha = known_time(table, kind, sizes)
+                alpha = estimates[c]  # on one server
+                if count_servers(servers, rule, gpus, server_counts) > 1:
+                    alpha = cached_time(table, c, server_counts)
                     if np.isnan(alpha):
-                        alpha = keep_time(table, packed, kind, sizes)
+                        alpha = compute_and_cache_time(table, packed, c, server_counts)
             if alpha < np.inf:
-                take(servers, rule, gpus, pieces)
-                begin[row] = now if segment_of[row] < 0 else now + rules.checkpoint
-                alphas[row], end_of[row] = alpha, begin[row] + left[row] * alpha
+                take(servers, rule, gpus, allocations)
+                compute_start[row] = now if segment_of[row] < 0 else now + rules.checkpoint
+                alphas[row], end_of[row] = alpha, compute_start[row] + remaining[row] * alpha
                 segment_of[row] = len(segments)
-                segments.append((row, now, end_of[row], alpha, len(pieces)))
+                segments.append((row, now, end_of[row], alpha, len(allocations)))
                 running.append(row)
             else:
-                waiting[kept] = waiting[at]
-                kept += 1
-            at += 1
-        del waiting[kept:at]
+                waiting[num_waiting] = waiting[i]
+                num_waiting += 1
+            i += 1
+        del waiting[num_waiting:i]
     yield (
         ended,
         np.array([segment[0] for segment in segments]),
@@ -230,25 +224,25 @@ def simulate(
         np.array([segment[2] for segment in segments]),
         np.array([segment[3] for segment in segments]),
         np.array([segment[4] for segment in segments]),
-        np.array(pieces),
+        np.array(allocations),
     )
 
 
 @register_jitable
 def _release(
-    servers: FreeServers, segments: list[Segment], pieces: list[int], segment: int
+    servers: FreeServers, segments: list[Segment], allocations: list[int], segment: int
 ) -> None:
     """Free the GPUs of a segment."""
     first = segments[segment - 1][4] if segment > 0 else 0
-    for at in range(first, segments[segment][4]):
-        give_back(servers, pieces[at])
+    for i in range(first, segments[segment][4]):
+        release(servers, allocations[i])
 
 
 @register_jitable
 def _key(order: int, gpus: int, estimate: float, worked: float, left: float, key: float) -> float:
-    """Return the key of a job with so many seconds worked and iterations predicted to be left.
+    """Return a job's key from its worked seconds and predicted remaining iterations.
 
-    Between rounds of `SHARE` it stays what it was: `key`.
+    Between rounds of `SHARE` the previous `key` stays.
     """
     if order == ATTAINED:
         return gpus * worked
@@ -258,23 +252,23 @@ def _key(order: int, gpus: int, estimate: float, worked: float, left: float, key
 
 
 @register_jitable
-def _fair_level(gpus: list[int], gpus_in_all: int) -> float:
+def _max_min_level(gpus: list[int], total_gpus: int) -> float:
     """Return the level of max-min fair shares min(g, level) of all GPUs."""
     gpus.sort()
-    rest = gpus_in_all
-    for at in range(len(gpus)):
-        if gpus[at] * (len(gpus) - at) > rest:
-            return rest / (len(gpus) - at)
-        rest -= gpus[at]
+    left = total_gpus
+    for i in range(len(gpus)):
+        if gpus[i] * (len(gpus) - i) > left:
+            return left / (len(gpus) - i)
+        left -= gpus[i]
     return np.inf
 
 
 @register_jitable
 def _next_boundary(now: float, length: float) -> float:
-    """Return when the next round begins; infinite where the clock is coarser than a round."""
+    """Return when the next round begins; infinite if a round is below the float resolution."""
     count = np.floor(now / length)
     while count * length <= now:
-        if count >= COARSEST:
+        if count >= MAX_EXACT_MULTIPLE:
             return np.inf
         count += 1.0
     return count * length

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.arrays import Floats, Ints
 from optsched.errors import InputError, shown
 from optsched.online.data.workload import Labels
 
@@ -124,18 +125,18 @@ class Trace:
 
     name: str
     job_id: NDArray[np.object_]
-    submit: NDArray[np.float64]
-    duration: NDArray[np.float64]
-    gpus: NDArray[np.int64]
+    submit: Floats
+    duration: Floats
+    gpus: Ints
     user: Labels
     group: Labels
     report: ImportReport
-    walltime: NDArray[np.float64] | None = None
+    walltime: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.submit)
 
-    def take(self, rows: NDArray[np.int64]) -> Trace:
+    def take(self, rows: Ints) -> Trace:
         """Return some jobs, given in time order; the first of them is submitted at 0."""
         return Trace(
             self.name,

@@ -1,4 +1,4 @@
-"""The policies by name. Each is made fresh for a run, because it may remember."""
+"""The policies by name. A policy object is created per run, since it may keep state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from optsched.problem import resolve
 
 if TYPE_CHECKING:
     from optsched.result import Settings
-    from optsched.rolling.simulator.engine import Decider
+    from optsched.rolling.simulator.engine import Policy
     from optsched.rolling.simulator.world import World
 
 _HERE = "optsched.rolling.policies"
@@ -21,14 +21,21 @@ MODELS = ("patterns", "milp", "minlp", "columns")
 
 
 @dataclass(frozen=True)
-class Policy:
-    """A policy: `make` is ``module:function`` of ``(name, world, settings)``, or the function, and
-    returns a fresh `Decider`; `build`, of ``(name, instance, options)``, returns the Pyomo model of
-    its first decision."""
+class PolicyEntry:
+    """A row of the table of policies.
+
+    Attributes
+    ----------
+    make : str or callable
+        Function of ``(name, world, settings)``, or ``module:function``; returns a `Policy`.
+    build : str or None
+        ``module:function`` of ``(name, instance, options)``; returns the Pyomo model of the first
+        decision.
+    """
 
     name: str
     summary: str
-    make: str | Callable[..., Decider]
+    make: str | Callable[..., Policy]
     build: str | None = None
 
 
@@ -38,40 +45,48 @@ _PROGRAMME = f"{_HERE}.queue:dp"
 _PATTERNS = f"{_HERE}.price_patterns:price_patterns"
 _OPTIMUM = f"{_HERE}.interval_optimum:interval_optimum"
 _ALL = (
-    Policy("sts", "the stochastic scheduler of sts at every event", f"{_HERE}.sts:sts"),
-    Policy("sts-postprocessing", "sts, and idle GPUs of open nodes (VI-C)", f"{_HERE}.sts:sts"),
-    Policy("edf", "earliest due date first", _QUEUE),
-    Policy("fifo", "first come, first served", _QUEUE),
-    Policy("rg", "randomised greedy", _GREEDY),
-    Policy("dp", "dynamic programme over jobs x GPUs with the proxy (28)", _PROGRAMME),
-    Policy("price", "GPU time has a price, jobs take what it is worth", f"{_HERE}.price:price"),
-    Policy("price-patterns", "price, with a MILP over node patterns for the seats", _PATTERNS),
-    Policy("avg-edf", "edf by mean lengths", _QUEUE),
-    Policy("avg-rg", "rg by mean lengths", _GREEDY),
-    Policy("avg-dp", "dp by mean lengths", _PROGRAMME),
+    PolicyEntry("sts", "the stochastic scheduler of sts at every event", f"{_HERE}.sts:sts"),
+    PolicyEntry(
+        "sts-postprocessing", "sts, and idle GPUs of open nodes (VI-C)", f"{_HERE}.sts:sts"
+    ),
+    PolicyEntry("edf", "earliest due date first", _QUEUE),
+    PolicyEntry("fifo", "first come, first served", _QUEUE),
+    PolicyEntry("rg", "randomised greedy", _GREEDY),
+    PolicyEntry("dp", "dynamic programme over jobs x GPUs with the proxy (28)", _PROGRAMME),
+    PolicyEntry(
+        "price",
+        "market prices for GPU time; jobs maximise value minus price",
+        f"{_HERE}.price:price",
+    ),
+    PolicyEntry("price-patterns", "price, with placement by a MILP over node patterns", _PATTERNS),
+    PolicyEntry("avg-edf", "edf with expected run times", _QUEUE),
+    PolicyEntry("avg-rg", "rg with expected run times", _GREEDY),
+    PolicyEntry("avg-dp", "dp with expected run times", _PROGRAMME),
     *(
-        Policy(name, f"each interval's optimum by {name}, rolled forward", _OPTIMUM, _FIRST_MODEL)
+        PolicyEntry(
+            name, f"each interval's optimum by {name}, rolled forward", _OPTIMUM, _FIRST_MODEL
+        )
         for name in MODELS
     ),
-    Policy("exact", "each interval's optimum, rolled forward", _OPTIMUM),
+    PolicyEntry("exact", "each interval's optimum, rolled forward", _OPTIMUM),
 )
 
-STRIDE = 1_000_003
-"""Between the seeds of repeated runs: those of other workloads are nearer."""
+REPEAT_SEED_STRIDE = 1_000_003
+"""Offset between seeds of repeated runs; larger than any range of workload seeds."""
 
-POLICIES: dict[str, Policy] = {policy.name: policy for policy in _ALL}
+POLICIES: dict[str, PolicyEntry] = {policy.name: policy for policy in _ALL}
 """Every policy, by name."""
 
 
-def find_policy(name: str) -> Policy:
+def find_policy(name: str) -> PolicyEntry:
     """The policy of that name; raises InputError."""
     if name not in POLICIES:
         raise InputError("roll", "policy", shown(name), suggestion(name, POLICIES))
     return POLICIES[name]
 
 
-def make_policy(name: str, world: World, settings: Settings) -> Decider:
-    """A fresh policy for a run.
+def make_policy(name: str, world: World, settings: Settings) -> Policy:
+    """Create a policy for a run.
 
     Parameters
     ----------
@@ -81,18 +96,18 @@ def make_policy(name: str, world: World, settings: Settings) -> Decider:
         The instance, prepared.
     settings : Settings
         The seed; `iterations` are the passes of ``rg`` at each decision (default 20), `deadline`
-        cuts what a solver does at a decision. One optimum takes at most 5 s in any case. Once the
-        deadline has passed, `optsched.rolling.policies.limited` decides in the policy's place.
+        limits a solver at a decision, which takes at most 5 s in any case. After the deadline
+        `optsched.rolling.policies.limited` decides instead of the policy.
 
     Returns
     -------
-    Decider
+    Policy
         An object with ``decide(view)`` and ``wake``.
 
     Raises
     ------
     InputError
-        For an unknown name, or options that it refuses.
+        For an unknown name, or options that it does not allow.
 
     Examples
     --------
@@ -106,6 +121,6 @@ def make_policy(name: str, world: World, settings: Settings) -> Decider:
     """
     entry = find_policy(name)
     world.readings.require_free_opening(name)
-    drawn = replace(settings, seed=settings.seed + STRIDE * world.options.repeat)
-    made: Decider = resolve(entry.make)(name, world, drawn)
-    return made
+    seed = settings.seed + REPEAT_SEED_STRIDE * world.options.repeat
+    policy: Policy = resolve(entry.make)(name, world, replace(settings, seed=seed))
+    return policy

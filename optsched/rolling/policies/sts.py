@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from optsched.result import Settings
 from optsched.rolling.policies.fewest_migrations import Placed, with_fewest_migrations
-from optsched.rolling.simulator.engine import SHORTEST, Plan
+from optsched.rolling.simulator.engine import MIN_CHANGE_SHARE, Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.heuristics import sts as one_interval
 from optsched.selection.heuristics._best_fit_kernel import nodes_of
 from optsched.selection.heuristics._sts_kernel import NODE, Jobs, Rules, select
 
-SLIVER = 1000 * SHORTEST
+SLIVER = 1000 * MIN_CHANGE_SHARE
 """Share of H, a second of an hour: a first piece that is shorter is left out where idle GPUs are
 handed out. A moment with more of them leaves a pressed job a moment of slack, to be spent on fewer,
 and so by turns."""
@@ -52,7 +52,7 @@ class Sts:
             smaller=world.readings.strict == "off",
             speeds_up=True,
             gives_idle=postprocessing,
-            shortest=(SLIVER if postprocessing else SHORTEST) * world.instance.interval,
+            shortest=(SLIVER if postprocessing else MIN_CHANGE_SHARE) * world.instance.interval,
         )
         jobs = len(world.instance.jobs)
         self.kind, self.gpus = np.full(jobs, -1), np.zeros(jobs, dtype=np.int64)

@@ -1,7 +1,7 @@
-"""The deterministic event simulator: a policy's decisions become records.
+"""Deterministic discrete-event simulator of a policy.
 
 A decision is made at every arrival and completion, at each job's planned change of speed T_j, and H
-after the last one at the latest; events of one moment share a decision. Preempting or moving a job
+after the last one at the latest; simultaneous events share a decision. Preempting or moving a job
 costs `reconfiguration_delay` only. Equal (instance, policy, seed) gives equal records. Complexity:
 O(decisions x (jobs present + policy)). Source: sts, VI-B and VII.
 """
@@ -26,19 +26,18 @@ from optsched.rolling.simulator.execution import Execution, Jobs
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 
-SAME_MOMENT = 1e-14
-"""Share of the current time within which events are simultaneous: the rounding of a time."""
-SHORTEST = 1 / 3_600_000
-"""Share of H, a millisecond of an hour: no planned change takes effect sooner, so that time always
-advances."""
-MAX_FRUITLESS_DECISIONS = 2_000
-"""Decisions in a row without progress of any job before a run is given up, if they also span twice
-the reconfiguration delay: jobs that are left alone progress once the delay has passed."""
-LEAST_PROGRESS = 1e-9
-"""Share of the epochs made so far below which new ones are taken for rounding."""
-MOST_PERIODIC_DECISIONS = 200_000
-"""Decisions for no other reason than that H, or a policy's own `wake`, has passed. A run that could
-take more is refused before it starts: see `refuse_endless`."""
+SIMULTANEITY_RTOL = 1e-14
+"""Relative difference of times within which events are simultaneous: the rounding of a time."""
+MIN_CHANGE_SHARE = 1 / 3_600_000
+"""Minimum delay of a planned change, relative to H (1 ms per hour), so that time advances."""
+MAX_STALLED_DECISIONS = 2_000
+"""Decisions without progress before a run is aborted, if they also span twice the reconfiguration
+delay: jobs that keep their GPUs progress once the delay has passed."""
+PROGRESS_RTOL = 1e-9
+"""Relative increase of the completed epochs below which there is no progress but rounding."""
+MAX_PERIODIC_DECISIONS = 200_000
+"""Maximum number of timer decisions, of H or of a policy's `wake`; longer runs are rejected before
+they start."""
 
 
 class UnfinishedRunError(Exception):
@@ -58,30 +57,30 @@ class Plan:
     changes: Mapping[int, float] = field(default_factory=dict)
 
 
-class Decider(Protocol):
-    """A policy, made fresh for each run; it may keep state.
+class Policy(Protocol):
+    """A policy, created per run; it may keep state.
 
-    It decides again after `wake` seconds at the latest; infinite leaves that to H.
+    `wake` is the maximum number of seconds between its decisions; infinite if H decides.
     """
 
     name: str
     wake: float
 
     def decide(self, view: View) -> Plan:
-        """Seats for the jobs present."""
+        """Place the jobs present."""
         ...
 
 
 def simulate_rolling(
     world: World,
-    policy: Decider,
+    policy: Policy,
     *,
     seed: int = 0,
     epochs: tuple[float, ...] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Records:
     """Run a policy to the completion of every job; raises UnfinishedRunError."""
-    refuse_endless(world, policy)
+    require_bounded_run(world, policy)
     drawn = draw_epochs(world.instance, seed) if epochs is None else epochs
     run = _Run(world, policy, drawn)
     while run.step():
@@ -99,8 +98,8 @@ def simulate_rolling(
     )
 
 
-def refuse_endless(world: World, policy: Decider) -> None:
-    """Refuse a run that may take too many periodic decisions.
+def require_bounded_run(world: World, policy: Policy) -> None:
+    """Raise InputError if a run may take too many timer decisions.
 
     Its length is estimated by the span of the arrivals, the longest job at its slowest and all
     jobs' slowest times spread over the nodes.
@@ -109,25 +108,20 @@ def refuse_endless(world: World, policy: Decider) -> None:
     longest = world.slowest_seconds
     times = [job.submit_time for job in instance.jobs]
     seconds = max(times) - min(times) + longest.max() + longest.sum() / len(instance.nodes)
-    step = min(float(instance.interval), policy.wake)
-    if seconds / step > MOST_PERIODIC_DECISIONS:
+    step, limit = min(float(instance.interval), policy.wake), MAX_PERIODIC_DECISIONS
+    if seconds / step > limit:
         where = "interval" if step == instance.interval else f"{policy.name}: wake"
-        raise InputError(
-            instance.name,
-            where,
-            f"{step:g} s, which is up to {seconds / step:.3g} decisions in {seconds:.3g} s",
-            f"at most {MOST_PERIODIC_DECISIONS} decisions: {seconds / MOST_PERIODIC_DECISIONS:.3g}"
-            " s or more",
-        )
+        found = f"{step:g} s, which gives up to {seconds / step:.3g} decisions (limit {limit})"
+        raise InputError(instance.name, where, found, f"at least {seconds / limit:.3g} s")
 
 
 class _Run:
-    def __init__(self, world: World, policy: Decider, epochs: tuple[float, ...]) -> None:
+    def __init__(self, world: World, policy: Policy, epochs: tuple[float, ...]) -> None:
         self.world, self.policy = world, policy
         self.jobs, self.execution = world.instance.jobs, Execution(world, epochs)
         self.arrivals = sorted(range(len(self.jobs)), key=lambda j: (self.jobs[j].submit_time, j))
         self.next_arrival = 0
-        self.fruitless, self.last_progress, self.epochs_made = 0, 0.0, 0.0
+        self.stalled_decisions, self.last_progress, self.epochs_done = 0, 0.0, 0.0
         self.timer = math.inf
         self.present: Jobs = np.empty(0, dtype=np.int64)  # increasing
         self.finished: list[JobRecord] = []
@@ -146,7 +140,7 @@ class _Run:
             self._decide(now, "+".join(sorted(set(causes))))
         else:
             self.timer = math.inf
-        self.execution.note_use(self.present, now)
+        self.execution.record_node_usage(self.present, now)
         return True
 
     def _next_event(self) -> tuple[float, list[str]]:
@@ -156,11 +150,11 @@ class _Run:
         finish = float(self.execution.finish[self.present].min(initial=math.inf))
         change = float(self.execution.change[self.present].min(initial=math.inf))
         now = min(arrival, finish, change, self.timer)
-        causes = ["change"] if change <= _same_moment(now) else []
+        causes = ["change"] if change <= _latest_simultaneous(now) else []
         return now, causes + (["interval"] if self.timer <= now else [])
 
     def _complete(self, now: float) -> bool:
-        is_over = self.execution.finish[self.present] <= _same_moment(now)
+        is_over = self.execution.finish[self.present] <= _latest_simultaneous(now)
         if not is_over.any():
             return False
         self.finished += self.execution.complete(self.present[is_over], now)
@@ -171,19 +165,19 @@ class _Run:
         before = self.next_arrival
         while self.next_arrival < len(self.arrivals):
             j = self.arrivals[self.next_arrival]
-            if self.jobs[j].submit_time > _same_moment(now):
+            if self.jobs[j].submit_time > _latest_simultaneous(now):
                 break
             self.next_arrival += 1
-        came = self.arrivals[before : self.next_arrival]
-        if came:
-            self.present = np.sort(np.append(self.present, came))
-        return bool(came)
+        arrived = self.arrivals[before : self.next_arrival]
+        if arrived:
+            self.present = np.sort(np.append(self.present, arrived))
+        return bool(arrived)
 
     def _decide(self, now: float, cause: str) -> None:
         present, execution = self.present, self.execution
         done, seats = execution.done_at(present, now), execution.seats.of_jobs(present)
-        self._refuse_standstill(now, cause, float(done.sum()))
-        due = np.flatnonzero(execution.change[present] <= _same_moment(now)).tolist()
+        self._abort_if_stalled(now, cause, float(done.sum()))
+        due = np.flatnonzero(execution.change[present] <= _latest_simultaneous(now)).tolist()
         jobs = tuple(present.tolist())
         view = View(self.world, now, jobs, tuple(done.tolist()), seats, frozenset(due))
         began = clock()
@@ -195,35 +189,39 @@ class _Run:
         self.timer = now + max(min(self.world.instance.interval, self.policy.wake), _tick(now))
 
     def _plan_changes(self, now: float, changes: Mapping[int, float]) -> None:
-        """Replace all planned changes of speed by these, for running jobs."""
+        """Replace all planned changes of speed of running jobs."""
         execution = self.execution
         execution.change[self.present] = math.inf
         if not changes:
             return
-        places = np.fromiter(changes.keys(), np.int64, len(changes))
-        after = np.fromiter(changes.values(), float, len(changes))
-        is_present = places < len(self.present)
-        jobs, after = self.present[places[is_present]], after[is_present]
-        runs = execution.seats.node[jobs] != WAITS
-        least = max(SHORTEST * self.world.instance.interval, _tick(now))
-        execution.change[jobs[runs]] = now + np.maximum(after[runs], least)
+        positions = np.fromiter(changes.keys(), np.int64, len(changes))
+        seconds_to_change = np.fromiter(changes.values(), float, len(changes))
+        is_present = positions < len(self.present)
+        jobs, delay = self.present[positions[is_present]], seconds_to_change[is_present]
+        running = execution.seats.node[jobs] != WAITS
+        min_delay = max(MIN_CHANGE_SHARE * self.world.instance.interval, _tick(now))
+        execution.change[jobs[running]] = now + np.maximum(delay[running], min_delay)
 
-    def _refuse_standstill(self, now: float, cause: str, made: float) -> None:
-        """Give up a run in which no job progresses and no further one arrives."""
+    def _abort_if_stalled(self, now: float, cause: str, epochs_done: float) -> None:
+        """Abort a run in which no job progresses and none will arrive."""
         has_other_jobs = "arrival" in cause or "completion" in cause
         awaits_arrivals = self.next_arrival < len(self.arrivals)
-        if has_other_jobs or awaits_arrivals or made > (1 + LEAST_PROGRESS) * self.epochs_made:
-            self.fruitless, self.last_progress, self.epochs_made = 0, now, made
+        progressed = epochs_done > (1 + PROGRESS_RTOL) * self.epochs_done
+        if has_other_jobs or awaits_arrivals or progressed:
+            self.stalled_decisions, self.last_progress, self.epochs_done = 0, now, epochs_done
             return
-        self.fruitless += 1
-        patience = 2 * float(self.world.instance.reconfiguration_delay)
-        if self.fruitless <= MAX_FRUITLESS_DECISIONS or now - self.last_progress <= patience:
+        self.stalled_decisions += 1
+        patience, stalled = (
+            2 * float(self.world.instance.reconfiguration_delay),
+            now - self.last_progress,
+        )
+        if self.stalled_decisions <= MAX_STALLED_DECISIONS or stalled <= patience:
             return
         raise UnfinishedRunError(
             Termination.NO_SOLUTION,
             f"policy {self.policy.name} makes no progress: {len(self.present)} jobs are not done, "
-            f"and none ran an epoch in the last {self.fruitless} decisions "
-            f"({now - self.last_progress:.6g} s)",
+            f"and no job completed an epoch in the last {self.stalled_decisions} decisions "
+            f"({stalled:.6g} s)",
         )
 
 
@@ -232,6 +230,6 @@ def _tick(now: float) -> float:
     return 4 * math.ulp(now)
 
 
-def _same_moment(now: float) -> float:
+def _latest_simultaneous(now: float) -> float:
     """The last time that counts as now."""
-    return now + SAME_MOMENT * abs(now)
+    return now + SIMULTANEITY_RTOL * abs(now)

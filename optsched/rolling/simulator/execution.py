@@ -1,8 +1,8 @@
-"""State of a run: which job holds which GPUs, its progress, and the records of both.
+"""Mutable state of a run: placements, progress, records.
 
-Progress is computed from the start of a segment, so that a job whose seat does not change
-accumulates no rounding. State is in arrays by job of the instance: a decision costs a few numpy
-operations on the jobs present.
+Progress is computed from the start of a segment, so that a job whose placement does not change has
+no accumulated rounding error. State is in arrays by job of the instance: a decision costs a few
+numpy operations on the jobs present.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class Execution:
         self.seats = Assignment.waiting(len(jobs), max(kind.gpus for kind in kinds))
         self._target = np.array(epochs, dtype=float)
         self._done = np.array([float(job.completed_epochs) for job in jobs])  # at segment start
-        never = np.full((4, len(jobs)), math.inf)
-        self._seconds, self._first_start, self.finish, self.change = never
+        infinite = np.full((4, len(jobs)), math.inf)
+        self._seconds, self._first_start, self.finish, self.change = infinite
         self._start, self._productive = np.zeros((2, len(jobs)))
         self._preemptions, self._migrations, self._changes = np.zeros((3, len(jobs)), np.int64)
-        self._use_is_noted = True
+        self._usage_is_current = True
         self._used, self._since = np.zeros((2, len(world.instance.nodes)))
         self._segments: list[tuple[NDArray[np.float64 | np.int64], ...]] = []
         self._gpus: list[Jobs] = []  # of the segments, one after another
@@ -60,7 +60,7 @@ class Execution:
         return np.minimum(done, self._target[jobs])
 
     def complete(self, jobs: Jobs, now: float) -> list[JobRecord]:
-        """Take the seats of jobs that are done."""
+        """Complete jobs and release their GPUs."""
         self._end_segments(jobs, now, self._target[jobs])
         self._clear(jobs)
         return [self._record(j, now) for j in jobs.tolist()]
@@ -77,64 +77,64 @@ class Execution:
         width = new.gpus.shape[1]
         self.seats = self.seats.widened(width)
         differs, waits = new.differs_from(old.widened(width)), new.node == WAITS
-        leaves = (differs & (old.node != WAITS)).nonzero()[0]
-        if len(leaves):
-            self._end_segments(present[leaves], now, done[leaves])
-            stopped = present[leaves[waits[leaves]]]
-            self._clear(stopped)
-            self._preemptions[stopped] += 1
-        starts = (differs & ~waits).nonzero()[0]
-        if len(starts):
-            self._start_segments(present[starts], now, new.of_jobs(starts))
+        stopping = (differs & (old.node != WAITS)).nonzero()[0]
+        if len(stopping):
+            self._end_segments(present[stopping], now, done[stopping])
+            preempted = present[stopping[waits[stopping]]]
+            self._clear(preempted)
+            self._preemptions[preempted] += 1
+        starting = (differs & ~waits).nonzero()[0]
+        if len(starting):
+            self._start_segments(present[starting], now, new.of_jobs(starting))
 
     def _clear(self, jobs: Jobs) -> None:
         self.seats.node[jobs], self.seats.configuration[jobs] = WAITS, 0
         self.seats.gpus[jobs] = NO_GPU
         self.finish[jobs] = self._seconds[jobs] = math.inf
-        self._use_is_noted = False
+        self._usage_is_current = False
 
     def _start_segments(self, jobs: Jobs, now: float, seats: Assignment) -> None:
-        """Start a segment of each job, whose previous seat, if it had one, is still in `seats`."""
+        """Start a segment of each job; `self.seats` still holds the previous placement."""
         old, configuration = self.seats.node[jobs], self.seats.configuration[jobs]
         kind_of, had = self._tables.kind_of, old != WAITS
         kind = kind_of[seats.node]
         moved = had & (old != seats.node)
         changed = had & ((kind_of[old] != kind) | (configuration != seats.configuration))
-        again = (self._first_start[jobs] < math.inf) & (~had | moved | changed)
+        needs_setup = (self._first_start[jobs] < math.inf) & (~had | moved | changed)
         # a first start needs no set-up; on other GPUs of its node a job's set-up continues
-        continued = np.where(had, np.maximum(self._productive[jobs], now), now)
-        productive = np.where(again, now + self._delay, continued)
+        productive_from = np.where(had, np.maximum(self._productive[jobs], now), now)
+        productive = np.where(needs_setup, now + self._delay, productive_from)
         seconds = self._tables.seconds[jobs, kind, seats.configuration]
-        left = np.maximum(self._target[jobs] - self._done[jobs], 0.0)
+        remaining = np.maximum(self._target[jobs] - self._done[jobs], 0.0)
         self._migrations[jobs] += moved
         self._changes[jobs] += changed & ~moved
         self.seats.node[jobs], self.seats.configuration[jobs] = seats.node, seats.configuration
         self.seats.gpus[jobs] = seats.gpus
-        self._use_is_noted = False
+        self._usage_is_current = False
         self._start[jobs] = now
         self._first_start[jobs] = np.minimum(self._first_start[jobs], now)
         self._productive[jobs], self._seconds[jobs] = productive, seconds
-        self.finish[jobs] = productive + left * seconds
+        self.finish[jobs] = productive + remaining * seconds
 
     def _end_segments(self, jobs: Jobs, now: float, end: Floats) -> None:
         """End the current segments of jobs, with `end` epochs completed."""
         done, start, seats = self._done[jobs], self._start[jobs], self.seats.of_jobs(jobs)
-        made = end - done
-        self._done[jobs] = done + made
+        epochs = end - done
+        self._done[jobs] = done + epochs
         is_gpu = seats.gpus != NO_GPU
         setup, ends = np.minimum(self._productive[jobs], now) - start, np.full(len(jobs), now)
         sizes = is_gpu.sum(axis=1)
-        columns = (jobs, start, ends, seats.node, seats.configuration, sizes, setup, made)
+        columns = (jobs, start, ends, seats.node, seats.configuration, sizes, setup, epochs)
         self._segments.append(columns)
         self._gpus.append(seats.gpus[is_gpu])
 
-    def note_use(self, present: Jobs, now: float) -> None:
+    def record_node_usage(self, present: Jobs, now: float) -> None:
         """End the intervals of nodes whose number of GPUs in use has changed."""
-        if self._use_is_noted:
+        if self._usage_is_current:
             return
-        self._use_is_noted, seats = True, self.seats.of_jobs(present)
+        self._usage_is_current, seats = True, self.seats.of_jobs(present)
         in_use = np.zeros((len(self._used) + 1, seats.gpus.max(initial=NO_GPU) + 2), dtype=bool)
-        in_use[seats.node[:, None], seats.gpus] = True  # the last of each are WAITS and NO_GPU
+        in_use[seats.node[:, None], seats.gpus] = True  # index -1: unplaced jobs and padding
         used = in_use[:WAITS, :NO_GPU].sum(axis=1)
         for node in np.flatnonzero(used != self._used).tolist():
             start, before = float(self._since[node]), int(self._used[node])
@@ -145,7 +145,7 @@ class Execution:
     def segments(self) -> tuple[Segment, ...]:
         """All segments that have ended, by start and job, without those of length 0."""
         columns = [np.concatenate(column) for column in zip(*self._segments, strict=True)]
-        jobs, start, ends, node, configuration, sizes, setup, made = columns
+        jobs, start, ends, node, configuration, sizes, setup, epochs = columns
         share = self._shares[self._tables.kind_of[node], configuration]
         order = np.lexsort((jobs, start))
         order = order[start[order] < ends[order]]
@@ -153,5 +153,5 @@ class Execution:
         spans = zip((last - sizes)[order].tolist(), last[order].tolist(), strict=True)
         gpus = [tuple(flat[a:b]) for a, b in spans]
         head = (column[order].tolist() for column in (jobs, start, ends, node))
-        tail = (column[order].tolist() for column in (share, setup, made))
+        tail = (column[order].tolist() for column in (share, setup, epochs))
         return tuple(map(Segment, *head, gpus, *tail))
