@@ -18,7 +18,8 @@ from optsched.online.data.cluster import OnlineCluster
 from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import PolicyOptions
-from optsched.online.runs import Run, predicted, run_policies
+from optsched.online.prediction.predictors import predict_instance
+from optsched.online.runs import Run, run_policies
 from optsched.online.traces import FORMATS
 from optsched.online.traces.importing import import_trace, workload_of_trace
 
@@ -49,7 +50,7 @@ def main() -> int:
     options = PolicyOptions(offer="best-fit-last")
     runs = list(
         run_policies(
-            predicted(instance, OnlineOptions(), 0),
+            predict_instance(instance, OnlineOptions(), 0),
             list(POLICIES),
             options,
             with_bounds=True,

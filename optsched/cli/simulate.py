@@ -108,8 +108,8 @@ def simulate(
     as_json: Json = False,
 ) -> int:
     """Simulate policies on a workload, and bound how far from optimal they are."""
-    from optsched.online.prediction.predictors import report
-    from optsched.online.runs import mark_comparable, predicted
+    from optsched.online.prediction.predictors import predict_instance, report
+    from optsched.online.runs import mark_comparable
 
     declared.require("simulate", "--seed", seed, declared.Seed)
     names = _policies(policy)
@@ -136,7 +136,7 @@ def simulate(
     require_extras(table_extras(records))
     instance = _load(*files)
     require_one_run(records, names, len(instance.workload))
-    prediction = predicted(instance, options, seed)
+    prediction = predict_instance(instance, options, seed)
     if prediction.jobs.replaced:
         count = prediction.jobs.replaced
         note(f"{count} jobs ask for other GPUs than their configuration: one stage each")

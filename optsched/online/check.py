@@ -15,11 +15,11 @@ from optsched.checking import CheckReport, another_instance, claim_violation
 from optsched.files import instance_sha256
 from optsched.online.audit import audit
 from optsched.online.audit_rules.placement import IterationTimes
-from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.data.jobs import Jobs
 from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import PolicyOptions, find_policy
-from optsched.online.prediction.predictors import predict
+from optsched.online.prediction.predictors import predict_instance
 from optsched.online.prediction.statistics import ZERO
 from optsched.online.records import Records, Segment, Segments
 from optsched.online.solution import OnlineSolution
@@ -43,14 +43,7 @@ def check(
     )
     if mismatch is not None:
         return mismatch
-    prediction = predict(
-        prepare_jobs(instance.workload, instance.catalogue, instance.cluster),
-        run_options.predictor,
-        training_share=run_options.training_share,
-        refit_interval=run_options.refit_interval,
-        unseen=run_options.unseen,
-        seed=solution.seed,
-    )
+    prediction = predict_instance(instance, run_options, solution.seed)
     jobs, predicted = prediction.jobs, prediction.iterations
     if policy is not None and policy.perfect:
         predicted = jobs.iterations

@@ -22,7 +22,7 @@ from optsched.online.instance import OnlineInstance
 from optsched.online.metrics import Metrics, compute_metrics
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import POLICIES, PolicyOptions, find_policy
-from optsched.online.prediction.predictors import Prediction, predict, training_jobs
+from optsched.online.prediction.predictors import Prediction, predict_instance, training_jobs
 from optsched.online.records import Records
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.own_policy import simulate_policy
@@ -145,7 +145,7 @@ def run_policy(
     name: str, instance: OnlineInstance, options: OnlineOptions, settings: Settings
 ) -> Outcome:
     """Run a policy on the workload, with lengths predicted from the seed."""
-    run = _run(predicted(instance, options, settings.seed), name, options.policy)
+    run = _run(predict_instance(instance, options, settings.seed), name, options.policy)
     return _outcome(instance, options, settings, run)
 
 
@@ -207,7 +207,7 @@ def custom_policy_method(name: str, policy: Any) -> Any:
 
     def method(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
         scheduler = policy() if isinstance(policy, type) else policy
-        prediction = predicted(instance, options, settings.seed)
+        prediction = predict_instance(instance, options, settings.seed)
         jobs, began = prediction.jobs, clock()
         records = simulate_policy(jobs, scheduler, prediction.iterations, options.policy, name=name)
         seconds = clock() - began
@@ -215,18 +215,6 @@ def custom_policy_method(name: str, policy: Any) -> Any:
         return _outcome(instance, options, settings, run)
 
     return method
-
-
-def predicted(instance: OnlineInstance, options: OnlineOptions, seed: int) -> Prediction:
-    """Predict the lengths of the simulated jobs."""
-    return predict(
-        prepare_jobs(instance.workload, instance.catalogue, instance.cluster),
-        options.predictor,
-        training_share=options.training_share,
-        refit_interval=options.refit_interval,
-        unseen=options.unseen,
-        seed=seed,
-    )
 
 
 def _run(

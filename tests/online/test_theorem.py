@@ -11,7 +11,8 @@ import optsched
 from optsched.online.bounds.theorem import observed_ratio, theorem_one
 from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
-from optsched.online.runs import predicted, run_policies
+from optsched.online.prediction.predictors import predict_instance
+from optsched.online.runs import run_policies
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def instance() -> OnlineInstance:
 
 
 def test_the_ratio_by_its_formula(instance: OnlineInstance) -> None:
-    prediction = predicted(instance, OnlineOptions(), 0)
+    prediction = predict_instance(instance, OnlineOptions(), 0)
     jobs, tau = prediction.jobs, 3.0
     found = theorem_one(jobs, prediction.iterations, tau)
     alpha_max = jobs.configurations.worst[jobs.configuration]
@@ -38,7 +39,7 @@ def test_the_ratio_by_its_formula(instance: OnlineInstance) -> None:
 
 
 def test_what_a_run_shows_is_far_below_and_at_least_one(instance: OnlineInstance) -> None:
-    prediction = predicted(instance, OnlineOptions(), 0)
+    prediction = predict_instance(instance, OnlineOptions(), 0)
     runs = list(run_policies(prediction, ["a-srpt", "a-srpt-perfect", "spjf"]))
     assert runs[2].theorem is None
     for run in runs[:2]:
@@ -56,7 +57,7 @@ def test_what_a_run_shows_is_far_below_and_at_least_one(instance: OnlineInstance
 
 
 def test_the_sentence_has_no_digits_that_mean_nothing(instance: OnlineInstance) -> None:
-    prediction = predicted(instance, OnlineOptions(), 0)
+    prediction = predict_instance(instance, OnlineOptions(), 0)
     sure, unsure = (
         run.theorem.sentence
         for run in run_policies(prediction, ["a-srpt-perfect", "a-srpt"])
@@ -71,7 +72,7 @@ def test_the_sentence_has_no_digits_that_mean_nothing(instance: OnlineInstance) 
 
 
 def test_a_job_of_the_whole_cluster_leaves_no_ratio(instance: OnlineInstance) -> None:
-    prediction = predicted(instance, OnlineOptions(), 0)
+    prediction = predict_instance(instance, OnlineOptions(), 0)
     cluster = prediction.jobs.cluster.model_copy(
         update={"servers": 1, "gpus_per_server": int(max(prediction.jobs.gpus))}
     )

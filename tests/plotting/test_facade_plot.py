@@ -15,6 +15,7 @@ from optsched.cli import _code
 from optsched.errors import InputError, MissingExtraError
 from optsched.online import runs as online
 from optsched.online.options import OnlineOptions
+from optsched.online.prediction.predictors import predict_instance
 from optsched.plotting.axes import house_style
 from optsched.problems import PROBLEMS
 from optsched.rolling import runs as rolling
@@ -81,7 +82,7 @@ def test_results_runs_and_records_are_drawn_alike(
     instance = optsched.load(name)
     results = [optsched.solve(instance, policy) for policy in policies]
     if name.startswith("online"):
-        predicted = online.predicted(instance, OnlineOptions.from_dict({}), seed=0)
+        predicted = predict_instance(instance, OnlineOptions.from_dict({}), seed=0)
         runs = list(online.run_policies(predicted, policies))
     else:
         runs = list(rolling.run_policies(instance, policies))

@@ -65,7 +65,12 @@ def queue_violations(
         return []
     if policy in EASY:
         return _reservation_violations(jobs, records, rows, sliced, spot_checks)
-    virtual_completion, rank = _virtual_completions(jobs, records, rows)
+    # when each record's job joins the queue, and its rank in it
+    gpu_share = records.gpus / (records.servers * records.gpus_per_server)
+    work = np.empty(len(rows))
+    work[rows] = gpu_share * records.predicted * records.estimate
+    virtual_completion, rank = virtual_order(jobs.submit, work)
+    virtual_completion, rank = virtual_completion[rows], rank[rows]
     violations = _released(records, virtual_completion)
     if policy == "srpt-workload-hold":
         return violations + _blocking(records, rows, chosen, virtual_completion)
@@ -114,15 +119,6 @@ def _work_conserving(records: Records, chosen: Ints, sliced: Bools) -> list[Viol
             where = f"job {records.job_id[fitting[0]]} at {t:.6g} s"
             violations.append(Violation("work conservation", "V-A 1-d", where, float(len(fitting))))
     return violations
-
-
-def _virtual_completions(jobs: Jobs, records: Records, rows: Ints) -> tuple[Floats, Ints]:
-    """When each record's job joins the queue, and its rank in it; every job is recorded."""
-    total = records.servers * records.gpus_per_server
-    work = np.empty(len(rows))
-    work[rows] = records.gpus / total * records.predicted * records.estimate
-    completion, rank = virtual_order(jobs.submit, work)
-    return completion[rows], rank[rows]
 
 
 def _released(records: Records, virtual_completion: Floats) -> list[Violation]:

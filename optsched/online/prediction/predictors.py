@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from optsched.arrays import Floats, Ints
 from optsched.deadline import clock
 from optsched.errors import InputError, shown
-from optsched.online.data.jobs import Jobs
+from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.prediction.forests import fit_forest, fit_log_forest
 from optsched.online.prediction.statistics import (
     MEAN,
@@ -34,6 +34,10 @@ from optsched.online.prediction.statistics import (
     running_group_mean,
     running_group_median,
 )
+
+if TYPE_CHECKING:
+    from optsched.online.instance import OnlineInstance
+    from optsched.online.options import OnlineOptions
 
 DAY = 86_400.0
 
@@ -172,7 +176,7 @@ def predict(
         values, fits = _online(jobs, num_training, predictor, order, num_observed, seed)
         num_observed = num_observed[num_training:]
     else:
-        model = FITTED[name].fit(Examples.of(jobs).first(num_training), seed)
+        model = FITTED[name].fit(Examples.of(jobs).rows(np.arange(num_training)), seed)
         labels = simulated.workload
         values, fits = model(labels.user.codes, labels.group.codes), 1
     values = np.maximum(np.asarray(values, dtype=np.float64), 0.0)
@@ -183,6 +187,18 @@ def predict(
         values = np.where(is_unseen, default_seconds / simulated.estimate, values)
     share = float(is_unseen.mean()) if len(simulated) else 0.0
     return Prediction(name, simulated, values, num_training, fits, clock() - began, share)
+
+
+def predict_instance(instance: OnlineInstance, options: OnlineOptions, seed: int) -> Prediction:
+    """Predict the iterations of the simulated jobs of an instance."""
+    return predict(
+        prepare_jobs(instance.workload, instance.catalogue, instance.cluster),
+        options.predictor,
+        training_share=options.training_share,
+        refit_interval=options.refit_interval,
+        unseen=options.unseen,
+        seed=seed,
+    )
 
 
 def training_jobs(jobs: Jobs, name: str, share: float | None) -> int:

@@ -58,10 +58,6 @@ class Examples:
             self.user[chosen], self.group[chosen], self.iterations[chosen], self.users, self.groups
         )
 
-    def first(self, count: int) -> Examples:
-        """First `count` rows."""
-        return self.rows(np.arange(count, dtype=np.int64))
-
 
 def fit_constant(examples: Examples, seed: int) -> Callable[[Codes, Codes], Floats]:
     """The mean of all; 0 without examples."""

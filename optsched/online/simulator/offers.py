@@ -124,7 +124,7 @@ def take(servers: FreeServers, rule: int, gpus: int, allocations: list[int]) -> 
         taken = min(servers.free[server], remaining)
         allocations.append((server << GPU_BITS) | taken)
         remaining -= taken
-        _set_free(servers, server, servers.free[server] - taken)
+        set_free(servers, server, servers.free[server] - taken)
     for i in range(begin + 1, len(allocations)):  # insertion sort by server
         allocation = allocations[i]
         while i > begin and allocations[i - 1] > allocation:
@@ -138,7 +138,7 @@ def take(servers: FreeServers, rule: int, gpus: int, allocations: list[int]) -> 
 def release(servers: FreeServers, allocation: int) -> None:
     """Free the GPUs of an allocation."""
     server, gpus = allocation >> GPU_BITS, allocation & ((1 << GPU_BITS) - 1)
-    _set_free(servers, server, servers.free[server] + gpus)
+    set_free(servers, server, servers.free[server] + gpus)
 
 
 @register_jitable
@@ -152,7 +152,7 @@ def _first_server(servers: FreeServers, size: int) -> int:
 
 
 @register_jitable
-def _set_free(servers: FreeServers, server: int, count: int) -> None:
+def set_free(servers: FreeServers, server: int, count: int) -> None:
     before = servers.free[server]
     servers.free[server] = count
     servers.total[0] += count - before

@@ -50,7 +50,7 @@ from optsched.errors import InputError, shown
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records, Segment, Segments
-from optsched.online.simulator.offers import RULES
+from optsched.online.simulator.offers import GPU_BITS, RULES, all_free, rule_for, set_free, take
 from optsched.placement.cost import cost_tables, placement_time
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.options import PlacementOptions
@@ -142,7 +142,7 @@ class View:
     def __init__(self, jobs: Jobs, predicted: Floats, options: PolicyOptions) -> None:
         self._jobs, self._predicted, self._options = jobs, predicted, options
         self._now = -np.inf
-        self._free = [jobs.cluster.gpus_per_server] * jobs.cluster.servers
+        self._servers = all_free(jobs.cluster.servers, jobs.cluster.gpus_per_server)
         self._queue: dict[int, QueuedJob] = {}
         self._arrived: list[QueuedJob] = []
         self._running: dict[int, RunningJob] = {}
@@ -186,12 +186,12 @@ class View:
     @property
     def free(self) -> tuple[int, ...]:
         """Free GPUs by server."""
-        return tuple(self._free)
+        return tuple(self._servers.free.tolist())
 
     @property
     def free_gpus(self) -> int:
         """Free GPUs of the cluster."""
-        return self.gpus - sum(running.job.gpus for running in self._running.values())
+        return int(self._servers.total[0])
 
     def offer(self, job: QueuedJob, rule: str) -> dict[int, int] | None:
         """Return the GPUs by server that an offer rule gives the job now; None if it does not fit.
@@ -202,20 +202,10 @@ class View:
             raise InputError("policy", "offer", shown(rule), f"one of {', '.join(RULES)}")
         if job.gpus > self.free_gpus:
             return None
-        if rule == "adaptive":
-            rule = "most" if job.heavy else "least"
-        sign = {"least": 1, "first-fit": 0}.get(rule, -1)
-        order = sorted((sign * count, server) for server, count in enumerate(self._free) if count)
-        offer: dict[int, int] = {}
-        remaining = job.gpus
-        for _, server in order:
-            if rule == "best-fit-last" and self._free[server] >= remaining:
-                enough = (m for _, m in order if m not in offer and self._free[m] >= remaining)
-                server = min(enough, key=lambda m: (self._free[m], m))
-            offer[server] = min(remaining, self._free[server])
-            remaining -= offer[server]
-            if remaining == 0:
-                break
+        allocations: list[int] = []
+        take(self._servers, rule_for(RULES[rule], job.heavy), job.gpus, allocations)
+        offer = dict(divmod(allocation, 1 << GPU_BITS) for allocation in allocations)
+        self._add_free(offer, 1)
         return offer if self.iteration_time(job, offer) < np.inf else None
 
     def iteration_time(self, job: QueuedJob, offer: Offer) -> float:
@@ -243,9 +233,9 @@ class View:
         row, place = job.row, f"job {job.job_id}"
         if row not in self._queue:
             raise InputError("policy", place, "not queued", "a queued job")
-        servers = dict(sorted((offer or {}).items()))
+        servers, free = dict(sorted((offer or {}).items())), self.free
         fits = all(
-            0 <= server < len(self._free) and 0 < count <= self._free[server]
+            0 <= server < len(free) and 0 < count <= free[server]
             for server, count in servers.items()
         )
         if not fits or sum(servers.values()) != job.gpus:
@@ -256,8 +246,7 @@ class View:
         remaining, predicted = self._remaining[row]
         begin = self._now + (self._options.restore if row in self._segment_of else 0.0)
         end = begin + remaining * alpha
-        for server, count in servers.items():
-            self._free[server] -= count
+        self._add_free(servers, -1)
         self._running[row] = RunningJob(
             self._queue.pop(row), self._now, alpha, MappingProxyType(servers), begin, predicted
         )
@@ -340,8 +329,11 @@ class View:
         )
 
     def _release(self, row: int) -> None:
-        for server, gpus in self._running.pop(row).servers.items():
-            self._free[server] += gpus
+        self._add_free(self._running.pop(row).servers, 1)
+
+    def _add_free(self, servers: Offer, sign: int) -> None:
+        for server, gpus in servers.items():
+            set_free(self._servers, server, int(self._servers.free[server]) + sign * gpus)
 
     def _drop_stale_ends(self) -> None:
         """Drop planned ends of preempted segments from the front of the heap."""

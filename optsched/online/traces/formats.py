@@ -7,6 +7,7 @@ iterations x iteration_time = duration, all in milliseconds.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,39 +48,28 @@ class Layout:
     unit: float = 1.0
 
 
-def _philly_group(cells: Cells) -> str:
-    return f"{cells.get('cluster', '')}/{cells['gpus']}"
-
-
-def _helios_group(cells: Cells) -> str:
-    return f"{cells.get('user', '')}/{cells.get('name') or cells['gpus']}"
-
-
-def _muri_group(cells: Cells) -> str:
-    return f"{cells.get('model', '')}/{cells.get('batch_size', '')}/{cells['gpus']}"
-
-
-def _chronus_group(cells: Cells) -> str:
-    return f"{cells.get('user', '')}/{cells.get('model', '')}/{cells['gpus']}"
-
-
-def _pai_group(cells: Cells) -> str:
-    return cells.get("group", "") or f"job {cells['job']}"
-
-
 _BASIC_ROLES = ("job", "gpus", "duration", "submit")
 LAYOUTS = {
     # The job CSV of the cluster-trace-gpu-v2020 simulator; its raw tables: `pai_tables`.
-    "pai": Layout(_BASIC_ROLES, _pai_group),
+    "pai": Layout(_BASIC_ROLES, lambda row: row["group"] or f"job {row['job']}"),
     # The virtual cluster is used as the user: the file has neither users nor groups.
-    "philly-csv": Layout(("submit", "duration", "gpus"), _philly_group, user="cluster"),
+    "philly-csv": Layout(
+        ("submit", "duration", "gpus"),
+        lambda row: f"{row['cluster']}/{row['gpus']}",
+        user="cluster",
+    ),
     # SenseTime's Helios and Shanghai AI Lab's Acme; a duration may be end_time - start_time.
-    "helios": Layout(("job", "gpus", "submit"), _helios_group),
+    "helios": Layout(
+        ("job", "gpus", "submit"), lambda row: f"{row['user']}/{row['name'] or row['gpus']}"
+    ),
     "muri": Layout(
-        (*_BASIC_ROLES, "iterations", "iteration_time"), _muri_group, user="", unit=1e-3
+        (*_BASIC_ROLES, "iterations", "iteration_time"),
+        lambda row: f"{row['model']}/{row['batch_size']}/{row['gpus']}",
+        user="",
+        unit=1e-3,
     ),
     # Also Tiresias and ElasticFlow. The user is the virtual cluster; deadlines are not read.
-    "chronus": Layout(_BASIC_ROLES, _chronus_group),
+    "chronus": Layout(_BASIC_ROLES, lambda row: f"{row['user']}/{row['model']}/{row['gpus']}"),
 }
 
 
@@ -114,7 +104,7 @@ def read_csv(name: str, path: str | Path) -> Rows:
             None if duration is None else duration * layout.unit,
             gpus,
             cells.get(layout.user, ""),
-            layout.group(cells),
+            layout.group(defaultdict(str, cells)),
             _walltime(cells.get("walltime"), layout.unit),
         )
 
