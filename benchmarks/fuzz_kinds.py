@@ -230,7 +230,7 @@ def _store(folder: Path) -> bytes:
     planned = list(expand(plan))
     with Store(folder / "valid.sqlite") as store:
         store.register(plan.name, plan.sha256, plan.text, planned)
-        store.note_run(plan.name, "optsched sweep plan.toml", "1 process", "{}")
+        store.record_start(plan.name, "optsched sweep plan.toml", "1 process", "{}")
         for each in planned:
             instance = load_document(each.document)
             for unit in each.units:

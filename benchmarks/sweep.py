@@ -19,7 +19,7 @@ from statistics import median
 
 import optsched
 from optsched.experiments import sweep
-from optsched.experiments.run.runner import Standing
+from optsched.experiments.run.runner import SweepState
 from optsched.experiments.store.store import StoreReader
 
 PLAN = """
@@ -57,13 +57,13 @@ class Watch:
         self.first = self.last = 0.0
         self.memory: dict[int, float] = {}
 
-    def __call__(self, standing: Standing) -> None:
+    def __call__(self, state: SweepState) -> None:
         """Take a row's time."""
-        if standing.run == 1:
+        if state.run == 1:
             self.first = time.perf_counter()
         self.last = time.perf_counter()
-        if standing.run in (self.units // 10, self.units // 2, self.units):
-            self.memory[standing.run] = resident_megabytes()
+        if state.run in (self.units // 10, self.units // 2, self.units):
+            self.memory[state.run] = resident_megabytes()
 
 
 def resident_megabytes() -> float:
@@ -82,14 +82,14 @@ def measure(units: int, workers: int) -> Measured:
         plan.write_text(PLAN.format(units=units), encoding="utf-8")
         watch = Watch(units)
         began = time.perf_counter()
-        standing = sweep(plan, store, workers=workers, progress=watch)
+        state = sweep(plan, store, workers=workers, progress=watch)
         whole = time.perf_counter() - began
         with StoreReader(store) as base:
             (row,) = base.rows("SELECT count(*) AS rows, sum(unit_time) AS inside FROM results")
         size = store.stat().st_size
     running = watch.last - watch.first
     return Measured(
-        failed=standing.failed,
+        failed=state.failed,
         seconds=whole,
         start=whole - running,
         unit=1e3 * running / (units - 1),

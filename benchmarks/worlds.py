@@ -35,7 +35,7 @@ import numpy as np
 import optsched
 from optsched.errors import InputError
 from optsched.experiments import read_plan
-from optsched.experiments.plans.instances import instances_of
+from optsched.experiments.plans.units import instances_of
 from optsched.library import BEST_KNOWN, shipped_folder, shipped_names
 from optsched.library.best_known import read_best_known
 from optsched.makespan.instance import MakespanInstance

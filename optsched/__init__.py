@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from optsched.lazy_names import importer_of
 
 if TYPE_CHECKING:
-    from optsched.experiments.frame import read_store as read_store
+    from optsched.experiments.store.store import read_store as read_store
     from optsched.library import load as load
     from optsched.methods import build_model as build_model
     from optsched.methods import check as check
@@ -25,7 +25,7 @@ __version__ = "0.1.0"
 
 _HOMES = {"METHODS": "problems", "Result": "result", "compare": "verbs.comparing"}
 _HOMES |= {"explain": "verbs.explaining", "generate": "verbs.generating", "load": "library"}
-_HOMES |= {"plot": "verbs.picturing", "read_store": "experiments.frame"}
+_HOMES |= {"plot": "verbs.picturing", "read_store": "experiments.store.store"}
 _HOMES |= dict.fromkeys(("build_model", "check", "solve"), "methods")
 __all__ = [*_HOMES]
 __getattr__ = importer_of(__name__, _HOMES)

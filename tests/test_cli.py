@@ -19,7 +19,7 @@ import pytest
 from optsched.cli import _code
 from optsched.errors import SolverError
 from optsched.experiments import ARTEFACTS
-from optsched.experiments.run.runner import Standing
+from optsched.experiments.run.runner import SweepState
 from optsched.io.schemas import SCHEMAS
 from optsched.library import shipped_folder
 from optsched.problems import PROBLEMS
@@ -269,8 +269,8 @@ def test_a_failing_method_is_named_and_costs_one_row(
 
 def test_an_interrupted_sweep_says_what_it_keeps(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, progress: Any, **__: object) -> None:
-        progress(Standing(5, 1))
-        progress(Standing(5, 1, 2))
+        progress(SweepState(5, 1))
+        progress(SweepState(5, 1, 2))
         raise KeyboardInterrupt
 
     monkeypatch.setattr("optsched.cli.sweeping.run", interrupted)

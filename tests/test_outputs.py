@@ -327,7 +327,7 @@ def test_tables_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_a_plan_with_an_endless_integer_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     Path("p.toml").write_text(f"name = {'9' * 5000}\n")
-    assert "an integer or a date" in refused(capsys, "sweep", "p.toml", "--store", "s.sqlite")
+    assert "an invalid integer or date" in refused(capsys, "sweep", "p.toml", "--store", "s.sqlite")
 
 
 @pytest.mark.parametrize("name", ["n" * 5000, "placement/" + "n" * 5000, "a\0b"])

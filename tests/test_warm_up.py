@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from optsched import deadline
 from optsched.cli import app, execute
 from optsched.deadline import Deadline
-from optsched.experiments.papers import running
+from optsched.experiments.papers import artefacts as running
 from optsched.experiments.papers.a_srpt import table2
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.sts import fig7

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.experiments.papers.a_srpt.fig5 import drawn
+from optsched.experiments.papers.a_srpt.fig5 import noisy_predictions
 from optsched.experiments.papers.a_srpt.runs import BASELINES, GENERATOR
-from optsched.experiments.papers.a_srpt.workloads import seeds
 from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict, seeded
 from optsched.experiments.papers.pictures import panels
 from optsched.experiments.plans.plan import Family
@@ -111,7 +110,7 @@ def plan(scale: Scale) -> list[Family]:
             [f"{__name__}:{method}"],
             generator=GENERATOR,
         )
-        for seed in seeds(scale, SEEDS)
+        for seed in scale.seeds(SEEDS)
         for (axis, value), (method, changes) in worlds.items()
         for load in LOADS
     ]
@@ -212,7 +211,9 @@ def _simulated(
     best: dict[Any, float] = {}
 
     def flow(policy: str, cell: Cell, **chosen: Any) -> float:
-        known = drawn(jobs.iterations, settings.seed, unseen=cell.unseen, wrong=cell.wrong)
+        known = noisy_predictions(
+            jobs.iterations, settings.seed, unseen=cell.unseen, sigma=cell.wrong
+        )
         made = simulate_online(jobs, policy, known, replace(options.policy, **chosen))
         return compute_metrics(made).mean_flow_time
 
@@ -250,13 +251,13 @@ def _where(cells: Mapping[tuple[str, str], Mapping[float, float]], *, holds: boo
 
 ARTEFACT = Artefact(
     name="a-srpt-map",
-    where="beyond a-srpt, V-B",
+    reference="beyond a-srpt, V-B",
     claim="A-SRPT is below every baseline, whatever the paper leaves open",
     runtime="3 min; --quick 20 s",
     plan=plan,
     rows=outcomes,
     judge=judge,
     draw=draw,
-    by=("varied", "value", "load"),
-    values=("a-srpt", "best baseline", "below"),
+    group_columns=("varied", "value", "load"),
+    value_columns=("a-srpt", "best baseline", "below"),
 )

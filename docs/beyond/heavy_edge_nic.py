@@ -112,13 +112,13 @@ def _listed(settings: list[Setting]) -> str:
 
 ARTEFACT = Artefact(
     name="heavy-edge-nic",
-    where="beyond a-srpt, Table II",
+    reference="beyond a-srpt, Table II",
     claim="Heavy-Edge is within 6% of the optimum, whatever the model and the NIC",
     runtime="5 min; --quick 1 min",
     plan=plan,
     rows=outcomes,
     judge=judge,
     draw=draw,
-    by=("model", "gbits", "method"),
-    values=("excess", "efficiency"),
+    group_columns=("setting", "method"),
+    value_columns=("excess", "efficiency"),
 )

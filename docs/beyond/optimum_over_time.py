@@ -6,13 +6,15 @@ configuration while STS plans to speed up. Decisions are cut at 5 s each.
 
 from __future__ import annotations
 
+from statistics import mean, stdev
 from typing import TYPE_CHECKING
 
 from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
+from optsched.experiments.papers.cells import select
 from optsched.experiments.papers.pictures import strips
-from optsched.experiments.papers.sts.workloads import of, outcomes, ratios, workload
+from optsched.experiments.papers.sts.workloads import outcomes, workload
 from optsched.experiments.plans.plan import Family
-from optsched.experiments.statistics import deviation
+from optsched.experiments.statistics import span
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,11 +77,19 @@ def draw(rows: pd.DataFrame) -> Figure:
 
 def _by_load(rows: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
     """Ratios to STS's total cost by load and policy."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for name, _ in LOADS:
-        base = of(rows, case=name, policy="sts")
-        found[name] = {p: ratios(of(rows, case=name, policy=p), base) for p in POLICIES[1:]}
-    return found
+    return {name: {p: ratios(rows, name, p) for p in POLICIES[1:]} for name, _ in LOADS}
+
+
+def deviation(values: list[float]) -> str:
+    """Mean, standard deviation and range, such as "1.08 ± 0.06 [0.99-1.19]"."""
+    around = stdev(values) if len(values) > 1 else 0.0
+    return f"{mean(values):.2f} ± {around:.2f} [{span(values)}]"
+
+
+def ratios(rows: pd.DataFrame, case: str, policy: str) -> list[float]:
+    """A policy's total cost over STS's on the same workload, seed by seed."""
+    own, base = (select(rows, case=case, policy=p)["total"].to_numpy() for p in (policy, "sts"))
+    return [float(ratio) for ratio in own / base]
 
 
 def _setting(rows: pd.DataFrame) -> str:
@@ -89,13 +99,13 @@ def _setting(rows: pd.DataFrame) -> str:
 
 ARTEFACT = Artefact(
     name="optimum-over-time",
-    where="beyond sts, VII",
+    reference="beyond sts, VII",
     claim="every interval's optimum, rolled forward, against STS and price",
     runtime="70 s on two cores; --quick 20 s",
     plan=plan,
     rows=outcomes,
     judge=judge,
     draw=draw,
-    by=("case", "policy"),
-    values=("rho", "total", "energy", "tardiness", "late", "bound"),
+    group_columns=("case", "policy"),
+    value_columns=("rho", "total", "energy", "tardiness", "late", "bound"),
 )

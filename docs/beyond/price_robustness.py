@@ -11,16 +11,12 @@ from __future__ import annotations
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from optimum_over_time import LOADS, ratios
+
 from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
+from optsched.experiments.papers.cells import cases, select
 from optsched.experiments.papers.pictures import strips
-from optsched.experiments.papers.sts.workloads import (
-    average,
-    cases,
-    of,
-    outcomes,
-    ratios,
-    workload,
-)
+from optsched.experiments.papers.sts.workloads import outcomes, workload
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import span
 
@@ -30,7 +26,6 @@ if TYPE_CHECKING:
 
 POLICIES = ("sts", "price", "price-patterns", "edf", "rg")
 OURS = ("price", "price-patterns")
-LOADS = (("light", 0.2), ("medium", 0.6), ("saturated", 1.0))
 REGIMES: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("as generated", {}, "off"),
     ("speed-up k^0.6", {"speedup": 0.6}, "off"),
@@ -60,7 +55,7 @@ def plan(scale: Scale) -> list[Family]:
             POLICIES,
             sharing=sharing,
             bound=QUICK_BOUND if scale.quick else BOUND,
-            iterations=2,
+            passes=2,
         )
     ]
 
@@ -69,17 +64,13 @@ def draw(rows: pd.DataFrame) -> Figure:
     """Total costs over STS's, a panel a load."""
     groups = {
         load: {
-            f"{name}, {regime}": _ratios(rows, f"{load}, {regime}", name)
+            f"{name}, {regime}": ratios(rows, f"{load}, {regime}", name)
             for regime, _, _ in REGIMES
             for name in OURS
         }
         for load, _ in LOADS
     }
     return strips(groups, "total cost over STS's")
-
-
-def _ratios(rows: pd.DataFrame, case: str, policy: str) -> list[float]:
-    return ratios(of(rows, case=case, policy=policy), of(rows, case=case, policy="sts"))
 
 
 def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
@@ -89,14 +80,14 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     for load, _ in LOADS:
         here = [case for case in every_case if case.startswith(load)]
         for name in OURS:
-            means = [mean(_ratios(rows, case, name)) for case in here]
-            every = [x for case in here for x in _ratios(rows, case, name)]
+            means = [mean(ratios(rows, case, name)) for case in here]
+            every = [x for case in here for x in ratios(rows, case, name)]
             ours.append(f"{load}, {name}: {min(means):.2f}-{max(means):.2f} by regime")
             spreads.append(
                 f"{load}, {name}: {span(every)}, dearer than sts in "
                 f"{sum(x > 1 for x in every)} of {len(every)} runs"
             )
-    cheaper = [mean(_ratios(rows, case, "price")) <= NEAR for case in every_case]
+    cheaper = [mean(ratios(rows, case, "price")) <= NEAR for case in every_case]
     best = [case for case in every_case if _is_best(rows, case)]
     return Verdict(
         finding=(
@@ -117,22 +108,27 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
 
 
 def _is_best(rows: pd.DataFrame, case: str) -> bool:
-    totals = {name: average(of(rows, case=case, policy=name), "total") for name in POLICIES}
+    totals = mean_totals(rows, case)
     return min(totals[name] for name in OURS) <= NEAR * min(totals.values())
+
+
+def mean_totals(rows: pd.DataFrame, case: str) -> dict[str, float]:
+    """Mean total costs of a case by policy."""
+    return {p: float(select(rows, case=case, policy=p)["total"].mean()) for p in POLICIES}
 
 
 def _paragraph(rows: pd.DataFrame, best: list[str]) -> str:
     others = {}
     for case in cases(rows):
         if case not in best:
-            totals = {p: average(of(rows, case=case, policy=p), "total") for p in POLICIES}
+            totals = mean_totals(rows, case)
             winner = min(totals, key=lambda p: totals[p])
             least = min(totals[name] for name in OURS)
             others[case] = f"{case}: {winner}, by {100 * (least / totals[winner] - 1):.1f}%"
     behind = [
-        f"{case}: {100 * (mean(_ratios(rows, case, 'price')) - 1):.1f}%"
+        f"{case}: {100 * (mean(ratios(rows, case, 'price')) - 1):.1f}%"
         for case in cases(rows)
-        if mean(_ratios(rows, case, "price")) > NEAR
+        if mean(ratios(rows, case, "price")) > NEAR
     ]
     if not others and not behind:
         return ""
@@ -154,13 +150,13 @@ def _paragraph(rows: pd.DataFrame, best: list[str]) -> str:
 
 ARTEFACT = Artefact(
     name="price-robustness",
-    where="beyond sts, VII",
+    reference="beyond sts, VII",
     claim="the price policy against STS by load and regime, 20 seeds each",
     runtime="8 min on two cores; --quick 25 s",
     plan=plan,
     rows=outcomes,
     judge=judge,
     draw=draw,
-    by=("case", "policy"),
-    values=("rho", "total", "energy", "tardiness", "late", "bound"),
+    group_columns=("case", "policy"),
+    value_columns=("rho", "total", "energy", "tardiness", "late", "bound"),
 )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
 from optsched.experiments.papers.pictures import panels
-from optsched.experiments.papers.sts.map import (
+from optsched.experiments.papers.sts.claims import (
     CLAIMS,
     FAILS,
     HOLDS,
@@ -18,8 +17,7 @@ from optsched.experiments.papers.sts.map import (
     SHARING_SEEDS,
     VARIANTS,
     judge_cells,
-    plan_policies,
-    plan_sharing,
+    plan_map,
 )
 from optsched.experiments.papers.sts.workloads import MAX_JOBS_A_NODE, outcomes
 from optsched.experiments.plans.plan import Family
@@ -47,7 +45,7 @@ PANEL = (2.5, 1.75)
 
 def plan(scale: Scale) -> list[Family]:
     """The runs of Figs. 4, 5 and 6 on the map's cells."""
-    return [*plan_policies(POLICIES, scale), *plan_sharing(tuple(VARIANTS), scale)]
+    return [*plan_map(POLICIES, scale), *plan_map(tuple(VARIANTS), scale, sharing=True)]
 
 
 def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
@@ -59,14 +57,14 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Every claim of Figs. 4-6 on every cell within the paper's world."""
     on_map = rows[rows["other"] == ""]
     inside = on_map[on_map["verdict"] != OUTSIDE]
-    best = {claim.words: inside[inside["claim"] == claim.words] for claim in CLAIMS}
+    best = {claim.text: inside[inside["claim"] == claim.text] for claim in CLAIMS}
     return Verdict(
         finding=Finding.of(inside["verdict"] == HOLDS),
-        paper="; ".join(f"{claim.words}: {claim.paper}" for claim in CLAIMS),
+        paper="; ".join(f"{claim.text}: {claim.paper}" for claim in CLAIMS),
         ours="holds in "
         + "; ".join(
             f"{(each['verdict'] == HOLDS).sum()} of {len(each)} cells (Fig. {claim.figure}: "
-            f"{claim.words})"
+            f"{claim.text})"
             for claim, each in zip(CLAIMS, best.values(), strict=True)
         ),
         spread="; ".join(f"{span(list(each['value']), 'z.0f', ' to ')}%" for each in best.values()),
@@ -90,13 +88,13 @@ def draw(rows: pd.DataFrame) -> Figure:
     for i, claim in enumerate(CLAIMS):
         for j, (variant, gpus) in enumerate(columns):
             ax = axes[i * len(columns) + j]
-            here = on_map[(on_map["claim"] == claim.words) & (on_map["gpus"] == gpus)]
+            here = on_map[(on_map["claim"] == claim.text) & (on_map["gpus"] == gpus)]
             here = here[here["policy"] == variant]
             _draw_cells(ax, here)
             held, inside = (here["verdict"] == HOLDS).sum(), (here["verdict"] != OUTSIDE).sum()
             head = f"{variant}, {gpus} GPUs a node\n" if i == 0 else ""
             ax.set_title(f"{head}holds in {held} of {inside}", fontsize="small")
-        words = f"Fig. {claim.figure}: {claim.words} (%)\npaper: {claim.paper}"
+        words = f"Fig. {claim.figure}: {claim.text} (%)\npaper: {claim.paper}"
         axes[i * len(columns)].set_ylabel("\n".join(textwrap.wrap(words, 26)), fontsize="x-small")
     figure.supxlabel("offered load rho (x of each panel)", fontsize="small")
     figure.supylabel("speed-up exponent x of k GPUs, k^x (y of each panel)", fontsize="small")
@@ -108,13 +106,6 @@ def _axes(rows: pd.DataFrame) -> str:
     loads, speedups = (span(list(rows[name]), "g") for name in ("load", "speedup"))
     sizes = " and ".join(map(str, sorted(set(rows["gpus"]))))
     return f"rho {loads}, k^{speedups}, {sizes} GPUs a node"
-
-
-def _value(row: Mapping[Hashable, Any]) -> str:
-    said = f"{row['value']:z.1f}"
-    if row["verdict"] == OUTSIDE:
-        return f"({said})"
-    return f"**{said}**" if row["verdict"] == HOLDS else said
 
 
 def _changes(rows: pd.DataFrame) -> str:
@@ -151,13 +142,13 @@ def _draw_cells(ax: Axes, here: pd.DataFrame) -> None:
 
 ARTEFACT = Artefact(
     name="sts-map",
-    where="beyond sts, Figs. 4-6",
+    reference="beyond sts, Figs. 4-6",
     claim="every claim of Figs. 4-6, by load, speed-up exponent and GPUs a node",
     runtime="5 min on two cores; --quick 15 s",
     plan=plan,
     rows=rows_of,
     judge=judge,
     draw=draw,
-    by=("claim", "policy", "gpus", "speedup", "load", "other"),
-    values=("value", "most_jobs"),
+    group_columns=("claim", "policy", "gpus", "speedup", "load", "other"),
+    value_columns=("value", "most_jobs"),
 )

@@ -14,8 +14,7 @@ from optsched.cli.progress import StepProgress
 from optsched.cli.settings import require_folder
 from optsched.cli.show import console, note
 from optsched.errors import InputError, OptschedError
-from optsched.experiments.papers.artefact import Scale
-from optsched.experiments.papers.running import STORE
+from optsched.experiments.papers.artefact import STORE, Scale
 from optsched.extras import require_extras
 from optsched.io.outputs import require_file, require_outputs
 
@@ -58,7 +57,7 @@ def reproduce(
         for artefact in ARTEFACTS.values():
             out.print(f"{artefact.name:18} {artefact.claim}", markup=False)
             out.print(f"{'':18} {artefact.command}", markup=False)
-            out.print(f"{'':18} {artefact.where}; {artefact.runtime}", markup=False)
+            out.print(f"{'':18} {artefact.reference}; {artefact.runtime}", markup=False)
         out.print("\nTables and figures that state no result, and where they are here:")
         for other, what, home in OTHERS:
             out.print(f"{other:18} {what}: {home}", markup=False)

@@ -16,7 +16,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from optsched.experiments.run.runner import Standing
+from optsched.experiments.run.runner import SweepState
 
 EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
@@ -80,18 +80,18 @@ class StepProgress:
 
 
 class SweepProgress(StepProgress):
-    """Call it with each `Standing` of a sweep."""
+    """Call it with each `SweepState` of a sweep."""
 
     def __init__(self) -> None:
         super().__init__(steps="units")
         self._done_before = 0
 
-    def standing(self, standing: Standing) -> None:
-        """Show a standing."""
-        if standing.run == 0:
-            self._done_before = standing.done
-        done = self._done_before + standing.run
-        self(done, standing.total, f"{standing.failed} failed now")
+    def show(self, state: SweepState) -> None:
+        """Show the state of a sweep."""
+        if state.run == 0:
+            self._done_before = state.done
+        done = self._done_before + state.run
+        self(done, state.total, f"{state.failed} failed now")
 
     def _due(self, done: int, total: int, now: float) -> bool:
         """The first and the last line too: a resumed sweep may have nothing to do."""

@@ -17,7 +17,7 @@ from optsched.declared import require
 from optsched.errors import InputError
 from optsched.experiments.report import table_formats
 from optsched.experiments.report.table import gap_table
-from optsched.experiments.run.runner import Standing
+from optsched.experiments.run.runner import SweepState
 from optsched.experiments.run.runner import sweep as run
 from optsched.experiments.store.store import files_of_store
 from optsched.io.outputs import require_file, require_outputs
@@ -47,17 +47,17 @@ def sweep(
         raise InputError("sweep", "", "--workers and --dask", "one of them")
     require_file(store, "rows are kept in it")
     require_outputs([store], [plan])
-    last = Standing(0, 0)
+    last = SweepState(0, 0)
 
-    def show_standing(now: Standing) -> None:
+    def show_state(now: SweepState) -> None:
         nonlocal last
         last = now
-        progress.standing(now)
+        progress.show(now)
 
     command = shlex.join(["optsched", *sys.argv[1:]])
     try:
         with SweepProgress() as progress:
-            standing = run(
+            state = run(
                 plan,
                 store,
                 workers=workers,
@@ -65,13 +65,13 @@ def sweep(
                 retry_errors=retry == "errors",
                 allow=tuple(allow or ()),
                 command=command,
-                progress=show_standing,
+                progress=show_state,
             )
     except KeyboardInterrupt:
         rows = last.done + last.run
         note(f"{store} keeps the rows of {rows} units of {last.total}; to go on: {command}")
         raise
-    print(f"{store}: {standing.total} units, {standing.run} run now, {standing.failed} failed now")
+    print(f"{store}: {state.total} units, {state.run} run now, {state.failed} failed now")
     return DONE
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from optsched.experiments.report.table import gap_table as gap_table
     from optsched.experiments.run.runner import sweep as sweep
 
-_HOMES = {
+_MODULES = {
     "ARTEFACTS": "papers.artefacts",
     "gap_table": "report.table",
     "read_plan": "plans.plan",
@@ -22,5 +22,5 @@ _HOMES = {
     "sweep": "run.runner",
     "write_report": "report.page",
 }
-__all__ = [*_HOMES]
-__getattr__ = importer_of(__name__, _HOMES)
+__all__ = [*_MODULES]
+__getattr__ = importer_of(__name__, _MODULES)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from optsched import interrupts
 from optsched.errors import InputError, shown
-from optsched.experiments.frame import read_store
+from optsched.experiments.store.store import read_store
 from optsched.extras import require_extras
 from optsched.files import instance_sha256, read_document
 from optsched.io.reading import csv_rows

@@ -17,12 +17,11 @@ import pytest
 import optsched
 from optsched.cli import _code
 from optsched.errors import InputError, OptschedError
-from optsched.experiments.papers import running
-from optsched.experiments.papers.artefact import Scale, seeded
-from optsched.experiments.papers.artefacts import ARTEFACTS
-from optsched.experiments.papers.running import STORE, runs_of
+from optsched.experiments.papers import artefacts as running
+from optsched.experiments.papers.artefact import STORE, Scale, seeded
+from optsched.experiments.papers.artefacts import ARTEFACTS, runs_of
 from optsched.experiments.plans.plan import Family, Plan
-from optsched.experiments.run.runner import Standing, sweep
+from optsched.experiments.run.runner import SweepState, sweep
 from optsched.generators.makespan import generate_makespan
 
 NAME = "sjf-bco-fig7"
@@ -68,8 +67,8 @@ def test_what_is_finished_is_taken_up_by_the_same_code_only(
     again = runs_of(artefact, tmp_path, QUICK, lambda done, total: first.append(done))
     assert first[0] >= 2
     assert len(again) == 5
-    for other, code, taken in (("sjf-bco-fig4", running._code(), 5), (NAME, "other", 0)):
-        monkeypatch.setattr(running, "_code", lambda code=code: code)
+    for other, code, taken in (("sjf-bco-fig4", running._source_digest(), 5), (NAME, "other", 0)):
+        monkeypatch.setattr(running, "_source_digest", lambda code=code: code)
         first.clear()
         shared = replace(ARTEFACTS[other], plan=plan_of(5))
         runs_of(shared, tmp_path, QUICK, lambda done, total: first.append(done))
@@ -102,7 +101,7 @@ def test_a_store_that_was_tampered_with_imports_nothing(tmp_path: Path) -> None:
     families = (own_family(), own_family(1))
     plan, store = Plan("p", families, "", "test"), tmp_path / "s.sqlite"
 
-    def stop(standing: Standing) -> None:
+    def stop(state: SweepState) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -14,11 +14,9 @@ import distributed
 import pytest
 
 from optsched.cli import _code
-from optsched.experiments import read_plan, sweep
-from optsched.experiments.plans.units import expand
-from optsched.experiments.run.runner import Standing
-from optsched.experiments.run.worker import run_unit
-from optsched.experiments.store.store import Store, StoreReader
+from optsched.experiments import sweep
+from optsched.experiments.run.runner import SweepState
+from optsched.experiments.store.store import StoreReader
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAN = """
@@ -65,15 +63,15 @@ def test_killed_workers_change_nothing(
     points = sorted(rng.sample(range(1, units - 2), kills))
     killed: list[int] = []
 
-    def kill(standing: Standing) -> None:
-        while points and standing.run >= points[0]:
+    def kill(state: SweepState) -> None:
+        while points and state.run >= points[0]:
             points.pop(0)
             time.sleep(rng.uniform(0.0, 0.3))  # into another unit
             killed.append(kill_one(cluster, rng))
 
-    standing = sweep(plan, store, dask=cluster.scheduler_address, progress=kill)
+    state = sweep(plan, store, dask=cluster.scheduler_address, progress=kill)
     assert len(killed) == len(set(killed)) == kills
-    assert standing.run == units
+    assert state.run == units
     with StoreReader(store) as base:
         lost = base.rows("SELECT status FROM results WHERE status <> 'done'")
         (run,) = base.rows("SELECT workers FROM runs")
@@ -81,18 +79,10 @@ def test_killed_workers_change_nothing(
     assert {row["status"] for row in lost} <= {"crashed"}
     again = sweep(plan, store, dask=cluster.scheduler_address, retry_errors=True)
     assert (again.run, again.failed) == (len(lost), 0)
-    run_here(plan, tmp_path / "here.sqlite")
+    sweep(plan, tmp_path / "here.sqlite", workers=0)
     with StoreReader(store) as a, StoreReader(tmp_path / "here.sqlite") as b:
         assert a.content() == b.content()
         assert len(a.content()) == units
-
-
-def run_here(plan: Path, store: Path) -> None:
-    """What an undisturbed run stores, unit by unit in this process."""
-    with Store(store) as here:
-        for planned in expand(read_plan(plan)):
-            for unit in planned.units:
-                here.add(run_unit(unit, planned.document))
 
 
 def kill_one(cluster: Any, rng: random.Random) -> int:

@@ -17,28 +17,28 @@ from optsched import read_store
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS, reproduce
-from optsched.experiments.papers.a_srpt import fig4, fig5, simulations, table2
-from optsched.experiments.papers.a_srpt.runs import BASELINES, COLUMNS, FITTED
+from optsched.experiments.papers.a_srpt import fig5, predictors, simulations, table2
+from optsched.experiments.papers.a_srpt.runs import ACCURACY_COLUMNS, BASELINES, COLUMNS
 from optsched.experiments.papers.a_srpt.simulations import Claim
 from optsched.experiments.papers.a_srpt.table1 import rounds_to
 from optsched.experiments.papers.a_srpt.table2 import Setting
 from optsched.experiments.papers.a_srpt.workloads import Machine, Source, generate_case
 from optsched.experiments.papers.artefact import Finding, Scale, Verdict, read_verdict
-from optsched.experiments.papers.cells import cells_of, counts, where
+from optsched.experiments.papers.cells import cells_of, counts, describe_regions
 from optsched.experiments.papers.pictures import curves, strips, summary
-from optsched.experiments.papers.sts import map as sts_map
+from optsched.experiments.papers.sts import claims as sts_map
 from optsched.experiments.papers.sts import over_time
-from optsched.experiments.papers.sts.epochs_and_arrivals import JOBS, judge_3
-from optsched.experiments.papers.sts.map import VARIANTS, Cell, generate_other_speed, judge_cells
-from optsched.experiments.papers.sts.workloads import (
-    ARRIVALS,
-    GPUS,
+from optsched.experiments.papers.sts.claims import (
+    VARIANTS,
+    Cell,
+    generate_other_speed,
+    judge_cells,
     late_share,
-    of,
-    outcomes,
-    ratios,
-    workload,
+    means_of,
+    reduction,
 )
+from optsched.experiments.papers.sts.epochs_and_arrivals import JOBS, judge_3
+from optsched.experiments.papers.sts.workloads import ARRIVALS, GPUS, outcomes, workload
 from optsched.experiments.plans.plan import Plan
 from optsched.experiments.run.runner import sweep
 from optsched.generators.rolling import due_dates, generate_rolling, rolling_settings
@@ -48,7 +48,7 @@ from optsched.plotting.axes import house_style
 from optsched.rolling.options import RollingOptions
 
 TINY = {"nodes": 3, "jobs": 8, "arrivals": "load", "load": 0.6}
-RIVALS = dict.fromkeys(("edf", "rg", "avg-edf", "avg-rg"), 100.0)
+BASELINE_COSTS = dict.fromkeys(("edf", "rg", "avg-edf", "avg-rg"), 100.0)
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sts_map, "QUICK_LOADS", (0.25,))
     monkeypatch.setattr(sts_map, "QUICK_SPEEDUPS", (0.5, 0.8))
     monkeypatch.setattr(sts_map, "QUICK_NODES", 2)
-    monkeypatch.setattr(fig4, "PREDICTORS", ("forest", "group-mean"))
+    monkeypatch.setattr(predictors, "PREDICTORS", ("forest", "group-mean"))
 
 
 def made(name: str, folder: Path, **scale: object) -> tuple[list[dict[str, str]], Verdict]:
@@ -115,7 +115,7 @@ def offer_rows(settings: Sequence[Setting], at_ten: float) -> pd.DataFrame:
     """Two offers each; 1% above the optimum, `at_ten` at 10 Gbit/s."""
     return pd.DataFrame(
         {
-            "setting": setting.words,
+            "setting": setting.label,
             "method": method,
             "seed": seed,
             "excess": (at_ten if setting.gbits == 10 else 0.01) if method == "heavy-edge" else 0.0,
@@ -194,7 +194,7 @@ def test_figures_6_to_8_by_hand(own: float, last: float, perfect: float, finding
             **dict.fromkeys(BASELINES, 100.0),
         }.items()
     ]
-    frame = pd.DataFrame(rows, columns=[*COLUMNS, *FITTED])
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, *ACCURACY_COLUMNS])
     verdict = simulations.judge(Claim("30-60%", 0.3, rising=True), frame, Scale())
     assert verdict.finding is finding
     assert (verdict.paragraph == "") == (finding is Finding.HOLDS)
@@ -301,7 +301,7 @@ def test_a_trace_that_cannot_carry_a_claim_is_refused_for_it(
 
 
 def test_scales_are_refused_where_they_mean_nothing(tmp_path: Path) -> None:
-    assert {name for name in ARTEFACTS if ARTEFACTS[name].scales} == {
+    assert {name for name in ARTEFACTS if ARTEFACTS[name].is_scalable} == {
         f"a-srpt-fig{number}" for number in range(4, 10)
     }
     for name, arguments in (
@@ -365,12 +365,12 @@ def test_a_cell_is_judged_by_hand() -> None:
     Energy 30 and 37.5 $, below avg-'s 50 $: the claim that STS's is above them fails by 40 and 25%.
     """
     near = Cell(0.25, 0.5, 4).name
-    rows = map_rows(near, {"sts": 60.0, "sts-postprocessing": 75.0, **RIVALS}, 0.0, 40.0)
+    rows = map_rows(near, {"sts": 60.0, "sts-postprocessing": 75.0, **BASELINE_COSTS}, 0.0, 40.0)
     judged = judge_cells(rows, [4])
     assert list(judged["value"]) == pytest.approx([40, 25, 40, 25, 0, 0, -40, -25])
     verdicts = ["holds", "fails", "holds", "fails", "holds", "holds", "fails", "fails"]
     assert list(judged["verdict"]) == verdicts
-    crowded = map_rows(near, {"sts": 60.0, "sts-postprocessing": 60.0, **RIVALS}, 2.0, 40.5)
+    crowded = map_rows(near, {"sts": 60.0, "sts-postprocessing": 60.0, **BASELINE_COSTS}, 2.0, 40.5)
     outside = judge_cells(crowded, [4])
     assert list(outside["value"])[4] == pytest.approx(2.0)
     assert set(outside["verdict"]) == {"outside"}  # 40.5 jobs on ten nodes
@@ -383,7 +383,7 @@ def test_where_a_claim_holds_in_words() -> None:
             ("q", "b", "1", 9.0, True),
         ]
     )
-    assert where(cells) == "holds in a: 1, 2 (3 to 7%), b: all (9%); fails in a: 3 (12%)"
+    assert describe_regions(cells) == "holds in a: 1, 2 (3 to 7%), b: all (9%); fails in a: 3 (12%)"
     assert counts(cells, "cells") == "p: holds in 2 of 3 cells; q: holds in 1 of 1 cells"
 
 
@@ -399,7 +399,7 @@ def test_due_dates_keep_their_place_on_other_a100s() -> None:
 
 def rolled(folder: Path, *policies: str, **how: int) -> pd.DataFrame:
     """Outcomes of policies on the tiny workload."""
-    families = tuple(workload("c", TINY, 3, policies, iterations=2, **how))  # type: ignore[arg-type]
+    families = tuple(workload("c", TINY, 3, policies, passes=2, **how))
     sweep(Plan("p", families, "", "test"), folder / "s.sqlite", workers=0)
     return outcomes(read_store(folder / "s.sqlite"))
 
@@ -430,7 +430,7 @@ def test_reductions_and_findings_by_hand() -> None:
     """STS 50 $, EDF 100 $: PCR 50%. All rivals so, no job late, avg-'s energy less: it holds."""
 
     def rows(sts: float, late: float = 0.0) -> pd.DataFrame:
-        totals = {**dict.fromkeys(VARIANTS, sts), **RIVALS}
+        totals = {**dict.fromkeys(VARIANTS, sts), **BASELINE_COSTS}
         both = [
             map_rows(case, totals, late, 20.0).assign(energy=[2.0, 2.0, 1.0, 1.0, 1.0, 1.0])
             for case in ("c", Cell(0.25, 0.5, 4).name)
@@ -438,11 +438,11 @@ def test_reductions_and_findings_by_hand() -> None:
         return pd.concat(both, ignore_index=True)
 
     case = rows(50.0).query("case == 'c'")
-    assert over_time.over_rivals(case, ["edf"], "total")["sts"] == {"c, edf": [50.0]}
+    edf = over_time.reductions({"edf": reduction("total", "edf")}, case)
+    assert edf["sts"] == {"c, edf": [50.0]}
     late = rows(50.0, late=2.0)
     dear = rows(99.0, late=2.0).assign(energy=1.0)
-    findings = [over_time.judge_fig4(each, Scale()).finding for each in (rows(50.0), late, dear)]
+    judge = over_time.ARTEFACTS[0].judge
+    findings = [judge(each, Scale()).finding for each in (rows(50.0), late, dear)]
     assert findings == [Finding.HOLDS, Finding.PARTLY, Finding.FAILS]
-    assert late_share(of(late, case="c", policy="sts")) == pytest.approx(2.0)
-    own, edf = (of(late, case="c", policy=p) for p in ("sts", "edf"))
-    assert ratios(own, edf) == [0.5]
+    assert late_share(means_of(late)["c", 10], "sts") == pytest.approx(2.0)

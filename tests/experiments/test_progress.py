@@ -6,7 +6,7 @@ import pytest
 
 from optsched.cli import progress
 from optsched.cli.progress import StepProgress, SweepProgress
-from optsched.experiments.run.runner import Standing
+from optsched.experiments.run.runner import SweepState
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def test_the_rest_is_reckoned_from_the_first_that_landed(
     with SweepProgress() as said:
         for at, run in ((0, 0), (60, 1), (72, 2), (84, 3), (85, 10)):
             clock[0] = at
-            said.standing(Standing(total=10, done=0, run=run, failed=run // 3))
+            said.show(SweepState(total=10, done=0, run=run, failed=run // 3))
     assert capsys.readouterr().err.splitlines() == [
         "0 of 10 units, 0 failed now",
         "1 of 10 units, 0 failed now",

@@ -70,7 +70,7 @@ def test_a_claim_that_fails_gets_its_paragraph() -> None:
 
 def test_every_table_and_figure_is_named_once() -> None:
     """Results by an artefact, the rest by where it is; the papers' own numbering has no holes."""
-    named = [artefact.where for artefact in ARTEFACTS.values()]
+    named = [artefact.reference for artefact in ARTEFACTS.values()]
     assert len(set(named)) == len(named)
     listed = " ".join([*named, *(where for where, _, _ in OTHERS)])
     for paper, figures in (("a-srpt", 9), ("sjf-bco", 7), ("sts", 7)):
@@ -139,3 +139,9 @@ def test_the_page_of_benchmarks_is_not_stale() -> None:
         heading, command = script["SECTIONS"][name]
         assert section.startswith(f"## {heading}\n\n`python benchmarks/{command}`, 20")
         assert section.count("```") == 2, "what was printed once, and nothing beside it"
+
+
+def test_the_page_of_generators_is_not_stale() -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "generators.py"))
+    text = (ROOT / "docs" / "generators.md").read_text(encoding="utf-8")
+    assert text == script["page"](), "run python docs/generators.py"

@@ -202,8 +202,8 @@ def test_details_become_json() -> None:
         ("results SET feasible = 'maybe'", "feasible"),
         ("results SET details = 'z\"a\":1}'", "details"),
         ("results SET details = '{\"measures\":[1]}'", "details"),
-        ("members SET options = '{'", "asked"),
-        ("members SET options = '[1]'", "asked"),
+        ("members SET options = '{'", "planned_options"),
+        ("members SET options = '[1]'", "planned_options"),
         ("members SET seed = 'one'", "seed"),
         ("members SET family = x'ff'", "family"),
         ("instances SET problem = 'foo'", "instances.problem"),
@@ -215,7 +215,7 @@ def test_details_become_json() -> None:
 )
 def test_a_value_that_no_sweep_writes(store: Path, change: str, column: str) -> None:
     with Store(store) as base:
-        base.note_run("p", "optsched sweep", "1 process", "{}")
+        base.record_start("p", "optsched sweep", "1 process", "{}")
     assert page(store)
     with sqlite3.connect(store) as base:
         base.execute(f"UPDATE {change}")
@@ -245,7 +245,7 @@ def test_a_plan_that_another_replaced(store: Path, tmp_path: Path) -> None:
         other = read_plan(tmp_path / "plan.toml")
         base.register("p", other.sha256, PLAN, expand(other))
         line = refused(lambda: base.unit("p", number, key))
-        assert "plan 'p' replaced by another of that name" in line
+        assert "plan 'p' was replaced by another of that name" in line
     assert rows(store) == 1
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,15 +15,12 @@ import pytest
 
 import optsched
 from optsched.cli import _code, show
-from optsched.experiments.plans.plan import read_plan
-from optsched.experiments.plans.units import Unit, expand
+from optsched.experiments.plans.units import Unit
 from optsched.experiments.report.page import page
 from optsched.experiments.report.table import gap_table
 from optsched.experiments.report.table_formats import as_csv, as_latex, as_markdown, pairs_as_csv
-from optsched.experiments.run.worker import run_unit
 from optsched.experiments.statistics import bootstrap_mean
 from optsched.experiments.store.row import Row, Status, failed
-from optsched.experiments.store.store import Store
 from optsched.result import Termination
 
 PLAN = """
@@ -39,6 +37,9 @@ OBJECTIVES = {  # instance: heavy-edge, repartition, exact and its bound
 }
 
 
+Stored = Callable[[str, Callable[[Unit], Row | None]], Path]
+
+
 def row(unit: Unit, objective: float, bound: float | None, seconds: float) -> Row:
     empty = failed(unit, Status.DONE, "")
     return replace(
@@ -48,25 +49,18 @@ def row(unit: Unit, objective: float, bound: float | None, seconds: float) -> Ro
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Path:
-    path, source = tmp_path / "results.sqlite", tmp_path / "plan.toml"
-    source.write_text(PLAN, encoding="utf-8")
-    plan = read_plan(source)
-    with Store(path) as base:
-        base.register(plan.name, plan.sha256, plan.text, expand(plan))
-        base.note_run(plan.name, "optsched sweep <x>", "1 process", '{"optsched":"0"}')
-        for number, key in base.pending(plan.name):
-            unit = base.unit(plan.name, number, key)
-            greedy, search, best, bound = OBJECTIVES[unit.instance]
-            if unit.method == "heavy-edge":
-                base.add(row(unit, greedy, None, 1.0))
-            elif unit.method == "exact":
-                base.add(row(unit, best, bound, 4.0))
-            elif search is None:
-                base.add(failed(unit, Status.CRASHED, "the <worker> died"))
-            else:
-                base.add(row(unit, search, 90.0, 2.0))
-    return path
+def store(stored: Stored) -> Path:
+    def row_of(unit: Unit) -> Row:
+        greedy, search, best, bound = OBJECTIVES[unit.instance]
+        if unit.method == "heavy-edge":
+            return row(unit, greedy, None, 1.0)
+        if unit.method == "exact":
+            return row(unit, best, bound, 4.0)
+        if search is None:
+            return failed(unit, Status.CRASHED, "the <worker> died")
+        return row(unit, search, 90.0, 2.0)
+
+    return stored(PLAN, row_of)
 
 
 def test_every_figure_by_hand(store: Path) -> None:
@@ -122,20 +116,12 @@ def test_csv_latex_and_markdown(store: Path, tmp_path: Path) -> None:
     assert (tmp_path / "t.csv").read_text(encoding="utf-8") == as_csv(tables)
 
 
-def test_parts_stand_for_an_excess_that_counts_waiting_jobs(tmp_path: Path) -> None:
-    source, path = tmp_path / "plan.toml", tmp_path / "results.sqlite"
-    source.write_text(
+def test_parts_stand_for_an_excess_that_counts_waiting_jobs(swept: Callable[[str], Path]) -> None:
+    path = swept(
         'name = "p"\n[[families]]\nname = "f"\n'
         'instances = ["selection/5x10", "selection/12x6-light"]\n'
-        'methods = ["sts", "exact", "same-jobs"]\n',
-        encoding="utf-8",
+        'methods = ["sts", "exact", "same-jobs"]\n'
     )
-    plan = read_plan(source)
-    with Store(path) as base:
-        base.register(plan.name, plan.sha256, plan.text, expand(plan))
-        for planned in expand(plan):
-            for unit in planned.units:
-                base.add(run_unit(unit, planned.document))
     tables = gap_table(path)
     greedy, best, same = tables[0].lines
     waiting = [optsched.solve(f"selection/{n}", "sts").measures for n in ("5x10", "12x6-light")]
@@ -176,38 +162,29 @@ def test_the_report_is_one_page_that_fetches_nothing(store: Path, tmp_path: Path
     assert re.search(r"vgg19-16: largest excess 50\.00%, bound 100000\.000 ms by hand", text)
 
 
-def test_a_store_without_results_still_reports(tmp_path: Path) -> None:
-    source = tmp_path / "plan.toml"
-    source.write_text(PLAN, encoding="utf-8")
-    plan = read_plan(source)
-    with Store(tmp_path / "s.sqlite") as base:
-        base.register(plan.name, plan.sha256, plan.text, expand(plan))
-    assert "0 of 3 (3 not run)" in page(tmp_path / "s.sqlite")
+def test_a_store_without_results_still_reports(stored: Stored) -> None:
+    assert "0 of 3 (3 not run)" in page(stored(PLAN, lambda unit: None))
 
 
-def test_runs_without_a_solution_are_counted_by_how_they_ended(tmp_path: Path) -> None:
+def test_runs_without_a_solution_are_counted_by_how_they_ended(stored: Stored) -> None:
     """One instance each: no solution found, proved infeasible, solved, free of a rule."""
-    source, path = tmp_path / "plan.toml", tmp_path / "s.sqlite"
-    source.write_text(PLAN, encoding="utf-8")
-    plan = read_plan(source)
     endings = {
         "vgg19-128": {"termination": "no-solution", "feasible": None, "objective": None},
         "vgg19-16": {"termination": "infeasible", "feasible": None, "objective": None},
         "vgg19-32": {},
     }
-    with Store(path) as base:
-        base.register(plan.name, plan.sha256, plan.text, expand(plan))
-        for number, key in base.pending(plan.name):
-            unit = base.unit(plan.name, number, key)
-            made = row(unit, 120.0, 100.0 if unit.method == "exact" else 60.0, 1.0)
-            if unit.method == "heavy-edge":
-                made = replace(made, bound=None, **endings[unit.instance])
-            elif unit.method == "repartition":
-                made = replace(made, details='{"relaxes":"no preemption"}')
-            base.add(made)
+
+    def row_of(unit: Unit) -> Row:
+        made = row(unit, 120.0, 100.0 if unit.method == "exact" else 60.0, 1.0)
+        if unit.method == "heavy-edge":
+            return replace(made, bound=None, **endings[unit.instance])
+        relaxes = {"details": '{"relaxes":"no preemption"}'}
+        return replace(made, **relaxes) if unit.method == "repartition" else made
+
+    path = stored(PLAN, row_of)
     (table,) = gap_table(path)
     greedy, relaxed, exact = table.lines
-    assert greedy.without == {"infeasible": 1, "no-solution": 1}
+    assert greedy.unsolved == {"infeasible": 1, "no-solution": 1}
     assert (greedy.checked, greedy.failed) == (1, 0)
     assert (relaxed.relaxes, exact.relaxes) == ("no preemption", None)
     markdown = as_markdown([table])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import optsched
-from optsched.experiments.report.table import _or_known
+from optsched.experiments.report.table import best_bound
 from optsched.library.sets import entry_of, library_set, make
 from optsched.library.standing import known_bound, standings
 
@@ -51,8 +51,8 @@ def test_a_sweeps_table_shows_them_too() -> None:
     entry = entry_of(NAME)
     assert entry is not None
     said = {"problem": "placement", "instance": entry.file_name, "sha256": entry.sha256, "seed": 0}
-    known = _or_known({**said, "asked": "{}"}, (None, None))
-    assert known == _or_known({**said, "asked": "{}"}, (1.0, "a weak one"))
+    known = best_bound({**said, "planned_options": "{}"}, None)
+    assert known == best_bound({**said, "planned_options": "{}"}, (1.0, "a weak one"))
     assert known[0] == best(NAME)
     strong = (best(NAME) * 1.001, "a strong one")
-    assert _or_known({**said, "asked": "{}"}, strong) == strong
+    assert best_bound({**said, "planned_options": "{}"}, strong) == strong

@@ -11,7 +11,7 @@ import pytest
 from optsched.experiments import reproduce
 from optsched.experiments.papers import sjf_bco
 from optsched.experiments.papers.artefact import Finding, Scale
-from optsched.experiments.papers.sjf_bco import ARTEFACTS, Claim, draw, judge
+from optsched.experiments.papers.sjf_bco import ARTEFACTS, Claim, Draw, draw, draw_of, judge
 
 Series = dict[str, list[float | None]]
 FALLS = Claim("w", sjf_bco.never_rises, "m", sjf_bco.last_to_first, "Why.")
@@ -27,19 +27,24 @@ def points(values: Series, contention: str = "mild", seed: int = 0) -> pd.DataFr
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
+def one(values: Series) -> Draw:
+    """One draw of these makespans and mean completion times."""
+    return draw_of(points(values))
+
+
 def test_claims_can_hold_and_fail() -> None:
-    assert sjf_bco.turns_twice(points({"SJF-BCO": [5, 4, 6, 3]}))
-    assert not sjf_bco.turns_twice(points({"SJF-BCO": [5, 4, 3, 3]}))
-    assert not sjf_bco.turns_twice(points({"SJF-BCO": [5, 6, 3]}))
-    assert sjf_bco.never_rises(points({"SJF-BCO": [5, 5, 3]}))
-    assert not sjf_bco.never_rises(points({"SJF-BCO": [5, 3, 4]}))
+    assert sjf_bco.turns_twice(one({"SJF-BCO": [5, 4, 6, 3]}))
+    assert not sjf_bco.turns_twice(one({"SJF-BCO": [5, 4, 3, 3]}))
+    assert not sjf_bco.turns_twice(one({"SJF-BCO": [5, 6, 3]}))
+    assert sjf_bco.never_rises(one({"SJF-BCO": [5, 5, 3]}))
+    assert not sjf_bco.never_rises(one({"SJF-BCO": [5, 3, 4]}))
     best: Series = {"SJF-BCO": [3.0], "FF": [4.0], "LS": [None], "RAND": [9.0]}
     for column in ("makespan", "mean_completion"):
-        assert sjf_bco.to_best(column, points(best)) == 3 / 4
-        assert sjf_bco.to_best(column, points({**best, "LS": [2.0]})) == 3 / 2
+        assert sjf_bco.ratio_to_best_baseline(column, one(best)) == 3 / 4
+        assert sjf_bco.ratio_to_best_baseline(column, one({**best, "LS": [2.0]})) == 3 / 2
     falls: Series = {"SJF-BCO": [9, 5], "FF": [9, 4], "LS": [8, 7], "RAND": [None, 1]}
-    assert sjf_bco.smallest_drop(points(falls)) == 1  # of 4, 5 and LS's 1
-    assert sjf_bco.first_fit_lead(points(falls)) == 1  # 5 of FF against 4 of SJF-BCO
+    assert sjf_bco.drops(one(falls)).min() == 1  # of 4, 5 and LS's 1
+    assert sjf_bco.first_fit_lead(one(falls)) == 1  # 5 of FF against 4 of SJF-BCO
 
 
 @pytest.mark.parametrize(
@@ -96,7 +101,7 @@ def test_a_figure_shows_mild_and_strong_contention() -> None:
 def test_every_artefact_says_where_it_is_and_what_it_takes() -> None:
     assert [a.name for a in ARTEFACTS] == [f"sjf-bco-fig{number}" for number in (4, 5, 6, 7)]
     for artefact in ARTEFACTS:
-        assert artefact.where
+        assert artefact.reference
         assert artefact.runtime
 
 

@@ -1,4 +1,4 @@
-"""A paper's table or figure as a declaration: a plan, a metric, a claim and a picture."""
+"""An artefact: a paper's table or figure, as a plan, a metric, a claim and a picture."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+STORE = "runs.sqlite"
+"""The result store in the output folder."""
+
+
 @dataclass(frozen=True)
 class Scale:
-    """How much of an artefact to make: fewer seeds, the paper's sizes, or a trace of the user's."""
+    """Size of a reproduction: quick (few seeds), full (the paper's sizes), or a user's trace."""
 
     quick: bool = False
     full: bool = False
@@ -31,14 +35,17 @@ class Scale:
 
     def __post_init__(self) -> None:
         require_declared("reproduce", self, flag)
-        for name, default in (("trace_format", "pai"), ("load", None), ("time_scale", 1.0)):
+        for name in ("trace_format", "load", "time_scale"):
             value = getattr(self, name)
-            if self.trace is None and value != default:
+            if self.trace is None and value != getattr(type(self), name):
                 raise InputError("reproduce", flag(name), shown(value), "--trace FILE")
+
+    def seeds(self, count: int) -> range:
+        """So many seeds, or three for a smoke test."""
+        return range(3 if self.quick else count)
 
     @property
     def source(self) -> str:
-        """Where the jobs come from."""
         if self.trace is None:
             return "synthetic"
         scaled = "" if self.time_scale == 1 else f", times x {self.time_scale:g}"
@@ -54,17 +61,17 @@ class Finding(StrEnum):
     NOT_TESTABLE = "not testable here"
 
     @classmethod
-    def of(cls, claims: Iterable[bool]) -> Finding:
-        """Whether all parts of a claim hold, some of them, or none."""
-        held = list(claims)
-        return cls.HOLDS if all(held) else cls.PARTLY if any(held) else cls.FAILS
+    def of(cls, parts: Iterable[bool]) -> Finding:
+        """HOLDS if all parts of a claim hold, PARTLY if some do, FAILS if none does."""
+        holds = list(parts)
+        return cls.HOLDS if all(holds) else cls.PARTLY if any(holds) else cls.FAILS
 
 
 @dataclass(frozen=True)
 class Verdict:
     """One line of the verdict table, and a paragraph for a claim that does not hold everywhere.
 
-    `reproduce` fills in the artefact's name, and whether seeds are too few to conclude anything.
+    `reproduce` sets `artefact` and `smoke` (too few seeds to draw a conclusion).
     """
 
     finding: Finding
@@ -84,8 +91,11 @@ class Verdict:
         )
 
 
+def verdict_file(folder: Path, artefact: str) -> Path:
+    return folder / f"{artefact}.verdict.json"
+
+
 def write_verdict(folder: Path, verdict: Verdict) -> None:
-    """Write a verdict beside the other files of its artefact."""
     write_document(verdict_file(folder, verdict.artefact), asdict(verdict))
 
 
@@ -101,19 +111,14 @@ def read_verdict(folder: Path, artefact: str) -> Verdict | None:
         raise InputError(str(path), "", shown(document), "a verdict") from None
 
 
-def verdict_file(folder: Path, artefact: str) -> Path:
-    """The file of an artefact's verdict."""
-    return folder / f"{artefact}.verdict.json"
-
-
 @dataclass(frozen=True)
 class Artefact:
     """A table or figure of a paper.
 
     Attributes
     ----------
-    name, where, claim, runtime : str
-        Such as "a-srpt-table2"; the table or figure; the paper's claim in a line; the time on two
+    name, reference, claim, runtime : str
+        Such as "a-srpt-table2"; "a-srpt, Table II"; the paper's claim in a line; the time on two
         cores, in full and with ``--quick``.
     rows : callable
         The metric: rows of the CSV, from the runs of `plan` (an empty frame without one).
@@ -121,32 +126,32 @@ class Artefact:
         Whether the claim holds on those rows.
     draw : callable
         The picture of those rows.
-    by, values : tuple of str
-        Columns of the text table: rows are grouped by the first, medians of the others are shown.
+    group_columns, value_columns : tuple of str
+        The text table shows medians of the value columns for each group of rows.
     plan : callable, optional
         The families to run, in this order.
-    scales : bool
-        Whether it takes a trace and has the paper's size as an option.
-    timed : str, optional
-        The problem whose methods are timed: they run one at a time, compiled first unless quick.
+    is_scalable : bool
+        Whether ``--full`` and ``--trace`` are supported.
+    timed_problem : str, optional
+        Problem whose methods are timed; runs are sequential, and compiled beforehand except with
+        ``--quick``.
     """
 
     name: str
-    where: str
+    reference: str
     claim: str
     runtime: str
     rows: Callable[[pd.DataFrame, Scale], pd.DataFrame]
     judge: Callable[[pd.DataFrame, Scale], Verdict]
     draw: Callable[[pd.DataFrame], Figure]
-    by: tuple[str, ...]
-    values: tuple[str, ...]
+    group_columns: tuple[str, ...]
+    value_columns: tuple[str, ...]
     plan: Callable[[Scale], Sequence[Family]] | None = None
-    scales: bool = False
-    timed: str | None = None
+    is_scalable: bool = False
+    timed_problem: str | None = None
 
     @property
     def command(self) -> str:
-        """The command that makes it."""
         return f"optsched reproduce {self.name} -o results"
 
 
@@ -161,7 +166,7 @@ def seeded(
     options: Mapping[str, Any] | None = None,
     **limits: Any,
 ) -> Family:
-    """A family of one generated instance; its runs take the instance's seed."""
+    """A family with one generated instance; its runs use the same seed."""
     return Family(
         name=name,
         generator=generator or problem,

@@ -1,16 +1,24 @@
-"""The artefacts by name, and the command that makes them."""
+"""The artefacts by name, and how one is made: run its plan, then write its files.
+
+The plan is swept into a result store in the output folder. It is an ordinary sweep: interrupted
+artefacts resume, and common runs are shared. Runs of another version of this package's code are not
+reused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from optsched.errors import InputError, shown, suggestion
+from optsched.errors import InputError, OptschedError, shown, suggestion
 from optsched.experiments.papers import sjf_bco
-from optsched.experiments.papers.a_srpt import fig4, fig5, simulations, table1, table2
+from optsched.experiments.papers.a_srpt import fig5, predictors, simulations, table1, table2
 from optsched.experiments.papers.artefact import (
+    STORE,
     Artefact,
     Scale,
     Verdict,
@@ -19,29 +27,40 @@ from optsched.experiments.papers.artefact import (
     write_verdict,
 )
 from optsched.experiments.papers.pictures import headline, summary
-from optsched.experiments.papers.running import Progress, runs_of
 from optsched.experiments.papers.sts import epochs_and_arrivals, fig7, over_time
+from optsched.experiments.plans.plan import Family, Plan
+from optsched.experiments.plans.units import canonical
+from optsched.experiments.run.runner import SweepState, sweep
+from optsched.experiments.store.row import Status
+from optsched.experiments.store.store import read_store
+from optsched.external import module_of
 from optsched.extras import require_extras
 from optsched.io.writing import csv_text, replacing, write_text
+from optsched.methods import warm_up
 from optsched.plotting.axes import house_style
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+Progress = Callable[[int, int], None]
+"""Called with the number of finished runs, and of all runs."""
 ALL = "all"
 ARTEFACTS: dict[str, Artefact] = {
     artefact.name: artefact
     for artefact in (
-        *(table1.ARTEFACT, table2.ARTEFACT, fig4.FIG4, fig5.ARTEFACT),
-        *(*simulations.ARTEFACTS, fig4.FIG9, *sjf_bco.ARTEFACTS),
+        *(table1.ARTEFACT, table2.ARTEFACT, predictors.FIG4, fig5.ARTEFACT),
+        *(*simulations.ARTEFACTS, predictors.FIG9, *sjf_bco.ARTEFACTS),
         *(epochs_and_arrivals.FIG2, epochs_and_arrivals.FIG3, *over_time.ARTEFACTS, fig7.ARTEFACT),
     )
 }
 
 
-def names_of(asked: list[str], artefacts: Mapping[str, Artefact] = ARTEFACTS) -> list[str]:
-    """The artefacts behind names, "all" for every one; raises InputError."""
-    for name in asked:
+def names_of(requested: list[str], artefacts: Mapping[str, Artefact] = ARTEFACTS) -> list[str]:
+    """Resolve names, where "all" stands for every one; raises InputError."""
+    for name in requested:
         if name != ALL and name not in artefacts:
             raise InputError("reproduce", "artefact", shown(name), suggestion(name, artefacts))
-    return list(artefacts) if ALL in asked else list(dict.fromkeys(asked))
+    return list(artefacts) if ALL in requested else list(dict.fromkeys(requested))
 
 
 def reproduce(
@@ -52,7 +71,7 @@ def reproduce(
     artefacts: Mapping[str, Artefact] = ARTEFACTS,
     **scale: Any,
 ) -> str:
-    """Make one artefact; after an interruption the same call continues.
+    """Reproduce one table or figure; repeat the call to resume after an interruption.
 
     Parameters
     ----------
@@ -65,8 +84,8 @@ def reproduce(
     artefacts : mapping
         By default the papers'.
     **scale
-        ``quick=True``: fewer seeds, a smoke test, and the verdict says so. ``full=True``: the
-        paper's sizes, for artefacts that are scaled down by default. ``trace`` and
+        ``quick=True``: a smoke test with few seeds, marked as such in the verdict. ``full=True``:
+        the paper's sizes, for artefacts that are scaled down by default. ``trace`` and
         ``trace_format`` (default "pai"): a file of jobs, of a format of `optsched import`, instead
         of synthetic jobs. ``load``: load that the trace's submissions are rescaled to.
         ``time_scale``: factor on the trace's submissions and durations.
@@ -85,8 +104,8 @@ def reproduce(
     """
     names_of([name], artefacts)
     artefact, scale_, target = artefacts[name], Scale(**scale), Path(folder)
-    if (scale_.full or scale_.trace) and not artefact.scales:
-        raise InputError("reproduce", name, "--full or --trace", "neither: it has one size")
+    if (scale_.full or scale_.trace) and not artefact.is_scalable:
+        raise InputError("reproduce", name, "--full or --trace", "neither, as it has one size")
     if scale_.quick and scale_.full:
         raise InputError("reproduce", name, "--quick and --full", "one of them")
     require_extras(["matplotlib"])
@@ -97,18 +116,20 @@ def reproduce(
         raise InputError(str(folder), "", error.strerror or str(error), "a folder") from None
     rows = artefact.rows(runs_of(artefact, target, scale_, progress), scale_)
     verdict = replace(artefact.judge(rows, scale_), artefact=name, smoke=scale_.quick)
-    words = [f"Verdict: {verdict}", *([verdict.paragraph] if verdict.paragraph else [])]
-    table = summary(rows, artefact.by, artefact.values)
-    text = "\n".join([f"# {artefact.where}: {artefact.claim}", "", *table, "", *words])
-    cells = rows.astype(object).where(rows.notna(), None)
-    write_text(target / f"{name}.csv", csv_text(list(rows.columns), cells.itertuples(index=False)))
+    lines = [f"Verdict: {verdict}", *([verdict.paragraph] if verdict.paragraph else [])]
+    table = summary(rows, artefact.group_columns, artefact.value_columns)
+    text = "\n".join([f"# {artefact.reference}: {artefact.claim}", "", *table, "", *lines])
+    printable = rows.astype(object).where(rows.notna(), None)
+    write_text(
+        target / f"{name}.csv", csv_text(list(rows.columns), printable.itertuples(index=False))
+    )
     write_text(target / f"{name}.md", text + "\n")
     with house_style():
         result = f"Found: {verdict.finding}. {verdict.ours.partition('. ')[0]}."
         figure = headline(artefact.draw(rows), f"Paper: {verdict.paper}.\n{result}")
-        for kind, hidden in (("png", "Software"), ("pdf", "CreationDate")):
+        for kind, varying in (("png", "Software"), ("pdf", "CreationDate")):
             with replacing(target / f"{name}.{kind}") as path:
-                figure.savefig(path, format=kind, metadata={hidden: None})
+                figure.savefig(path, format=kind, metadata={varying: None})
     write_verdict(target, verdict)
     return text
 
@@ -118,3 +139,69 @@ def verdicts(
 ) -> dict[str, Verdict | None]:
     """The verdict of every artefact in a folder of results; None where there is none."""
     return {name: read_verdict(Path(folder), name) for name in artefacts}
+
+
+def runs_of(
+    artefact: Artefact, folder: Path, scale: Scale, progress: Progress | None = None
+) -> pd.DataFrame:
+    """Run the missing runs of an artefact's plan; return all of them in the plan's order."""
+    import pandas as pd
+
+    if artefact.plan is None:
+        return pd.DataFrame()
+    families = tuple(artefact.plan(scale))
+    text = canonical([family.model_dump(mode="json") for family in families])
+    code = f"{_source_digest()}{_digest(scale.trace)}"
+    if artefact.timed_problem is not None and not scale.quick:
+        warm_up(artefact.timed_problem)
+
+    def report(state: SweepState) -> None:
+        if progress is not None:
+            progress(state.done + state.run, state.total)
+
+    sweep(
+        Plan(artefact.name, families, text, artefact.command, code=code),
+        folder / STORE,
+        workers=0 if scale.quick else 1 if artefact.timed_problem else None,
+        retry_errors=True,
+        allow=_modules(families),
+        command=artefact.command,
+        progress=report,
+    )
+    frame = read_store(folder / STORE)
+    frame = frame[frame["plan"] == artefact.name].reset_index(drop=True)
+    failed = frame[frame["status"] != Status.DONE]
+    if len(failed):
+        first = failed.iloc[0]
+        message = f"{first['method']} on {first['instance']}: {first['message']}"
+        if scale.trace is not None:
+            raise InputError(scale.trace, artefact.name, message, "a trace that suits this figure")
+        raise OptschedError(message)
+    return frame
+
+
+def _modules(families: Sequence[Family]) -> set[str]:
+    named = {name for family in families for name in (*family.methods, family.generator or "")}
+    return {module for name in named if (module := module_of(name)) is not None}
+
+
+@lru_cache(maxsize=1)
+def _source_digest() -> str:
+    root = Path(__file__).resolve().parents[2]
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _digest(trace: str | None) -> str:
+    """A digest of a trace's content, file or folder: the path alone does not identify it."""
+    if trace is None:
+        return ""
+    files = sorted(Path(trace).glob("*")) if Path(trace).is_dir() else [Path(trace)]
+    digest = hashlib.sha256()
+    for path in files:
+        if path.is_file():
+            with path.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()

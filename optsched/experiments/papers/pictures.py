@@ -1,4 +1,4 @@
-"""Pictures and text tables of artefacts, in one style."""
+"""Pictures and text tables of artefacts."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def summary(rows: pd.DataFrame, by: Sequence[str], values: Sequence[str]) -> lis
         f"| {' | '.join((*by, *values))} |",
         f"{'|---' * len(by)}{'|---:' * len(values)}|",
     ]
-    for key, own in rows.groupby(list(by), sort=False, dropna=False):
-        columns = [list(own[name].dropna()) for name in values]
+    for key, group in rows.groupby(list(by), sort=False, dropna=False):
+        columns = [list(group[name].dropna()) for name in values]
         cells = [*map(str, key), *(spread(column, ".4g", to=" to ") for column in columns)]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
@@ -33,7 +33,7 @@ def summary(rows: pd.DataFrame, by: Sequence[str], values: Sequence[str]) -> lis
 def panels(
     width: float, height: float, columns: int = 1, rows: int = 1, *, sharey: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of so many inches and its panels, row by row."""
+    """Create a figure, its size in inches, with a grid of axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -52,54 +52,57 @@ def curves(
 ) -> Figure:
     """Medians of columns against another, with their ranges.
 
-    A row of panels a column of `values` (with its label), a column of panels a value of `panel`,
-    a line a value of `line`; `axis` are properties of each x axis.
+    One row of panels per entry of `values` (column and label), one column of panels per value of
+    `panel`, one line per value of `line`; `axis` are properties of each x axis.
     """
     groups = [("", rows)] if panel is None else list(rows.groupby(panel, sort=False))
-    figure, every = panels(4.4 * len(groups) + 1, 3.4 * len(values), len(groups), len(values))
-    places, names = sorted(set(rows[x])), list(dict.fromkeys(rows[line]))
-    for at, (column, label) in enumerate(values.items()):
-        for (title, group), ax in zip(groups, every[at * len(groups) :], strict=False):
+    figure, axes = panels(4.4 * len(groups) + 1, 3.4 * len(values), len(groups), len(values))
+    x_values, names = sorted(set(rows[x])), list(dict.fromkeys(rows[line]))
+    panel_axes = iter(axes)
+    for column, label in values.items():
+        for place, (title, group) in enumerate(groups):
+            ax = next(panel_axes)
             for number, name in enumerate(names):
-                own = group[group[line] == name].dropna(subset=column).groupby(x)[column]
-                middle = own.median()
-                reach = [middle - own.min(), own.max() - middle]
-                # One place: the lines stand side by side.
-                at_x = [number] * len(middle) if len(places) == 1 else list(middle.index)
-                ax.errorbar(at_x, middle, yerr=reach, marker="o", capsize=3, **look(number, name))
+                by_x = group[group[line] == name].dropna(subset=column).groupby(x)[column]
+                medians = by_x.median()
+                error_bars = [medians - by_x.min(), by_x.max() - medians]
+                # With a single x value, the lines are drawn next to each other.
+                at_x = [number] * len(medians) if len(x_values) == 1 else list(medians.index)
+                ax.errorbar(at_x, medians, error_bars, marker="o", capsize=3, **look(number, name))
             ax.set(title=title)
-            if len(places) == 1:
+            if len(x_values) == 1:
                 ax.set_xticks(range(len(names)), [name.replace("-", "-\n") for name in names])
             else:
                 ax.set(**{"xlabel": x, **axis})
                 ax.set_xlabel(textwrap.fill(ax.get_xlabel(), 40))
-            if 1 < len(places) < 10:
-                ax.set_xticks(places, [f"{place:g}" for place in places])
+            if 1 < len(x_values) < 10:
+                ax.set_xticks(x_values, [f"{value:g}" for value in x_values])
                 ax.minorticks_off()
             robust_scale(ax.yaxis, group[column].dropna())
             if ax.get_yscale() == "linear" and group[column].min() >= 0:
                 ax.set_ylim(bottom=0)
-        every[at * len(groups)].set_ylabel(textwrap.fill(label, 30))
-    legend_below(figure, every[0])
+            if place == 0:
+                ax.set_ylabel(textwrap.fill(label, 30))
+    legend_below(figure, axes[0])
     return figure
 
 
 def strips(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str) -> Figure:
-    """A panel a group, a strip a method: a dot each value, a tick at the median."""
+    """One panel per group, one strip per method, a dot per value, a tick at the median."""
     count = max(len(methods) for methods in groups.values())
-    figure, every = panels(4.2 * len(groups), 1.4 + 0.32 * count, len(groups))
-    values = [x for methods in groups.values() for each in methods.values() for x in each]
-    for ax, (title, methods) in zip(every, groups.items(), strict=True):
+    figure, axes = panels(4.2 * len(groups), 1.4 + 0.32 * count, len(groups))
+    largest = max((x for g in groups.values() for values in g.values() for x in values), default=0)
+    for ax, (title, methods) in zip(axes, groups.items(), strict=True):
         plot_strips(methods, label, ax, middle=median)
-        ax.set_xlim(0, 1.03 * max(values, default=0) or 1.0)
+        ax.set_xlim(0, 1.03 * largest or 1.0)
         ax.set_title(title)
     return figure
 
 
-def headline(figure: Figure, words: str) -> Figure:
-    """Write words above all panels, in lines that fit; the figure grows by them."""
+def headline(figure: Figure, text: str) -> Figure:
+    """Add a wrapped title, and enlarge the figure by its lines."""
     title = figure.suptitle("", fontsize="medium", x=0.01, ha="left")
-    wrap(title, words, figure.bbox.width - 16)
+    wrap(title, text, figure.bbox.width - 16)
     lines = title.get_text().count("\n") + 1
     figure.set_figheight(figure.get_figheight() + 0.2 * lines)
     return figure

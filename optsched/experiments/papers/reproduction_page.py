@@ -29,7 +29,7 @@ OTHERS = (
     ),
     ("sts, Table IV", "fractions of GPUs", "what `optsched generate selection` draws from"),
 )
-"""Tables and figures of the papers that state no result, and where their content is here."""
+"""Tables and figures without a testable result, and where this package covers them."""
 COLUMNS = ("artefact", "claim", "verdict", "paper", "ours", "spread", "setting", "runtime")
 HEAD = (
     "# Do the papers' claims hold?",
@@ -55,26 +55,28 @@ def write_page(path: str | Path, verdicts: Mapping[str, Verdict | None]) -> None
 
 def page(
     verdicts: Mapping[str, Verdict | None],
-    before: str = "",
+    previous: str = "",
     artefacts: Mapping[str, Artefact] = ARTEFACTS,
     head: tuple[str, ...] = HEAD,
     tail: tuple[str, ...] = TAIL,
 ) -> str:
-    """The page as Markdown; `before` is the old page."""
+    """The page as Markdown; `previous` is the old page."""
     rows, paragraphs = [], []
     for name, artefact in artefacts.items():
         verdict = verdicts.get(name)
-        row, section = _old(name, before) if verdict is None else ("", [])
+        row, section = _old(name, previous) if verdict is None else ("", [])
         rows.append(row or _row(artefact, verdict))
         paragraphs += section or _paragraph(verdict)
     table = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}", *rows]
     return "\n".join([*head, "", *table, "", *paragraphs, *tail]).rstrip() + "\n"
 
 
-def _old(name: str, before: str) -> tuple[str, list[str]]:
+def _old(name: str, previous: str) -> tuple[str, list[str]]:
     """An artefact's row and paragraph on the old page; both empty if it has none."""
-    row = re.search(rf"^\| `{re.escape(name)}` \|.*$", before, re.MULTILINE)
-    section = re.search(rf"^## {re.escape(name)}: .*?(?=^## |\Z)", before, re.MULTILINE | re.DOTALL)
+    row = re.search(rf"^\| `{re.escape(name)}` \|.*$", previous, re.MULTILINE)
+    section = re.search(
+        rf"^## {re.escape(name)}: .*?(?=^## |\Z)", previous, re.MULTILINE | re.DOTALL
+    )
     if row is None or "| not run |" in row[0]:
         return "", []
     return row[0], [section[0].rstrip(), ""] if section else []
@@ -85,7 +87,7 @@ def _row(artefact: Artefact, verdict: Verdict | None) -> str:
     if verdict is not None:
         word = f"{verdict.finding}{' (smoke)' if verdict.smoke else ''}"
         cells = (word, verdict.paper, verdict.ours, verdict.spread, verdict.setting)
-    claim = f"{artefact.where}: {artefact.claim}"
+    claim = f"{artefact.reference}: {artefact.claim}"
     row = (f"`{artefact.name}`", claim, *cells, artefact.runtime)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
 

@@ -2,7 +2,7 @@
 
 A plan is a list of families. A family is a set of instances (shipped names, files, globs, or a
 generator with its arguments), the methods to run on them, their seeds, and the options of the
-problem. Names that do not exist are refused, with the nearest one that does.
+problem. Unknown names raise InputError with the closest known name.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import math
 import os
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,14 +41,14 @@ from optsched.io.reading import read_text
 from optsched.library import shipped_folder
 from optsched.schema import FileModel, fault, parse
 
-LARGEST_PLAN = 2**20
-MOST_UNITS = 1_000_000
-"""Of a plan, and so of instances and of seeds."""
+MAX_PLAN_BYTES = 2**20
+MAX_UNITS = 1_000_000
+"""Largest number of units of a plan, and so of instances and of seeds."""
 
 
 def _line(value: Any) -> str:
     if not isinstance(value, str) or not value.isprintable() or len(value) > 500:
-        raise fault("", shown(value), "a text in one line")
+        raise fault("", shown(value), "a single line of text")
     return value
 
 
@@ -56,28 +57,28 @@ def _names(value: Any) -> tuple[str, ...]:
     if not all(isinstance(v, str) and v and v.isprintable() for v in texts):
         raise fault("", shown(value), "a list of names")
     if len(set(texts)) < len(texts):
-        raise fault("", shown(value), "names that differ")
+        raise fault("", shown(value), "distinct names")
     return tuple(texts)
 
 
 def _seeds(value: Any) -> tuple[int, ...]:
-    if type(value) is int and 1 <= value <= MOST_UNITS:
+    if type(value) is int and 1 <= value <= MAX_UNITS:
         return tuple(range(value))
     good = isinstance(value, list | tuple) and all(expected_of(Seed, v) is None for v in value)
     if not good or not value or len(set(value)) < len(value):
-        raise fault("", shown(value), "a list of different seeds from 0 on, or how many")
+        raise fault("", shown(value), "a list of distinct seeds >= 0, or the number of seeds")
     return tuple(value)
 
 
 def _values(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not _usable(dict(value)):
-        expected = "a table of texts, truths, finite numbers, and lists and tables of them"
+        expected = "a table of texts, booleans, finite numbers, and lists and tables of them"
         raise fault("", shown(value), expected)
     return dict(value)
 
 
 def _usable(value: Any) -> bool:
-    """Whether JSON and a database can hold it; TOML also has dates, and integers of any length."""
+    """Whether the value can be stored as JSON: TOML also has dates, and integers of any length."""
     if isinstance(value, dict | list):
         return all(map(_usable, value.values() if isinstance(value, dict) else value))
     if isinstance(value, float):
@@ -89,7 +90,7 @@ _LINE: dict[str, Any] = {"type": "string", "maxLength": 500}
 _LINES = {"type": "array", "items": _LINE, "minItems": 1, "uniqueItems": True}
 _SEED = TypeAdapter(Seed).json_schema()
 _SEED_LIST = {"type": "array", "items": _SEED, "minItems": 1, "uniqueItems": True}
-Count = Annotated[int, Between(1, MOST_UNITS)]
+Count = Annotated[int, Between(1, MAX_UNITS)]
 _COUNT = TypeAdapter(Count).json_schema()
 Line = Annotated[str, BeforeValidator(_line), WithJsonSchema(_LINE)]
 Names = Annotated[
@@ -102,7 +103,7 @@ Values = Annotated[dict[str, Any], BeforeValidator(_values), WithJsonSchema({"ty
 
 
 class _Table(FileModel):
-    """A table of a plan: an unknown key is answered with the nearest known one."""
+    """A table of a plan: unknown keys raise an error with the closest known key."""
 
     @model_validator(mode="before")
     @classmethod
@@ -115,19 +116,19 @@ class _Table(FileModel):
 
 
 class Limits(_Table):
-    """What a method may use on one instance."""
+    """Limits of one run of a method."""
 
     iterations: Annotated[
         Iterations | None,
         About(
-            "Cut for methods that count iterations: such results can be repeated exactly.",
+            "Limit of methods that count iterations; results are exactly reproducible.",
             "iterations",
             200,
         ),
     ] = None
     time_limit: Annotated[
         NonNegative | None,
-        About("What a method is asked to keep to; what it cuts says so.", "seconds", 10.0),
+        About("Passed to the method; its status reports whether it was reached.", "seconds", 10.0),
     ] = None
     gap: Annotated[Gap, About("The relative gap to which optimality is proved.", "ratio", 1e-6)] = (
         1e-6
@@ -139,7 +140,7 @@ class Limits(_Table):
     bound: Annotated[
         bool,
         About(
-            "Whether answers without a bound get the problem's quick one, which may take longer "
+            "Whether results without a bound get the problem's quick one, which may take longer "
             "than a heuristic.",
             "",
             True,
@@ -147,12 +148,12 @@ class Limits(_Table):
     ] = True
     unit_time: Annotated[
         Annotated[float, Between(0, 1e9, above=True)] | None,
-        About("After which a worker is ended, whatever the method is doing.", "seconds", 60.0),
+        About("Wall-clock limit after which the worker process is killed.", "seconds", 60.0),
     ] = None
     unit_memory: Annotated[
         Annotated[int, Between(2**20, 2**50)] | None,
         About(
-            "What a worker may take beyond the loaded package, where the platform can say so.",
+            "Memory that a worker may take beyond the loaded package (Linux only).",
             "bytes",
             4294967296,
         ),
@@ -160,11 +161,9 @@ class Limits(_Table):
 
     def settings(self) -> dict[str, Any]:
         """The part that a method sees, and that can change its answer."""
-        names = ("iterations", "time_limit", "gap", "threads", "solver")
-        settings = {name: getattr(self, name) for name in names}
-        settings |= {
-            k: float(settings[k]) for k in ("time_limit", "gap") if settings[k] is not None
-        }
+        settings = self.model_dump(include={"iterations", "threads", "solver"})
+        limit = None if self.time_limit is None else float(self.time_limit)
+        settings |= {"time_limit": limit, "gap": float(self.gap)}
         return settings if self.bound else {**settings, "bound": False}
 
 
@@ -210,14 +209,12 @@ class Family(_Table):
             ["heavy-edge", "exact"],
         ),
     ] = ()
-    seeds: Annotated[Seeds, About("Each method runs once a seed: a list, or how many.", "", 5)] = (
-        0,
-    )
+    seeds: Annotated[Seeds, About("Seeds of each method: a list, or their number.", "", 5)] = (0,)
     options: Annotated[
         Values,
         About("The problem's options, by name.", "", {"all_reduce_bandwidth": "bottleneck"}),
     ] = Field(default_factory=dict)
-    limits: Annotated[Limits, About("The plan's, with these on top.")] = Limits()
+    limits: Annotated[Limits, About("Overrides of the plan's limits.")] = Limits()
 
     @model_validator(mode="after")
     def _one_source(self) -> Family:
@@ -249,8 +246,7 @@ class Plan:
     Attributes
     ----------
     code : str
-        What results depend on beside the package's version, such as a digest of its source; rows
-        of another code are not taken.
+        Extra version tag, such as a digest of the source; rows of another tag are not reused.
     """
 
     name: str
@@ -262,7 +258,6 @@ class Plan:
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of the plan's text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
@@ -296,15 +291,15 @@ def read_plan(reference: str | Path) -> Plan:
     """
     path = _find(str(reference))
     source = str(path)
-    text = read_text(path, LARGEST_PLAN)
+    text = read_text(path, MAX_PLAN_BYTES)
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(source, "", f"no TOML ({error})", "TOML") from None
+        raise InputError(source, "", f"not valid TOML ({error})", "TOML") from None
     except RecursionError:
         raise InputError(source, "", "arrays nested too deep", "a plan") from None
     except ValueError:  # an integer of thousands of digits, a date that is none
-        raise InputError(source, "", "an integer or a date that cannot be", "a plan") from None
+        raise InputError(source, "", "an invalid integer or date", "a plan") from None
     return _plan(document, text, source)
 
 
@@ -319,18 +314,22 @@ def _find(reference: str) -> Path:
 
 def _plan(document: dict[str, Any], text: str, source: str) -> Plan:
     file = parse(_PlanFile, document, source)
-    families = []
-    for family in file.families:
-        own = family.limits.model_dump(exclude_unset=True)
-        limits = file.limits.model_copy(update=own)
-        families.append(family.model_copy(update={"limits": limits}))
-    names = [family.name for family in families]
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise InputError(source, "families", f"{shown(repeated[0])} twice", "names that differ")
+    families = [
+        family.model_copy(
+            update={
+                "limits": file.limits.model_copy(
+                    update=family.limits.model_dump(exclude_unset=True)
+                )
+            }
+        )
+        for family in file.families
+    ]
+    name, count = Counter(family.name for family in families).most_common(1)[0]
+    if count > 1:
+        raise InputError(source, "families", f"{shown(name)} twice", "distinct names")
     units = sum(f.count * len(f.seeds) * max(1, len(f.methods)) for f in families)
-    if units > MOST_UNITS:
-        raise InputError(source, "families", f"{units} units", f"at most {MOST_UNITS}")
+    if units > MAX_UNITS:
+        raise InputError(source, "families", f"{units} units", f"at most {MAX_UNITS}")
     return Plan(file.name or Path(source).stem, tuple(families), text, source, file.description)
 
 

@@ -1,27 +1,37 @@
-"""Units of work: one method on one instance under given options, seed and limits."""
+"""Units of work: one method on one instance under given options, seed and limits.
+
+The instances of a plan are loaded from files, or made by a generator.
+"""
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
-from collections.abc import Collection, Iterator
+import os
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from optsched import __version__
 from optsched.errors import InputError, shown, suggestion
-from optsched.experiments.plans.instances import RECIPE, instances_of, recipe_in, recipes_of
 from optsched.experiments.plans.plan import Family, Plan
 from optsched.external import method_of, module_of, source_digest
 from optsched.files import instance_sha256
+from optsched.library import BEST_KNOWN, find, load, shipped_folder, workload_folder
 from optsched.methods import problem_for
-from optsched.problem import Problem
+from optsched.online.instance import OnlineInstance
+from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
+from optsched.verbs.generating import arguments_of, generator, made_by
+
+RECIPE = "recipe"
 
 
 @dataclass(frozen=True)
 class Unit:
-    """The unit of work, and of resuming: equal units have equal keys and equal results.
+    """One run of a sweep; equal keys mean equal results.
 
     The result depends on the fields from `sha256` on; options and settings are canonical JSON.
     """
@@ -38,7 +48,6 @@ class Unit:
 
     @property
     def key(self) -> str:
-        """SHA-256 of what the result depends on."""
         parts = (
             *(self.sha256, self.method, self.options, self.settings),
             *(str(self.seed), self.version),
@@ -62,27 +71,29 @@ def expand(plan: Plan, allow: Collection[str] = ()) -> Iterator[PlannedInstance]
     for family in plan.families:
         if family.recipe_of is None:
             for instance in instances_of(plan, family):
-                given = instance.to_dict()
-                kept = instance_sha256(given), instance.name, canonical(given)
-                yield _planned(plan, family, problem_for(instance), kept, allow)
+                content, problem = instance.to_dict(), problem_for(instance)
+                sha256, document = instance_sha256(content), canonical(content)
+                units = tuple(_units(plan, family, problem, instance.name, sha256, allow))
+                yield PlannedInstance(sha256, instance.name, problem.name, document, units)
             continue
         for recipe in recipes_of(family):
-            document = canonical(recipe)
+            document, problem = canonical(recipe), PROBLEMS[family.recipe_of]
             require_allowed_recipe(document, allow, plan.source, f"families.{family.name}")
             sha256 = hashlib.sha256(document.encode()).hexdigest()
-            kept = sha256, f"{family.name}, seed {recipe[RECIPE]['seed']}", document
-            yield _planned(plan, family, PROBLEMS[family.recipe_of], kept, allow)
+            name = f"{family.name}, seed {recipe[RECIPE]['seed']}"
+            units = tuple(_units(plan, family, problem, name, sha256, allow))
+            yield PlannedInstance(sha256, name, problem.name, document, units)
 
 
 def require_allowed(method: str, allow: Collection[str], source: str, where: str) -> None:
-    """Raise InputError if a method's name asks for a module that the caller does not allow."""
+    """Raise InputError if the method is in a module that is not allowed."""
     module = module_of(method)
     if module is not None and module not in allow:
         raise InputError(source, where, shown(method), f"--allow {module}, if you trust that code")
 
 
 def require_allowed_recipe(document: str, allow: Collection[str], source: str, where: str) -> None:
-    """Raise InputError if an instance is made by a module that the caller does not allow."""
+    """Raise InputError if the instance's generator is in a module that is not allowed."""
     recipe = recipe_in(document)
     if recipe is not None:
         require_allowed(str(recipe[RECIPE].get("generator")), allow, source, where)
@@ -95,43 +106,96 @@ def canonical(value: Any) -> str:
     )
 
 
-def _planned(
-    plan: Plan, family: Family, problem: Problem, kept: tuple[str, str, str], allow: Collection[str]
-) -> PlannedInstance:
-    sha256, name, document = kept
-    names = [method.name for method in problem.methods]
-    where = f"families.{family.name}.methods"
+def _units(
+    plan: Plan, family: Family, problem: Problem, name: str, sha256: str, allow: Collection[str]
+) -> Iterator[Unit]:
+    known = [method.name for method in problem.methods]
+    location = f"families.{family.name}"
     for method in family.methods:
-        require_allowed(method, allow, plan.source, where)
-        if module_of(method) is None and method not in names:
-            raise InputError(plan.source, where, repr(method), suggestion(method, names))
-    options = canonical(_options(plan, problem, family))
-    settings = canonical(family.limits.settings())
-    units = tuple(
-        Unit(
-            family.name,
-            *(problem.name, name, sha256),
-            method=method,
-            options=options,
-            settings=settings,
-            seed=seed,
-            version="+".join(filter(None, (__version__, plan.code, _digest(problem, method)))),
-        )
-        for method in family.methods or problem.defaults
-        for seed in family.seeds
-    )
-    return PlannedInstance(sha256, name, problem.name, document, units)
-
-
-def _digest(problem: Problem, method: str) -> str | None:
-    """Of a method from outside: its answers depend on more than the package's version."""
-    return source_digest(method_of(problem, method))
-
-
-def _options(plan: Plan, problem: Problem, family: Family) -> dict[str, Any]:
+        require_allowed(method, allow, plan.source, f"{location}.methods")
+        if module_of(method) is None and method not in known:
+            expected = suggestion(method, known)
+            raise InputError(plan.source, f"{location}.methods", repr(method), expected)
     try:
-        return problem.options_of(family.options)
+        options = canonical(problem.options_of(family.options))
     except InputError as error:
-        where = f"families.{family.name}.options"
-        place = f"{where}.{error.where}" if error.where else where
+        place = ".".join(filter(None, (f"{location}.options", error.where)))
         raise error.at(plan.source, place) from None
+    settings = canonical(family.limits.settings())
+    for method in family.methods or problem.defaults:
+        # A user's method: its results depend on more than the package's version.
+        digest = source_digest(method_of(problem, method))
+        version = "+".join(filter(None, (__version__, plan.code, digest)))
+        for seed in family.seeds:
+            identity = (family.name, problem.name, name, sha256)
+            yield Unit(*identity, method, options, settings, seed, version)
+
+
+def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
+    """Yield the instances of a family, in the plan's order."""
+    if family.generator is None:
+        for entry in family.instances:
+            for path in _files(plan, family, entry):
+                yield OnlineInstance.of_folder(path) if os.path.isdir(path) else load(path)
+        return
+    location = f"families.{family.name}"
+    generate = generator(family.generator, plan.source, f"{location}.generator")
+    location += ".arguments"
+    arguments = arguments_of(generate, family.arguments, plan.source, location)
+    for seed in _seeds(family):
+        yield made_by(generate, arguments, seed, plan.source, location)
+
+
+def recipes_of(family: Family) -> Iterator[dict[str, Any]]:
+    """How to make each instance of a family, for `instance_of_recipe`."""
+    for seed in _seeds(family):
+        how = {"generator": family.generator, "arguments": dict(family.arguments), "seed": seed}
+        yield {RECIPE: how}
+
+
+def recipe_in(document: str) -> dict[str, Any] | None:
+    """Parse a stored recipe; None if the document is an instance."""
+    if not document.startswith(f'{{"{RECIPE}":'):
+        return None
+    recipe: dict[str, Any] = json.loads(document)
+    return recipe
+
+
+def instance_of_recipe(recipe: Mapping[str, Any]) -> Any:
+    """Make the instance of one of `recipes_of`; raises InputError.
+
+    Callers must call `units.require_allowed_recipe` first, since ``module:function`` is any code.
+    """
+    how = recipe[RECIPE]
+    name = how["generator"]
+    is_user_function = module_of(name) is not None
+    generate = resolve(name) if is_user_function else generator(name, RECIPE, "generator")
+    arguments = arguments_of(generate, how["arguments"], RECIPE, "arguments")
+    return made_by(generate, arguments, how["seed"], RECIPE, "arguments")
+
+
+def _seeds(family: Family) -> range:
+    return range(family.first_seed, family.first_seed + family.count)
+
+
+def _files(plan: Plan, family: Family, entry: str) -> list[Path]:
+    """Files of one entry, in the plan's folder or else among the shipped instances."""
+    for root in (plan.folder, shipped_folder()):
+        names = sorted(glob.glob(entry, root_dir=root, recursive=True))
+        files = [path for name in names for path in _inside(root / name)]
+        if files:
+            return files
+    try:
+        return find(entry)
+    except InputError:
+        location = f"families.{family.name}.instances"
+        expected = "a file, a glob or a shipped name"
+        raise InputError(plan.source, location, shown(entry), expected) from None
+
+
+def _inside(path: Path) -> list[Path]:
+    """Instances of a path: a workload's folder, the files of another folder, or one file."""
+    if os.path.isdir(path):
+        is_workload = workload_folder(path) is not None
+        return [path] if is_workload else [p for p in sorted(path.glob("*.json")) if _inside(p)]
+    return [path] if path.suffix == ".json" and path.name != BEST_KNOWN else []

@@ -1,4 +1,4 @@
-"""The report: one HTML page of a result store that needs no network and no other file."""
+"""Self-contained HTML report of a result store."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ NOTES = (
     "instances. Proved: share of the runs whose value some bound proves optimal. Time ratio: "
     "median of a method's seconds over those of exact on the same instance. Only runs that the "
     "independent checker passed count. A selection's table shows the parts of its cost: its "
-    "excess, in the CSV and the pictures, is mostly what (20) charges for jobs left waiting."
+    "excess, in the CSV and the pictures, is mostly the postponement cost (20) of waiting jobs."
 )
 MAX_INSTANCES = 300
-"""Instances a family shows in full: those with the largest excess."""
+"""Largest number of instances listed per family: those with the largest excess."""
 
-DROPPED = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-"""What a picture would say of when and by what it was made."""
+SVG_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+"""Removes creator and date, so that pages are reproducible."""
 RUN_HEADINGS = ("method", "seed", "objective", "bound", "excess %", "status", "seconds", "checked")
 
 
@@ -99,7 +99,6 @@ def write_report(store: str | Path, target: str | Path) -> None:
 
 
 def page(store: str | Path) -> str:
-    """The page as text."""
     tables = gap_table(store)
     with StoreReader(store) as base:
         runs = base.rows("SELECT * FROM runs ORDER BY number")
@@ -136,12 +135,13 @@ def _contents(tables: Sequence[FamilyTable]) -> str:
 
 
 def _family(table: FamilyTable, anchor: str) -> str:
-    """A family: its table, its plot, its pairs, its instances."""
+    has_excess = any(run.excess is not None for run in table.runs)
+    pairs = [pair.cells for pair in table.pairings]
     return (
         f'<section id="{anchor}"><h2>{escape(title(table))}</h2>'
         + _table(headings(table), body(table))
-        + _figure(table)
-        + _pairings(table)
+        + (f"<figure>{_excess_plot(table)}</figure>" if has_excess else "")
+        + (_table(PAIR_HEADINGS, pairs) if pairs else "")
         + _failures(table.runs)
         + _instances(table)
         + "</section>"
@@ -149,7 +149,7 @@ def _family(table: FamilyTable, anchor: str) -> str:
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table that scrolls by itself where the page is narrow; texts are escaped here."""
+    """A table that scrolls on narrow pages; texts are escaped here."""
     head = "".join(f"<th>{escape(h)}</th>" for h in headings)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
@@ -174,7 +174,6 @@ def _runs_of_sweeps(runs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _plans(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The text of every plan."""
     return "".join(
         f"<details><summary>{escape(row['name'])} (sha256 {escape(row['sha256'][:12])})</summary>"
         f"<pre>{escape(row['text'])}</pre></details>"
@@ -182,13 +181,8 @@ def _plans(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _figure(table: FamilyTable) -> str:
-    known = any(run.excess is not None for run in table.runs)
-    return f"<figure>{_excess_plot(table)}</figure>" if known else ""
-
-
 def _excess_plot(table: FamilyTable) -> str:
-    """A strip a method: a dot a run, a tick at the mean."""
+    """One strip per method: a dot per run, a tick at the mean."""
     excess = {line.method: list[float]() for line in table.lines if line.mean is not None}
     for run in table.runs:
         if run.excess is not None:
@@ -204,20 +198,15 @@ def _excess_plot(table: FamilyTable) -> str:
 
 
 def _inline_svg(figure: Figure, title: str) -> str:
-    """A picture as an element of a page, in the style that is set."""
+    """A figure as an <svg> element, in the current style."""
     stream, name = io.StringIO(), escape(title)
-    figure.savefig(stream, format="svg", transparent=True, metadata=DROPPED)
+    figure.savefig(stream, format="svg", transparent=True, metadata=SVG_METADATA)
     drawn = stream.getvalue().partition("<svg ")[2]
     inner = drawn.partition(">")[2]
     box = f"0 0 {72 * figure.get_figwidth():g} {72 * figure.get_figheight():g}"
     return (
         f'<svg viewBox="{box}" role="img" aria-label="{name}"><title>{name}</title>{inner.strip()}'
     )
-
-
-def _pairings(table: FamilyTable) -> str:
-    rows = [pair.cells for pair in table.pairings]
-    return _table(PAIR_HEADINGS, rows) if rows else ""
 
 
 def _failures(runs: Sequence[Run]) -> str:
@@ -228,9 +217,8 @@ def _failures(runs: Sequence[Run]) -> str:
         (r.instance, r.method, str(r.seed), r.status or "", r.message or "")
         for r in failed[:MAX_INSTANCES]
     ]
-    return f"<h3>{len(failed)} failed runs</h3>" + _table(
-        ("instance", "method", "seed", "status", "message"), rows
-    )
+    columns = ("instance", "method", "seed", "status", "message")
+    return f"<h3>{len(failed)} failed runs</h3>{_table(columns, rows)}"
 
 
 def _instances(table: FamilyTable) -> str:
@@ -239,8 +227,8 @@ def _instances(table: FamilyTable) -> str:
         groups.setdefault(run.sha256, []).append(run)
     ranked = sorted(groups.values(), key=_largest, reverse=True)
     shown = ranked[:MAX_INSTANCES]
-    cut = f", the {len(shown)} with the largest excess" if len(shown) < len(ranked) else ""
-    return f"<h3>Instances{cut}</h3>" + "".join(_instance(table.problem, runs) for runs in shown)
+    limit = f", the {len(shown)} with the largest excess" if len(shown) < len(ranked) else ""
+    return f"<h3>Instances{limit}</h3>" + "".join(_instance(table.problem, runs) for runs in shown)
 
 
 def _largest(runs: Sequence[Run]) -> float:
@@ -248,14 +236,13 @@ def _largest(runs: Sequence[Run]) -> float:
 
 
 def _instance(problem: str, runs: Sequence[Run]) -> str:
-    first = runs[0]
-    known = sorted({run.bound for run in runs if run.bound is not None})
-    bound = "no bound"
-    if known:
-        ends = dict.fromkeys((known[0], known[-1]))  # a run's seed may have a bound of its own
-        span = " to ".join(_value(problem, value) for value in ends)
-        bound = f"bound {span} by {first.bound_source}"
-    head = f"{first.instance}: largest excess {percent(_largest(runs))}%, {bound}"
+    first, text = runs[0], "no bound"
+    bounds = sorted({run.bound for run in runs if run.bound is not None})
+    if bounds:
+        ends = dict.fromkeys((bounds[0], bounds[-1]))  # bounds may differ per seed
+        values = " to ".join(_value(problem, value) for value in ends)
+        text = f"bound {values} by {first.bound_source}"
+    head = f"{first.instance}: largest excess {percent(_largest(runs))}%, {text}"
     return (
         f"<details><summary>{escape(head)}</summary>"
         + _table(RUN_HEADINGS, (_run(problem, run) for run in runs))
@@ -264,27 +251,24 @@ def _instance(problem: str, runs: Sequence[Run]) -> str:
 
 
 def _run(problem: str, run: Run) -> tuple[str, ...]:
-    method = run.method if run.chosen is None else f"{run.method} ({run.chosen})"
+    if run.only_bounds:
+        status = ONLY_A_BOUND
+    elif run.status == Status.DONE:
+        status = f"{run.termination}"
+    else:
+        status = f"{run.status or 'not run yet'}: {run.message or ''}"
     return (
-        method,
+        run.method if run.chosen is None else f"{run.method} ({run.chosen})",
         str(run.seed),
-        "-" if run.objective is None else _value(problem, run.objective),
-        "-" if run.bound is None else _value(problem, run.bound),
+        _value(problem, run.objective),
+        _value(problem, run.bound),
         percent(run.excess),
-        _status(run),
+        status,
         "-" if run.seconds is None else f"{run.seconds:.4f}",
         "yes" if run.feasible else ("-" if run.only_bounds else "no"),
     )
 
 
-def _status(run: Run) -> str:
-    if run.only_bounds:
-        return ONLY_A_BOUND
-    if run.status == Status.DONE:
-        return f"{run.termination}"
-    return f"{run.status or 'not run yet'}: {run.message or ''}"
-
-
-def _value(problem: str, value: float) -> str:
-    shown = PROBLEMS[problem]
-    return f"{value * shown.shown_per_unit:.3f} {shown.unit}"
+def _value(problem: str, value: float | None) -> str:
+    unit = PROBLEMS[problem]
+    return "-" if value is None else f"{value * unit.shown_per_unit:.3f} {unit.unit}"

@@ -1,9 +1,9 @@
-"""The gap table of a result store: a line a method, for each family of its plans.
+"""Gap tables of a result store, one per family: a line per method.
 
-Excess is objective / best proven bound - 1. The bound of an instance is the best that the library
-knows or any row of the store proves for it under the same options, and the same seed where that
-draws what happens. An interval resamples instances, not runs: the seeds of one instance are
-averaged first. Only rows that the checker passed count.
+Excess is objective / best proven bound - 1. The bound of an instance is the best one in the library
+or in any row of the store with the same options (and the same seed for problems over time, where
+the seed draws what happens). An interval resamples instances, not runs: the seeds of one instance
+are averaged first. Only rows that the checker passed count.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ REFERENCE = "exact"
 
 PAIR_HEADINGS = ("pair", "wins", "ties", "losses")
 PROVED_GAP = 1e-6
+"""The relative gap to which plans prove optimality by default."""
 NOT_RUN = "not run"
-TIE = 1e-9
+TIE_RTOL = 1e-9
 """Relative difference up to which two objectives tie."""
 
 QUERY = """
-SELECT m.plan, m.family, m.method, m.seed, m.options AS asked, i.name AS instance,
+SELECT m.plan, m.family, m.method, m.seed, m.options AS planned_options, i.name AS instance,
        i.problem, m.sha256, r.status, r.message, r.termination, r.objective, r.bound,
        r.details, r.bound_source, r.chosen, r.feasible, r.build_time, r.solve_time, r.unit_time,
        m.key
 FROM members m JOIN instances i ON i.sha256 = m.sha256 LEFT JOIN results r ON r.key = m.key
 GROUP BY m.plan, m.family, m.key ORDER BY m.plan, min(m.number)
 """
-AS_STORED = (
+COPIED_COLUMNS = (
     *("plan", "family", "problem", "instance", "sha256", "method", "seed"),
     *("status", "message", "termination", "chosen", "objective"),
 )
-"""Columns of the query that a run has as they are."""
 BOUNDS = """
 SELECT problem, sha256, options, seed, bound, bound_source FROM results
 WHERE bound IS NOT NULL AND status = 'done' AND termination <> 'error'
@@ -56,9 +56,9 @@ WHERE bound IS NOT NULL AND status = 'done' AND termination <> 'error'
 
 @dataclass(frozen=True)
 class Run:
-    """A planned run and what came of it; `bound` is the best one known for the instance.
+    """A planned run with its result; `bound` is the best one known for the instance.
 
-    Of a run free of a rule of the problem it is its own.
+    For a method that relaxes a constraint, it is the run's own bound.
     """
 
     plan: str
@@ -88,23 +88,21 @@ class Run:
 
     @property
     def only_bounds(self) -> bool:
-        """Whether the method gave a bound and was to give no more."""
-        asked = self.method in PROBLEMS[self.problem].bounds
-        in_order = self.termination in (Termination.FEASIBLE, Termination.OPTIMAL)
-        without = self.objective is None and self.bound is not None
-        return without and self.status == Status.DONE and (asked or in_order)
+        """Whether the method only computes bounds and returned one."""
+        is_bound_method = self.method in PROBLEMS[self.problem].bounds
+        ended_normally = self.termination in (Termination.FEASIBLE, Termination.OPTIMAL)
+        has_only_bound = self.objective is None and self.bound is not None
+        return has_only_bound and self.status == Status.DONE and (is_bound_method or ended_normally)
 
     @property
     def proved(self) -> bool:
-        """Whether the row's value is proved optimal, by whatever bound, or by its own account.
+        """Whether the objective is proved optimal, by a bound or by the method itself.
 
-        The second of methods with an objective or a rule of their own, such as `fewest-waiting`.
+        The second holds for methods with an objective of their own, such as `fewest-waiting`.
         """
         if not self.feasible or self.objective is None:
             return False
-        if self.details.get("proved") is True:
-            return True
-        if self.termination == Termination.OPTIMAL:
+        if self.details.get("proved") is True or self.termination == Termination.OPTIMAL:
             return True
         return self.bound is not None and is_proved(self.objective, self.bound, PROVED_GAP)
 
@@ -127,16 +125,15 @@ class Line:
     seconds: float | None
     time_ratio: float | None
     measures: Mapping[str, float]
-    without: Mapping[str, int]
+    unsolved: Mapping[str, int]
     """Runs that ended without a solution, by termination; "not run" for those still planned."""
     relaxes: str | None
-    """The rule of the problem that these runs are free of: their excess is over a bound of their
-    own, and not comparable with that of other lines."""
+    """Constraint that the method relaxes: its excess is over its own bound, and not comparable."""
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """How often one method beats, meets and loses to another on the same instance and seed."""
+    """Wins, ties and losses of one method against another on the same instance and seed."""
 
     first: str
     second: str
@@ -220,55 +217,59 @@ def _require_known_problems(base: StoreReader) -> None:
 
 def read_runs(base: StoreReader) -> list[Run]:
     """Every planned run of a store, with the best bound of its instance."""
-    best: dict[tuple[str, str, int | None], tuple[float, str | None]] = {}
+    bounds: dict[tuple[str, str, int | None], tuple[float, str | None]] = {}
     for row in base.rows(BOUNDS):
-        key = _bounded_by(row, row["options"])
-        if key not in best or row["bound"] > best[key][0]:
-            best[key] = (row["bound"], row["bound_source"])
+        scope = _bound_scope(row, row["options"])
+        if scope not in bounds or row["bound"] > bounds[scope][0]:
+            bounds[scope] = (row["bound"], row["bound_source"])
     return [
-        _run(row, _or_known(row, best.get(_bounded_by(row, row["asked"]), (None, None))))
+        _run(row, best_bound(row, bounds.get(_bound_scope(row, row["planned_options"]))))
         for row in base.rows(QUERY)
     ]
 
 
-def _bounded_by(row: Mapping[str, Any], options: str) -> tuple[str, str, int | None]:
-    """What a bound holds for: an instance and options, and for some subjects one seed."""
+def _bound_scope(row: Mapping[str, Any], options: str) -> tuple[str, str, int | None]:
+    """What a bound holds for: an instance and options; for problems over time also one seed."""
     seed = row["seed"] if PROBLEMS[row["problem"]].over_time else None
     return row["sha256"], options, seed
 
 
-def _or_known(
-    row: Mapping[str, Any], best: tuple[float | None, str | None]
+def best_bound(
+    row: Mapping[str, Any], stored: tuple[float, str | None] | None
 ) -> tuple[float | None, str | None]:
     """The store's bound, or the library's on its instance where that is the better one."""
-    options = json.loads(row["asked"])
+    options = json.loads(row["planned_options"])
     known = known_bound(row["problem"], row["instance"], row["sha256"], options, row["seed"])
-    return best if known is None or (best[0] is not None and known[0] <= best[0]) else known
+    if known is None or (stored is not None and known[0] <= stored[0]):
+        return stored or (None, None)
+    return known
 
 
-def _run(row: Mapping[str, Any], best: tuple[float | None, str | None]) -> Run:
+def _run(row: Mapping[str, Any], bound: tuple[float | None, str | None]) -> Run:
     times = [t for t in (row["build_time"], row["solve_time"]) if t is not None]
-    bound, source = best
-    if RELAXES in json.loads(row["details"] or "{}"):
-        bound, source = row["bound"], row["bound_source"]
+    details = json.loads(row["details"] or "{}")
+    if RELAXES in details:
+        bound = row["bound"], row["bound_source"]
     return Run(
-        **{name: row[name] for name in AS_STORED},
-        options=row["asked"],
-        bound=bound,
-        bound_source=source,
+        **{name: row[name] for name in COPIED_COLUMNS},
+        options=row["planned_options"],
+        bound=bound[0],
+        bound_source=bound[1],
         seconds=sum(times) if times else None,
         feasible=bool(row["feasible"]) and row["status"] == Status.DONE,
-        details=json.loads(row["details"] or "{}"),
+        details=details,
     )
 
 
 def _family(runs: list[Run]) -> FamilyTable:
-    methods = _in_order(runs)
+    first, methods = runs[0], _in_order(runs)
+    problem = PROBLEMS[first.problem]
+    other_objective = {m.name for m in problem.methods if problem.parts and m.kind == "model"}
+    compared = [method for method in methods if method not in other_objective]
+    pairings = [_pairing(*pair, runs) for pair in combinations(compared, 2)]
     reference = {
         (r.sha256, r.seed): r.seconds for r in runs if r.method == REFERENCE and r.feasible
     }
-    first = runs[0]
-    pairings = [_pairing(a, b, runs) for a, b in combinations(_comparable(first, methods), 2)]
     return FamilyTable(
         plan=first.plan,
         family=first.family,
@@ -281,13 +282,6 @@ def _family(runs: list[Run]) -> FamilyTable:
     )
 
 
-def _comparable(run: Run, methods: list[str]) -> list[str]:
-    """Methods that are paired by the objective: those that seek it, where parts stand for it."""
-    problem = PROBLEMS[run.problem]
-    own = {method.name for method in problem.methods if method.kind == "model"}
-    return [method for method in methods if not (problem.parts and method in own)]
-
-
 def _in_order(runs: Iterable[Run]) -> list[str]:
     """Methods as the problem lists them, so that tables do not depend on the plan's order."""
     present = {(r.problem, r.method) for r in runs}
@@ -297,18 +291,16 @@ def _in_order(runs: Iterable[Run]) -> list[str]:
 
 def _line(method: str, runs: list[Run], reference: Mapping[tuple[str, int], float | None]) -> Line:
     checked = [r for r in runs if r.feasible]
-    by_instance: dict[str, list[float]] = {}
-    for r in checked:
-        if r.excess is not None:
-            by_instance.setdefault(r.sha256, []).append(r.excess)
-    means = [fmean(values) for values in by_instance.values()]
-    every = [value for values in by_instance.values() for value in values]
+    excesses = [(r.sha256, r.excess) for r in checked if r.excess is not None]
+    means, values = _means_by_instance(excesses), [excess for _, excess in excesses]
+    times = [r.seconds for r in checked if r.seconds is not None]
     ratios = [
         r.seconds / base
         for r in checked
         if r.seconds is not None and (base := reference.get((r.sha256, r.seed)))
     ]
-    times = [r.seconds for r in checked if r.seconds is not None]
+    ended = [r for r in runs if r.status in (None, Status.DONE) and not r.feasible]
+    unsolved = Counter(r.termination or NOT_RUN for r in ended if not r.only_bounds)
     return Line(
         method=method,
         planned=len(runs),
@@ -318,44 +310,49 @@ def _line(method: str, runs: list[Run], reference: Mapping[tuple[str, int], floa
         failed=sum(r.status in FAILURES for r in runs),
         mean=fmean(means) if means else None,
         interval=bootstrap_mean(means),
-        median=median(every) if every else None,
-        largest=max(every, default=None),
+        median=median(values) if values else None,
+        largest=max(values, default=None),
         proved=sum(r.proved for r in checked) / len(checked) if checked else None,
         seconds=median(times) if times else None,
         time_ratio=median(ratios) if ratios else None,
         measures=_mean_measures(checked),
-        without=_without_solution(runs),
+        unsolved=dict(sorted(unsolved.items())),
         relaxes=next((str(r.details[RELAXES]) for r in checked if RELAXES in r.details), None),
     )
 
 
-def _without_solution(runs: Iterable[Run]) -> dict[str, int]:
-    """Count the runs without a solution by how they ended."""
-    ended = [r for r in runs if r.status in (None, Status.DONE) and not r.feasible]
-    counts = Counter(r.termination or NOT_RUN for r in ended if not r.only_bounds)
-    return dict(sorted(counts.items()))
+def _means_by_instance(values: Iterable[tuple[str, float]]) -> list[float]:
+    """Means over the seeds of each instance, of pairs of an instance and a value."""
+    groups: dict[str, list[float]] = {}
+    for instance, value in values:
+        groups.setdefault(instance, []).append(value)
+    return [fmean(group) for group in groups.values()]
 
 
 def _mean_measures(checked: Iterable[Run]) -> dict[str, float]:
-    """Of each measure the mean over instances."""
-    found: dict[str, dict[str, list[float]]] = {}
+    """Each measure's mean over instances."""
+    values: dict[str, list[tuple[str, float]]] = {}
     for run in checked:
         for name, value in run.details.get(MEASURES, {}).items():
             if value is not None:
-                found.setdefault(name, {}).setdefault(run.sha256, []).append(value)
-    return {name: fmean(map(fmean, each.values())) for name, each in found.items()}
+                values.setdefault(name, []).append((run.sha256, value))
+    return {name: fmean(_means_by_instance(pairs)) for name, pairs in values.items()}
 
 
 def _pairing(first: str, second: str, runs: list[Run]) -> Pairing:
-    values = {
+    objectives = {
         (r.method, r.sha256, r.seed): r.objective
         for r in runs
         if r.feasible and r.objective is not None
     }
-    counts = {-1: 0, 0: 0, 1: 0}
-    for (method, sha256, seed), a in values.items():
-        b = values.get((second, sha256, seed))
-        if method == first and a is not None and b is not None:
-            tie = abs(a - b) <= TIE * max(abs(a), abs(b))
-            counts[0 if tie else (-1 if a < b else 1)] += 1
-    return Pairing(first, second, counts[-1], counts[0], counts[1])
+    wins = ties = losses = 0
+    for (method, sha256, seed), a in objectives.items():
+        b = objectives.get((second, sha256, seed))
+        if method == first and b is not None:
+            if abs(a - b) <= TIE_RTOL * max(abs(a), abs(b)):
+                ties += 1
+            elif a < b:
+                wins += 1
+            else:
+                losses += 1
+    return Pairing(first, second, wins, ties, losses)

@@ -11,10 +11,10 @@ from optsched.io.writing import csv_text
 from optsched.problems import PROBLEMS
 from optsched.result import NOT_COMPARABLE, Termination
 
-UNLIKE = f" ({NOT_COMPARABLE})"
+NOT_COMPARABLE_MARK = f" ({NOT_COMPARABLE})"
 """Mark of an excess over a bound of its own: the runs are free of a rule of the problem."""
 EXCESS = ("mean %", "95% interval", "median %", "largest %")
-WITHOUT = {
+UNSOLVED_COLUMNS = {
     "infeasible": Termination.INFEASIBLE,
     "no_solution": Termination.NO_SOLUTION,
     "time_limit": Termination.TIME_LIMIT,
@@ -23,12 +23,12 @@ WITHOUT = {
 """CSV columns that count the runs without a solution, and the terminations they count."""
 CSV_COLUMNS = (
     "plan", "family", "problem", "options", "instances", "method", "planned", "checked", "refused",
-    "failed", *WITHOUT, "relaxes", "mean_excess", "mean_low", "mean_high", "median_excess",
+    "failed", *UNSOLVED_COLUMNS, "relaxes", "mean_excess", "mean_low", "mean_high", "median_excess",
     "largest_excess", "share_proved", "median_seconds", "time_ratio", "jobs_waiting",
     "waiting_cost", "tardiness", "interval_energy", "full_run_energy",
 )  # fmt: skip
 MEASURES = CSV_COLUMNS[CSV_COLUMNS.index("jobs_waiting") :]
-"""What a row says of a selection; empty for other problems."""
+"""Columns of selections; empty for other problems."""
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -36,21 +36,9 @@ _LATEX = {
 
 
 def headings(table: FamilyTable) -> tuple[str, ...]:
-    """Those of a family's table: the excess, or the parts that a problem has in its place."""
+    """Headings of a family's table: excess columns, or the problem's cost parts."""
     parts = tuple(heading for _, heading in PROBLEMS[table.problem].parts)
     return "method", *(parts or EXCESS), "proved %", "time ratio", "checked"
-
-
-def cells(table: FamilyTable, line: Line) -> tuple[str, ...]:
-    """A line as the tables show it; a dash stands for what is not known."""
-    parts = PROBLEMS[table.problem].parts
-    return (
-        line.method,
-        *(_means(line, parts) if parts else _excess(line)),
-        "-" if line.proved is None else f"{100 * line.proved:.0f}",
-        ratio(line.time_ratio),
-        checked(line),
-    )
 
 
 def body(table: FamilyTable) -> list[tuple[str, ...]]:
@@ -58,25 +46,30 @@ def body(table: FamilyTable) -> list[tuple[str, ...]]:
     return [cells(table, line) for line in table.lines]
 
 
-def _means(line: Line, parts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    found = (line.measures.get(name) for name, _ in parts)
-    return tuple("-" if value is None else f"{value:.2f}" for value in found)
+def cells(table: FamilyTable, line: Line) -> tuple[str, ...]:
+    """A line as the tables show it; a dash stands for what is not known."""
+    proved = "-" if line.proved is None else f"{100 * line.proved:.0f}"
+    return *_measured(table, line), proved, ratio(line.time_ratio), checked(line)
 
 
-def _excess(line: Line) -> tuple[str, ...]:
+def _measured(table: FamilyTable, line: Line) -> tuple[str, ...]:
+    """The method and its excess, or the parts of its cost."""
+    parts = PROBLEMS[table.problem].parts
+    if parts:
+        means = (line.measures.get(name) for name, _ in parts)
+        return line.method, *("-" if value is None else f"{value:.2f}" for value in means)
     interval = line.interval
     span = "-" if interval is None else f"{100 * interval.low:.2f} to {100 * interval.high:.2f}"
-    mean = percent(line.mean) + (UNLIKE if line.relaxes and line.mean is not None else "")
-    return mean, span, percent(line.median), percent(line.largest)
+    mark = NOT_COMPARABLE_MARK if line.relaxes and line.mean is not None else ""
+    return line.method, percent(line.mean) + mark, span, percent(line.median), percent(line.largest)
 
 
 def percent(share: float | None) -> str:
-    """A share in percent."""
     return "-" if share is None else f"{100 * share:.2f}"
 
 
 def ratio(value: float | None) -> str:
-    """A ratio of times, without powers of ten: whole from 100 on, else with 2 or 4 decimals."""
+    """Format a ratio of times without an exponent."""
     if value is None:
         return "-"
     if value >= 100:
@@ -85,34 +78,21 @@ def ratio(value: float | None) -> str:
 
 
 def checked(line: Line) -> str:
-    """How many of the planned runs the checker passed, and what became of the rest."""
-    rest = [
-        f"{count} {word}"
-        for count, word in (
-            (line.bounds, "bounds"),
-            (line.refused, "refused"),
-            (line.failed, "failed"),
-            *((count, ended) for ended, count in line.without.items()),
-        )
-        if count
-    ]
-    return f"{line.checked} of {line.planned}" + (f" ({', '.join(rest)})" if rest else "")
+    """How many of the planned runs the checker passed, and how the others ended."""
+    others = {"bounds": line.bounds, "refused": line.refused, "failed": line.failed}
+    texts = [f"{count} {ended}" for ended, count in {**others, **line.unsolved}.items() if count]
+    return f"{line.checked} of {line.planned}" + (f" ({', '.join(texts)})" if texts else "")
 
 
 def title(table: FamilyTable) -> str:
-    """A family's heading."""
-    options = ", ".join(f"{k} = {v}" for k, v in table.options.items() if not_default(table, k, v))
+    defaults = PROBLEMS[table.problem].options_of()
+    changed = ", ".join(f"{k} = {v}" for k, v in table.options.items() if defaults.get(k) != v)
     count = counted(table.instances, "instance")
-    return f"{table.family} ({table.problem}, {count}{'; ' + options if options else ''})"
-
-
-def not_default(table: FamilyTable, name: str, value: Any) -> bool:
-    """Whether an option differs from the problem's default."""
-    return bool(PROBLEMS[table.problem].options_of().get(name) != value)
+    return f"{table.family} ({table.problem}, {count}{'; ' + changed if changed else ''})"
 
 
 def as_markdown(tables: Sequence[FamilyTable]) -> str:
-    """Markdown, a heading and two tables a family."""
+    """Markdown: per family a heading and two tables."""
     text: list[str] = []
     for table in tables:
         text += [f"### {_plain(title(table))}", ""]
@@ -167,7 +147,7 @@ def _csv_row(table: FamilyTable, line: Line) -> list[Any]:
     return [
         *(table.plan, table.family, table.problem, options, table.instances, line.method),
         *(line.planned, line.checked, line.refused, line.failed),
-        *(line.without.get(ended, 0) for ended in WITHOUT.values()),
+        *(line.unsolved.get(ended, 0) for ended in UNSOLVED_COLUMNS.values()),
         line.relaxes,
         *(line.mean, low, high, line.median, line.largest, line.proved),
         *(line.seconds, line.time_ratio),
@@ -176,7 +156,7 @@ def _csv_row(table: FamilyTable, line: Line) -> list[Any]:
 
 
 def pairs_as_csv(tables: Sequence[FamilyTable]) -> str:
-    """CSV of the paired counts: a line a family and pair of methods."""
+    """CSV of the paired counts: one line per family and pair of methods."""
     header = ("plan", "family", "first", "second", "wins", "ties", "losses")
     rows = (
         (table.plan, table.family, p.first, p.second, p.wins, p.ties, p.losses)

@@ -1,8 +1,8 @@
-"""Units on a Dask cluster: the same rows, from other machines.
+"""Sweeps on a Dask cluster.
 
 Each Dask worker runs its units in processes of its own, under the same guards as a local sweep: a
-unit that crashes or runs over its limits becomes a row and harms no Dask worker. A Dask worker that
-dies is another matter: its units are run again elsewhere, as often as the scheduler allows.
+unit that crashes or runs over its limits is recorded as a failed row. If a Dask worker dies, its
+units are run again elsewhere, as often as the scheduler allows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from optsched import __version__
 from optsched.errors import InputError
 from optsched.experiments.plans.plan import Limits
 from optsched.experiments.plans.units import Unit
-from optsched.experiments.run.processes import LocalPool, Lost
+from optsched.experiments.run.processes import LocalPool, RunFailed
 from optsched.experiments.store.row import Row, Status
 from optsched.extras import require_extras
 
@@ -35,7 +35,7 @@ class ClusterPool:
         from distributed.comm.addressing import get_address_host_port, normalize_address
 
         try:
-            get_address_host_port(normalize_address(address))  # a client waits 40 s to say it
+            get_address_host_port(normalize_address(address))  # fail early: a client waits 40 s
             self._client = Client(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             found = f"no scheduler ({str(error)[:100]})"
@@ -55,7 +55,6 @@ class ClusterPool:
         self._executor = self._client.get_executor(pure=False)
 
     def submit(self, unit: Unit, document: str, limits: Limits) -> Future[Row]:
-        """Start a unit; the future gives its row or raises `Lost`."""
         inner = self._executor.submit(
             run_remotely, self._sweep, self._problems, unit, document, limits
         )
@@ -65,7 +64,7 @@ class ClusterPool:
 
     def stop(self) -> None:
         """Leave the cluster; what is still running there is ended."""
-        with suppress(Exception):  # a cluster that has gone is left already
+        with suppress(Exception):  # the cluster may be gone
             self._executor.shutdown(wait=False)
             self._client.run(end_processes, self._sweep)
         self._client.close()
@@ -78,7 +77,6 @@ class ClusterPool:
 
 
 def version_here() -> str:
-    """The version of this package on a worker."""
     return __version__
 
 
@@ -102,13 +100,13 @@ _lock = threading.Lock()
 
 
 def _processes(sweep: str, problems: tuple[str, ...]) -> LocalPool:
-    """This Dask worker's processes for a sweep, one a thread of its."""
+    """This Dask worker's processes for a sweep, one per thread of the worker."""
     from distributed import get_worker
 
     with _lock:
         if sweep not in _running:
             # Dask marks its workers as daemons, and multiprocessing forbids a daemon to have
-            # children lest they outlive it. Ours end with their parent by themselves.
+            # children, which might outlive it. Ours end with their parent (`tie_to_parent`).
             process: Any = multiprocessing.current_process()
             process._config["daemon"] = False
             _running[sweep] = LocalPool(get_worker().state.nthreads, problems)
@@ -118,11 +116,11 @@ def _processes(sweep: str, problems: tuple[str, ...]) -> LocalPool:
 def _pass_on(inner: Any, outer: Future[Row]) -> None:
     error = None if inner.cancelled() else inner.exception()
     if inner.cancelled():
-        outer.set_exception(Lost(Status.CRASHED, "cancelled by the cluster"))
+        outer.set_exception(RunFailed(Status.CRASHED, "cancelled by the cluster"))
     elif error is None:
         outer.set_result(inner.result())
-    elif isinstance(error, Lost):
+    elif isinstance(error, RunFailed):
         outer.set_exception(error)
     else:
         message = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
-        outer.set_exception(Lost(Status.CRASHED, message))
+        outer.set_exception(RunFailed(Status.CRASHED, message))

@@ -1,8 +1,8 @@
-"""Processes on this machine that run units; one that dies takes its unit with it, and no other.
+"""Processes on this machine that run units; a crash affects only its own unit.
 
-Each process has a pipe of its own and a thread that watches over it, starts it again when it has
-died and ends it at its limit of time. Nothing is shared between processes: a lock or a queue would
-be left held, or half written, by one that is killed.
+Each process has a pipe of its own and a thread that supervises it: starts it again when it has died
+and ends it at its limit of time. Nothing is shared between processes, since killing one could leave
+a shared lock or queue in an invalid state.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from optsched.experiments.store.row import Row, Status
 from optsched.progress import compiling_told, tell_compiling
 
 ATTEMPTS = 5
-"""Times in a row a process may die before it is ready, until its unit is given up."""
+"""Start attempts of a worker before its unit is recorded as crashed."""
 
 
-class Lost(Exception):  # noqa: N818 - a status on its way to a row, not an error of ours
-    """A unit that brought no row, and how it ended."""
+class RunFailed(Exception):  # noqa: N818 - carries a status; not a programming error
+    """A unit without a result row, with its status."""
 
     def __init__(self, status: Status, message: str, seconds: float | None = None) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class Lost(Exception):  # noqa: N818 - a status on its way to a row, not an erro
         self.seconds = seconds
 
     def __reduce__(self) -> Any:
-        return Lost, (self.status, str(self), self.seconds)
+        return RunFailed, (self.status, str(self), self.seconds)
 
 
 @dataclass
@@ -59,31 +59,29 @@ class LocalPool:
         self.workers = workers
         self.name = f"{workers} processes" if workers > 1 else "1 process"
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
-        self._keepers: list[_Keeper] = []
+        self._supervisors: list[_Supervisor] = []
         atexit.register(self.stop)
-        one_at_a_time = threading.Lock()
+        start_lock = threading.Lock()
         for _ in range(workers):
-            self._keepers.append(_Keeper(problems, self._tasks, one_at_a_time))
+            self._supervisors.append(_Supervisor(problems, self._tasks, start_lock))
 
     def submit(self, unit: Unit, document: str, limits: Limits) -> Future[Row]:
-        """Start a unit; the future gives its row or raises `Lost`."""
         task = _Task((run_unit, (unit, document, limits.unit_memory)), limits.unit_time)
         self._tasks.put(task)
         return task.future
 
     def stop(self) -> None:
-        """End every worker, whatever it is doing."""
         atexit.unregister(self.stop)
-        for keeper in self._keepers:
-            keeper.stop()
-        for _ in self._keepers:
+        for supervisor in self._supervisors:
+            supervisor.stop()
+        for _ in self._supervisors:
             self._tasks.put(None)
-        for keeper in self._keepers:
-            keeper.join()
+        for supervisor in self._supervisors:
+            supervisor.join()
 
 
 class ThisProcess:
-    """No other process: for sweeps that are shorter than starting one, whose units keep to time."""
+    """Run units in this process, for short sweeps; time limits are not enforced."""
 
     name, workers = "this process", 1
 
@@ -91,7 +89,6 @@ class ThisProcess:
         import_code(problems)
 
     def submit(self, unit: Unit, document: str, limits: Limits) -> Future[Row]:
-        """Run a unit; the future has its row."""
         future: Future[Row] = Future()
         future.set_result(run_unit(unit, document, limits.unit_memory))
         return future
@@ -100,16 +97,16 @@ class ThisProcess:
         """Nothing is left running."""
 
 
-class _Keeper(threading.Thread):
-    """Watches over one process: hands it units, starts it again, ends it."""
+class _Supervisor(threading.Thread):
+    """Supervises one process: hands it units, restarts it, ends it."""
 
     def __init__(
         self, problems: tuple[str, ...], tasks: SimpleQueue[_Task | None], lock: threading.Lock
     ) -> None:
-        super().__init__(daemon=True, name="keeper")
+        super().__init__(daemon=True, name="supervisor")
         self._problems = problems
         self._tasks = tasks
-        self._lock = lock  # of the pool: starting a process also collects others that ended
+        self._lock = lock  # of the pool: starting a process also reaps ended ones
         self._is_stopped = False
         self._is_ready = False
         self._process: SpawnProcess | None = None
@@ -117,52 +114,52 @@ class _Keeper(threading.Thread):
         self.start()
 
     def stop(self) -> None:
-        """End the process, and start no other."""
         with self._lock:
             self._is_stopped = True
             if self._process is not None:
                 self._process.kill()
 
     def run(self) -> None:
-        """Run units until there is None."""
-        if hasattr(signal, "pthread_sigmask"):  # our children leave it to us what it means
+        """Run tasks until the sentinel None arrives."""
+        if hasattr(signal, "pthread_sigmask"):  # the main thread handles SIGINT; children ignore it
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         with suppress(Exception):  # the first unit will say so
             self._restart()
         while (task := self._tasks.get()) is not None:
             try:
                 task.future.set_result(self._run(task))
-            except Lost as lost:
-                task.future.set_exception(lost)
+            except RunFailed as failure:
+                task.future.set_exception(failure)
             except Exception as error:  # such as a row that cannot be sent
                 message = f"{type(error).__name__}: {error}"[:300]
-                task.future.set_exception(Lost(Status.ERROR, message))
+                task.future.set_exception(RunFailed(Status.ERROR, message))
                 self._end()
         self._end()
 
     def _run(self, task: _Task) -> Row:
         process, pipe = self._ready()
         pipe.send(task.call)
-        left, is_compiling = task.seconds, False
+        remaining, is_compiling = task.seconds, False
         while True:
             began = time.monotonic()
-            if not wait([pipe, process.sentinel], None if is_compiling else left):
+            if not wait([pipe, process.sentinel], None if is_compiling else remaining):
                 self._end()
-                message = f"ended after its {task.seconds:g} s"
-                raise Lost(Status.TIMED_OUT, message, task.seconds)
+                text = f"ended after its {task.seconds:g} s"
+                raise RunFailed(Status.TIMED_OUT, text, task.seconds)
             try:
-                if not pipe.poll():  # also a dead one may have sent its row before
+                if not pipe.poll():  # a dead process may have sent its row first
                     break
-                answer: Row | str | None = pipe.recv()
+                received: Row | str | None = pipe.recv()
             except (EOFError, OSError):
                 break
-            if not isinstance(answer, str | None):
-                return answer
-            if left is not None and not is_compiling:
-                left = max(left - (time.monotonic() - began), 0.0)
-            is_compiling = answer is not None  # by name, and is no work of the unit's
-            tell_compiling(answer)
-        raise Lost(Status.CRASHED, f"the worker died (exit code {self._end()})")
+            if not isinstance(received, str | None):
+                return received
+            # The name of a kernel that is compiled, or None after: no time of the unit's.
+            if remaining is not None and not is_compiling:
+                remaining = max(remaining - (time.monotonic() - began), 0.0)
+            is_compiling = received is not None
+            tell_compiling(received)
+        raise RunFailed(Status.CRASHED, f"the worker died (exit code {self._end()})")
 
     def _ready(self) -> tuple[SpawnProcess, Connection]:
         """A process that waits for a unit."""
@@ -181,7 +178,7 @@ class _Keeper(threading.Thread):
                 return process, pipe
             except (EOFError, OSError):
                 self._end()
-        raise Lost(Status.CRASHED, "no worker process comes up")
+        raise RunFailed(Status.CRASHED, "the worker process failed to start")
 
     def _restart(self) -> None:
         """Start a process; a fresh interpreter on every platform inherits no threads or state."""
@@ -193,7 +190,7 @@ class _Keeper(threading.Thread):
                 process = spawn.Process(target=work, args=(theirs, self._problems), name="worker")
                 process.start()
                 self._process, self._pipe, self._is_ready = process, ours, False
-        theirs.close()  # or the end of theirs would not be seen
+        theirs.close()  # otherwise the end of theirs is not detected
 
     def _end(self) -> int | None:
         """End the process, if there is one; its exit code."""

@@ -1,8 +1,7 @@
 """Sweeps: every unit of a plan that the store does not have yet, on a pool of processes.
 
-The pool survives a dead worker. A unit whose worker dies, or runs beyond its limit of time or
-memory, becomes a row that says so, and the sweep goes on. Workers load the compiled code before
-their first unit, so that no unit pays for it.
+A worker that dies, or runs beyond its limit of time or memory, becomes a row that says so, and the
+sweep goes on. Workers load the compiled code before their first unit, so that no unit pays for it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ import platform
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Protocol
@@ -21,7 +21,7 @@ from optsched import __version__
 from optsched.backends import require_solver
 from optsched.declared import Between, require
 from optsched.errors import InputError, shown
-from optsched.experiments.plans.plan import MOST_UNITS, Limits, Plan, read_plan
+from optsched.experiments.plans.plan import MAX_UNITS, Limits, Plan, read_plan
 from optsched.experiments.plans.units import (
     PlannedInstance,
     Unit,
@@ -30,24 +30,24 @@ from optsched.experiments.plans.units import (
     require_allowed,
     require_allowed_recipe,
 )
-from optsched.experiments.run.processes import LocalPool, Lost, ThisProcess
+from optsched.experiments.run.processes import LocalPool, RunFailed, ThisProcess
 from optsched.experiments.store.row import FAILURES, Row, failed
-from optsched.experiments.store.store import Store, StoreReader
+from optsched.experiments.store.store import Store, StoreReader, files_of_store
 from optsched.extras import require_extras
 from optsched.problems import PROBLEMS
 
-AHEAD = 2
-"""Units handed to the pool for each worker: enough that none waits, few enough to forget."""
+QUEUED_PER_WORKER = 2
+"""Units handed to the pool for each worker, so that none idles."""
 
 PACKAGES = ("highspy", "numba", "numpy", "pyomo", "pyscipopt", "scipy")
 
 Workers = Annotated[int, Between(0, 1024)]
-Progress = Callable[["Standing"], None]
+Progress = Callable[["SweepState"], None]
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How far a sweep is: units of the plan, of them not to be run, run now, failed now."""
+class SweepState:
+    """Progress: units in all, done before, run in this call, and failed in this call."""
 
     total: int
     done: int
@@ -62,7 +62,7 @@ class Pool(Protocol):
     workers: int
 
     def submit(self, unit: Unit, document: str, limits: Limits) -> Future[Row]:
-        """Start a unit; the future gives its row or raises `Lost`."""
+        """Start a unit; the future gives its row or raises `RunFailed`."""
 
     def stop(self) -> None:
         """End every worker, whatever it is doing."""
@@ -78,8 +78,8 @@ def sweep(
     allow: Collection[str] = (),
     command: str = "",
     progress: Progress | None = None,
-) -> Standing:
-    """Run what is missing of a plan; start it again after any interruption.
+) -> SweepState:
+    """Run the missing units of a plan; repeat the call to resume after an interruption.
 
     Parameters
     ----------
@@ -88,23 +88,23 @@ def sweep(
     store : str or Path
         The result store; made if it does not exist.
     workers : int, optional
-        Processes on this machine; by default one a core. With 0 units run in this process, where
-        nothing ends one that does not keep to its limits.
+        Processes on this machine; by default one per core. 0 runs units in this process, where
+        ``unit_time`` is not enforced.
     dask : str, optional
         Instead, the address of a Dask scheduler.
     retry_errors : bool
-        Also run again what ended in an error, a crash or a limit.
+        Run units again that ended in an error, a crash or a limit.
     allow : collection of str
         Modules that methods and generators of the plan (``module:name``) may be imported from.
     command : str
         The command line to note in the store.
     progress : callable, optional
-        Called with the `Standing` at the start and after each row.
+        Called with the `SweepState` at the start and after each row.
 
     Returns
     -------
-    Standing
-        The end of it.
+    SweepState
+        Final progress.
 
     Raises
     ------
@@ -133,32 +133,33 @@ def sweep(
     for family in plan.families:
         require_solver(family.limits.solver)
     problems: set[str] = set()
-    with _none_left_empty(Path(store)), Store(store) as base:
-        total = base.register(plan.name, plan.sha256, plan.text, _noting(plan, problems, allow))
+    with _removed_if_invalid(Path(store)), Store(store) as base:
+        planned = _planned(plan, problems, allow)
+        total = base.register(plan.name, plan.sha256, plan.text, planned)
     with Store(store) as base:
         pending = base.pending(plan.name, retry_errors=retry_errors)
-        standing = Standing(total, total - len(pending))
+        state = SweepState(total, total - len(pending))
         if progress is not None:
-            progress(standing)
+            progress(state)
         if not pending:
-            return standing
+            return state
         pool = _pool(workers, dask, tuple(sorted(problems)), len(pending))
         try:
-            base.note_run(plan.name, command, pool.name, environment())
-            return _Sweep(plan, base, pool, standing, progress, allow).run(pending)
+            base.record_start(plan.name, command, pool.name, environment())
+            return _Sweep(plan, base, pool, state, progress, allow).run(pending)
         finally:
             pool.stop()
 
 
 def _modules(plan: Plan, dask: str | None) -> Iterator[str]:
-    """What the sweep will take of optional dependencies, as far as the plan alone says."""
+    """Optional modules that the plan's methods need."""
     if dask is not None:
         yield "distributed"
-    for family in plan.families:
-        for problem in PROBLEMS.values():
-            for method in problem.methods:
-                if method.name in family.methods:
-                    yield from method.modules
+    names = {name for family in plan.families for name in family.methods}
+    for problem in PROBLEMS.values():
+        for method in problem.methods:
+            if method.name in names:
+                yield from method.modules
 
 
 def environment() -> str:
@@ -173,19 +174,19 @@ def environment() -> str:
 
 
 @contextmanager
-def _none_left_empty(store: Path) -> Iterator[None]:
-    """Take away a store that was made for a plan that then could not be used."""
+def _removed_if_invalid(store: Path) -> Iterator[None]:
+    """Delete a new store if its plan turns out to be invalid."""
     is_new = not store.exists()
     try:
         yield
     except BaseException:
-        if is_new and _holds_no_plan(store):
-            for end in ("", "-wal", "-shm"):
-                Path(f"{store}{end}").unlink(missing_ok=True)
+        if is_new and _has_no_plan(store):
+            for path in files_of_store(store):
+                path.unlink(missing_ok=True)
         raise
 
 
-def _holds_no_plan(store: Path) -> bool:
+def _has_no_plan(store: Path) -> bool:
     try:
         with StoreReader(store) as base:
             return not base.rows("SELECT name FROM plans LIMIT 1")
@@ -193,14 +194,15 @@ def _holds_no_plan(store: Path) -> bool:
         return store.is_file() and store.stat().st_size == 0
 
 
-def _noting(plan: Plan, problems: set[str], allow: Collection[str]) -> Iterator[PlannedInstance]:
+def _planned(plan: Plan, problems: set[str], allow: Collection[str]) -> Iterator[PlannedInstance]:
+    """Yield the plan's instances, and collect their problems."""
     units = 0
-    for planned in expand(plan, allow):
-        problems.add(planned.problem)
-        units += len(planned.units)
-        if units > MOST_UNITS:
-            raise InputError(plan.source, "families", "more units", f"at most {MOST_UNITS}")
-        yield planned
+    for instance in expand(plan, allow):
+        problems.add(instance.problem)
+        units += len(instance.units)
+        if units > MAX_UNITS:
+            raise InputError(plan.source, "families", "more units", f"at most {MAX_UNITS}")
+        yield instance
 
 
 def _pool(workers: int | None, dask: str | None, problems: tuple[str, ...], units: int) -> Pool:
@@ -213,68 +215,57 @@ def _pool(workers: int | None, dask: str | None, problems: tuple[str, ...], unit
     return LocalPool(min(workers or os.cpu_count() or 1, units), problems)
 
 
+@dataclass
 class _Sweep:
-    """The loop: a few units ahead of the workers, and a committed row for each that ends."""
+    """The loop: submit a few units ahead, and commit a row for each finished one."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        store: Store,
-        pool: Pool,
-        standing: Standing,
-        progress: Progress | None,
-        allow: Collection[str],
-    ) -> None:
-        self._plan = plan.name
-        self._allow = allow
-        self._limits = {family.name: family.limits for family in plan.families}
-        self._store = store
-        self._pool = pool
-        self._standing = standing
-        self._progress = progress
-        self._flying: dict[Future[Row], Unit] = {}
-        self._document = ("", "")
+    plan: Plan
+    store: Store
+    pool: Pool
+    state: SweepState
+    progress: Progress | None
+    allow: Collection[str]
+    running: dict[Future[Row], Unit] = field(default_factory=dict)
+    document: tuple[str, str] = ("", "")
+    """SHA-256 and text of the last instance: units of one instance follow each other."""
 
-    def run(self, pending: list[tuple[int, str]]) -> Standing:
-        """Run the units of these numbers and keys."""
+    def run(self, pending: list[tuple[int, str]]) -> SweepState:
         try:
             for number, key in pending:
-                while len(self._flying) >= AHEAD * self._pool.workers:
-                    self._land(wait(self._flying, return_when=FIRST_COMPLETED).done)
-                self._start(self._store.unit(self._plan, number, key))
-            while self._flying:
-                self._land(wait(self._flying, return_when=FIRST_COMPLETED).done)
+                while len(self.running) >= QUEUED_PER_WORKER * self.pool.workers:
+                    self._collect(wait(self.running, return_when=FIRST_COMPLETED).done)
+                self._start(self.store.unit(self.plan.name, number, key))
+            while self.running:
+                self._collect(wait(self.running, return_when=FIRST_COMPLETED).done)
         except KeyboardInterrupt:
-            self._land({future for future in self._flying if future.done()})
+            self._collect({future for future in self.running if future.done()})
             raise
-        return self._standing
+        return self.state
+
+    @cached_property
+    def _limits(self) -> dict[str, Limits]:
+        return {family.name: family.limits for family in self.plan.families}
 
     def _start(self, unit: Unit) -> None:
-        require_allowed(unit.method, self._allow, self._store.path, "units")
-        if self._document[0] != unit.sha256:
-            self._document = (unit.sha256, self._store.document(unit.sha256))
-        require_allowed_recipe(self._document[1], self._allow, self._store.path, "instances")
+        require_allowed(unit.method, self.allow, self.store.path, "units")
+        if self.document[0] != unit.sha256:
+            self.document = (unit.sha256, self.store.document(unit.sha256))
+        require_allowed_recipe(self.document[1], self.allow, self.store.path, "instances")
         limits = self._limits.get(unit.family)
         if limits is None:
-            found = f"plan {shown(self._plan)} replaced while it was run"
-            raise InputError(self._store.path, "", found, "a name for each plan")
-        self._flying[self._pool.submit(unit, self._document[1], limits)] = unit
+            found = f"plan {shown(self.plan.name)} was replaced during the sweep"
+            raise InputError(self.store.path, "", found, "a name for each plan")
+        self.running[self.pool.submit(unit, self.document[1], limits)] = unit
 
-    def _land(self, futures: set[Future[Row]]) -> None:
+    def _collect(self, futures: set[Future[Row]]) -> None:
         for future in futures:
-            unit = self._flying.pop(future)
-            row = _row(unit, future)
-            self._store.add(row)
-            now = self._standing
-            self._standing = Standing(
-                now.total, now.done, now.run + 1, now.failed + (row.status in FAILURES)
-            )
-            if self._progress is not None:
-                self._progress(self._standing)
-
-
-def _row(unit: Unit, future: Future[Row]) -> Row:
-    try:
-        return future.result()
-    except Lost as lost:
-        return failed(unit, lost.status, str(lost), lost.seconds)
+            unit = self.running.pop(future)
+            try:
+                row = future.result()
+            except RunFailed as failure:
+                row = failed(unit, failure.status, str(failure), failure.seconds)
+            self.store.add(row)
+            failures = self.state.failed + (row.status in FAILURES)
+            self.state = replace(self.state, run=self.state.run + 1, failed=failures)
+            if self.progress is not None:
+                self.progress(self.state)

@@ -16,8 +16,7 @@ from typing import Any
 
 from optsched import methods
 from optsched.errors import InputError, NotApplicableError, OptschedError, one_line
-from optsched.experiments.plans.instances import instance_of_recipe, recipe_in
-from optsched.experiments.plans.units import Unit
+from optsched.experiments.plans.units import Unit, instance_of_recipe, recipe_in
 from optsched.experiments.store.row import Row, Status, done, failed
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
@@ -27,7 +26,7 @@ LONGEST_MESSAGE = 300
 
 
 def prepare(problems: tuple[str, ...]) -> None:
-    """Make a new worker process ready: code imported, its life tied to its parent's."""
+    """Prepare a new worker process: import the code, and end with the parent."""
     tie_to_parent()
     leave_no_semaphore()
     import_code(problems)
@@ -41,13 +40,13 @@ def import_code(problems: tuple[str, ...]) -> None:
 
 
 def tie_to_parent() -> None:
-    """End with the parent, and leave it to the parent what an interrupt means."""
+    """End with the parent, and ignore SIGINT, which the parent handles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def leave_no_semaphore() -> None:
-    """Let locks have no name that a killed process leaves behind: Pyomo makes one on import.
+    """Avoid named semaphores that a killed worker leaks: Pyomo creates one on import.
 
     Python would warn of each when the parent ends. A lock of the "fork" method, where there is
     one, loses its name as soon as it is made.
@@ -57,7 +56,7 @@ def leave_no_semaphore() -> None:
 
 
 def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
-    """Run one unit in so many bytes; whatever it raises becomes a row."""
+    """Run one unit under a memory limit in bytes; exceptions become failed rows."""
     began = time.perf_counter()
     try:
         with memory_limit(memory):
@@ -68,50 +67,42 @@ def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
                 seed=unit.seed,
                 **json.loads(unit.settings),
             )
-        if result.termination is Termination.INTERRUPTED:  # where no other process shields it
+        if result.termination is Termination.INTERRUPTED:  # when running in this process
             raise KeyboardInterrupt
         return done(unit, result, time.perf_counter() - began)
     except NotApplicableError as error:
-        return failed(unit, Status.REFUSED, _brief(error), time.perf_counter() - began)
+        status, message = Status.REFUSED, _brief(error)
     except MemoryError:
-        seconds = time.perf_counter() - began
-        return failed(unit, Status.OUT_OF_MEMORY, "the memory limit was reached", seconds)
+        status, message = Status.OUT_OF_MEMORY, "the memory limit was reached"
     except (InputError, OptschedError) as error:
-        return failed(unit, Status.ERROR, _brief(error), time.perf_counter() - began)
+        status, message = Status.ERROR, _brief(error)
     except Exception as error:
-        text = f"{type(error).__name__}: {_brief(error)}"
-        return failed(unit, Status.ERROR, text, time.perf_counter() - began)
+        status, message = Status.ERROR, f"{type(error).__name__}: {_brief(error)}"
+    return failed(unit, status, message, time.perf_counter() - began)
 
 
 @contextmanager
 def memory_limit(memory: int | None) -> Iterator[bool]:
-    """Bound what this process may take beyond what it has; yields False where it cannot."""
-    limits = None if memory is None else _address_space(memory)
-    if limits is None:
-        yield memory is None
+    """Limit the additional memory of this process; yields False where that is not supported."""
+    if memory is None:
+        yield True
         return
-    import resource
+    used = None
+    with suppress(ImportError, OSError, ValueError):
+        import resource
 
-    (before, _), wanted = limits
-    resource.setrlimit(resource.RLIMIT_AS, wanted)
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        with open("/proc/self/statm", encoding="ascii") as stream:
+            used = int(stream.read().split()[0]) * resource.getpagesize()
+    if used is None:
+        yield False
+        return
+    wanted = used + memory
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
     try:
         yield True
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, (before, wanted[1]))
-
-
-def _address_space(memory: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """The process's limit of address space, and the one wanted; None where there is none."""
-    try:
-        import resource
-
-        with open("/proc/self/statm", encoding="ascii") as stream:
-            used = int(stream.read().split()[0]) * resource.getpagesize()
-        before, most = resource.getrlimit(resource.RLIMIT_AS)
-    except (ImportError, OSError, ValueError):
-        return None
-    wanted = used + memory
-    return (before, most), (wanted if most < 0 else min(wanted, most), most)
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 @lru_cache(maxsize=4)

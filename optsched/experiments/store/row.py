@@ -1,4 +1,4 @@
-"""One row of a result store: what became of a unit, also when nothing good did."""
+"""One row of a result store: the result or failure of a unit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from optsched.problems import PROBLEMS
 from optsched.result import Result, Termination
 
 MEASURES = "measures"
-"""Where a row's details keep the parts of an objective that gap tables show."""
+"""Key of a row's details with the cost parts that gap tables show instead of the excess."""
 
 
 class Status(StrEnum):
@@ -62,47 +62,40 @@ class Row:
     finished: str | None = None
 
 
+SAME_AS_RESULT = (
+    *("objective", "bound", "bound_source", "chosen", "solver", "solver_version"),
+    *("build_time", "solve_time"),
+)
+
+
 def done(unit: Unit, result: Result, seconds: float) -> Row:
-    """The row of a unit whose method returned; a broken rule makes it an error."""
-    check = result.check
-    failed = result.termination is Termination.ERROR
-    broken = "" if check is None else "; ".join(str(v) for v in check.violations[:3])
+    """The row of a unit whose method returned; a violated rule makes it an error."""
+    check, problem = result.check, PROBLEMS[result.problem]
+    is_error = result.termination is Termination.ERROR
+    violations = "" if check is None else "; ".join(str(v) for v in check.violations[:3])
+    details = dict(result.details)
+    if problem.parts:
+        details[MEASURES] = dict(result.measures)
+    solution = None
+    if result.solution is not None and not problem.over_time:  # those may have a million jobs
+        solution = canonical(result.solution.to_dict())
     return Row(
         **_unit_part(unit),
-        status=Status.ERROR if failed else Status.DONE,
-        message=(broken or "the method says error") if failed else None,
+        **{name: getattr(result, name) for name in SAME_AS_RESULT},
+        status=Status.ERROR if is_error else Status.DONE,
+        message=(violations or "the method returned status error") if is_error else None,
         termination=result.termination.value,
-        objective=result.objective,
-        bound=result.bound,
-        bound_source=result.bound_source,
-        chosen=result.chosen,
-        solver=result.solver,
-        solver_version=result.solver_version,
         feasible=None if check is None else check.feasible,
         violations=None if check is None else canonical([v.to_dict() for v in check.violations]),
-        details=canonical(plain({**result.details, **_measured(result)})),
-        solution=_solution(result),
-        build_time=result.build_time,
-        solve_time=result.solve_time,
+        details=canonical(plain(details)),
+        solution=solution,
         unit_time=seconds,
         finished=now(),
     )
 
 
-def _measured(result: Result) -> dict[str, Any]:
-    """What gap tables show in an excess's place, such as a selection's waiting jobs."""
-    return {MEASURES: dict(result.measures)} if PROBLEMS[result.problem].parts else {}
-
-
-def _solution(result: Result) -> str | None:
-    """The solution as text; a run over time is kept by its figures, it may hold a million jobs."""
-    if result.solution is None or PROBLEMS[result.problem].over_time:
-        return None
-    return canonical(result.solution.to_dict())
-
-
 def failed(unit: Unit, status: Status, message: str, seconds: float | None = None) -> Row:
-    """The row of a unit that brought no result."""
+    """The row of a unit without a result."""
     return Row(
         **_unit_part(unit),
         status=status,
@@ -114,7 +107,6 @@ def failed(unit: Unit, status: Status, message: str, seconds: float | None = Non
 
 
 def now() -> str:
-    """The time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

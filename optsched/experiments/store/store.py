@@ -1,30 +1,72 @@
-"""The result store: an SQLite file that takes one committed row a result.
+"""The result store: an SQLite file with one committed row per result.
 
 Write-ahead logging with ``synchronous = NORMAL``: killing the process loses no committed row,
 a power cut may lose the last ones, neither harms the file.
 A row of a finished unit is never overwritten.
+
+Stores may come from other users and SQLite does not enforce types. SQLite itself refuses a damaged
+file; `require_content` refuses a sound file with a value that no sweep writes.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from optsched.errors import InputError, shown
 from optsched.experiments.plans.units import PlannedInstance, Unit
 from optsched.experiments.store.row import FAILURES, Row, now
-from optsched.experiments.store.schema import APPLICATION, SCHEMA, TABLES, TIMES, require_content
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PATIENCE = 30.0
 """Seconds to wait for another process that writes to the same store."""
 
 COLUMNS = tuple(field.name for field in fields(Row))
 """Of the table of results, which are those of a row."""
+FRAME_COLUMNS = ("plan", "family", *(n for n in COLUMNS if n not in ("key", "solution")))
+SCHEMA = 1
+"""To be increased on every change of the tables."""
+APPLICATION = 0x6F707473
+"""SQLite's application id: "opts" in ASCII."""
+
+TIMES = ("build_time", "solve_time", "unit_time", "finished")
+"""Columns that differ between two runs of one unit."""
+
+TABLES = """
+CREATE TABLE instances (
+    sha256 TEXT PRIMARY KEY, problem TEXT NOT NULL, name TEXT NOT NULL, document TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE plans (
+    name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, text TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE members (
+    plan TEXT NOT NULL, number INTEGER NOT NULL, family TEXT NOT NULL, key TEXT NOT NULL,
+    sha256 TEXT NOT NULL, method TEXT NOT NULL, options TEXT NOT NULL, settings TEXT NOT NULL,
+    seed INTEGER NOT NULL, version TEXT NOT NULL, PRIMARY KEY (plan, number)
+) WITHOUT ROWID;
+CREATE INDEX members_by_key ON members (key);
+CREATE TABLE results (
+    key TEXT PRIMARY KEY, sha256 TEXT NOT NULL, problem TEXT NOT NULL, instance TEXT NOT NULL,
+    method TEXT NOT NULL, options TEXT NOT NULL, settings TEXT NOT NULL, seed INTEGER NOT NULL,
+    version TEXT NOT NULL, status TEXT NOT NULL, message TEXT, termination TEXT NOT NULL,
+    objective REAL, bound REAL, bound_source TEXT, chosen TEXT, solver TEXT, solver_version TEXT,
+    feasible INTEGER, violations TEXT, details TEXT, solution TEXT,
+    build_time REAL, solve_time REAL, unit_time REAL, finished TEXT
+) WITHOUT ROWID;
+CREATE TABLE runs (
+    number INTEGER PRIMARY KEY, plan TEXT NOT NULL, command TEXT NOT NULL, workers TEXT NOT NULL,
+    environment TEXT NOT NULL, started TEXT NOT NULL
+);
+"""
 
 
 class Store:
@@ -32,14 +74,19 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
-        with self._clear():
+        with translated_errors(self.path):
             self._base = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
         try:
-            with self._clear():
-                _require_store(self._base, self.path, empty_is_fine=True)
+            with translated_errors(self.path):
+                _require_store(self._base, self.path, may_be_empty=True)
                 self._base.execute("PRAGMA journal_mode = WAL")
                 self._base.execute("PRAGMA synchronous = NORMAL")
-                self._make_tables()
+            with self._transaction() as base:
+                if base.execute("PRAGMA user_version").fetchone()[0] == 0:
+                    for statement in TABLES.split(";"):
+                        base.execute(statement)
+                base.execute(f"PRAGMA application_id = {APPLICATION}")
+                base.execute(f"PRAGMA user_version = {SCHEMA}")  # fails early on a read-only file
         except BaseException:
             self._base.close()
             raise
@@ -51,13 +98,13 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file; the write-ahead log is folded into it."""
+        """Close the file, which checkpoints the write-ahead log."""
         self._base.close()
 
     def register(
         self, name: str, sha256: str, text: str, planned: Iterable[PlannedInstance]
     ) -> int:
-        """Note a plan, its instances and units, all or nothing; returns the number of units.
+        """Register a plan, its instances and units in one transaction; return how many units.
 
         A plan of the same name is replaced; results stay.
         """
@@ -65,18 +112,20 @@ class Store:
         with self._transaction() as base:
             base.execute("DELETE FROM members WHERE plan = ?", (name,))
             base.execute("INSERT OR REPLACE INTO plans VALUES (?, ?, ?)", (name, sha256, text))
-            for each in planned:
+            for instance in planned:
                 base.execute(
                     "INSERT OR IGNORE INTO instances VALUES (?, ?, ?, ?)",
-                    (each.sha256, each.problem, each.name, each.document),
+                    (instance.sha256, instance.problem, instance.name, instance.document),
                 )
-                rows = [_member(name, number + i, unit) for i, unit in enumerate(each.units)]
-                base.executemany(f"INSERT INTO members VALUES ({_marks(10)})", rows)
-                number += len(rows)
+                for unit in instance.units:
+                    key = (name, number, unit.family, unit.key, unit.sha256)
+                    values = (unit.method, unit.options, unit.settings, unit.seed, unit.version)
+                    base.execute(f"INSERT INTO members VALUES ({_marks(10)})", (*key, *values))
+                    number += 1
         return number
 
-    def note_run(self, plan: str, command: str, workers: str, environment: str) -> None:
-        """Note a start of a sweep: its command line and what it runs on."""
+    def record_start(self, plan: str, command: str, workers: str, environment: str) -> None:
+        """Record a start of a sweep: its command line and what it runs on."""
         with self._transaction() as base:
             base.execute(
                 "INSERT INTO runs (plan, command, workers, environment, started) "
@@ -87,33 +136,27 @@ class Store:
     def pending(self, plan: str, *, retry_errors: bool = False) -> list[tuple[int, str]]:
         """Numbers and keys of the plan's units without a row, or with a failed one to retry."""
         failed = f"OR r.status IN ({_marks(len(FAILURES))})" if retry_errors else ""
-        chosen = (
+        query = (
             "SELECT min(m.number), m.key FROM members m LEFT JOIN results r ON r.key = m.key "
             f"WHERE m.plan = ? AND (r.key IS NULL {failed}) GROUP BY m.key ORDER BY 1"
         )
-        values = (plan, *(FAILURES if retry_errors else ()))
-        with self._clear():
-            return [(number, key) for number, key in self._base.execute(chosen, values)]
+        return self._fetch(query, (plan, *(FAILURES if retry_errors else ())))
 
     def unit(self, plan: str, number: int, key: str) -> Unit:
         """One unit of a plan; refused if another plan of the same name has taken its place."""
-        chosen = (
+        query = (
             "SELECT m.family, i.problem, i.name, m.sha256, m.method, m.options, m.settings, "
             "m.seed, m.version FROM members m JOIN instances i ON i.sha256 = m.sha256 "
             "WHERE m.plan = ? AND m.number = ? AND m.key = ?"
         )
-        with self._clear():
-            found = self._base.execute(chosen, (plan, number, key)).fetchone()
-        if found is None:
-            taken = f"plan {shown(plan)} replaced by another of that name, while it was run"
-            raise InputError(self.path, "", taken, "a name for each plan; finished rows are kept")
-        return Unit(*found)
+        rows = self._fetch(query, (plan, number, key))
+        if not rows:
+            found = f"plan {shown(plan)} was replaced by another of that name during the sweep"
+            raise InputError(self.path, "", found, "a name for each plan; finished rows are kept")
+        return Unit(*rows[0])
 
     def document(self, sha256: str) -> str:
-        """An instance as JSON text."""
-        chosen = "SELECT document FROM instances WHERE sha256 = ?"
-        with self._clear():
-            text: str = self._base.execute(chosen, (sha256,)).fetchone()[0]
+        ((text,),) = self._fetch("SELECT document FROM instances WHERE sha256 = ?", (sha256,))
         return text
 
     def add(self, row: Row) -> None:
@@ -127,17 +170,13 @@ class Store:
                 astuple(row),
             )
 
-    def _make_tables(self) -> None:
-        with self._transaction() as base:
-            if base.execute("PRAGMA user_version").fetchone()[0] == 0:
-                for statement in TABLES.split(";"):
-                    base.execute(statement)
-            base.execute(f"PRAGMA application_id = {APPLICATION}")
-            base.execute(f"PRAGMA user_version = {SCHEMA}")  # writes: a read-only file is found now
+    def _fetch(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with translated_errors(self.path):
+            return self._base.execute(query, values).fetchall()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._clear():
+        with translated_errors(self.path):
             self._base.execute("BEGIN IMMEDIATE")
             try:
                 yield self._base
@@ -147,12 +186,6 @@ class Store:
                 raise
             self._base.execute("COMMIT")
 
-    @contextmanager
-    def _clear(self) -> Iterator[None]:
-        """Turn SQLite's errors into one line."""
-        with clear_errors(self.path):
-            yield
-
 
 class StoreReader:
     """A store open for reading only, also in a folder that cannot be written."""
@@ -161,7 +194,7 @@ class StoreReader:
         self.path = str(path)
         if not os.path.isfile(path):
             raise InputError(self.path, "", "no such file", "a store made by `optsched sweep`")
-        with clear_errors(self.path):
+        with translated_errors(self.path):
             self._base = _open_to_read(Path(path))
             self._base.row_factory = sqlite3.Row
 
@@ -173,19 +206,65 @@ class StoreReader:
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """The rows of a query, as dictionaries; raises InputError for what no sweep writes."""
-        with clear_errors(self.path):
-            found = [dict(row) for row in self._base.execute(query, values)]
-        for row in found:
+        with translated_errors(self.path):
+            rows = [dict(row) for row in self._base.execute(query, values)]
+        for row in rows:
             require_content(self.path, row)
-        return found
+        return rows
 
     def content(self) -> list[tuple[Any, ...]]:
-        """Every result without its times, by key: what two sweeps of one plan have in common."""
-        kept = ", ".join(name for name in COLUMNS if name not in TIMES)
-        with clear_errors(self.path):
+        """Every result without its times, by key: equal in two sweeps of the same plan."""
+        columns = ", ".join(name for name in COLUMNS if name not in TIMES)
+        with translated_errors(self.path):
             return [
-                tuple(r) for r in self._base.execute(f"SELECT {kept} FROM results ORDER BY key")
+                tuple(r) for r in self._base.execute(f"SELECT {columns} FROM results ORDER BY key")
             ]
+
+
+def read_store(path: str | Path) -> pd.DataFrame:
+    """Read the runs of a result store, one row per run.
+
+    Parameters
+    ----------
+    path : str or Path
+        A store made by `optsched sweep`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The plan and family a run belongs to, instance, method, options and seed; status, objective
+        and the run's own bound in the problem's unit; details as dictionaries; seconds. A run
+        shared by several families appears once per family. Solutions are left out.
+
+    Raises
+    ------
+    InputError
+        If the file is not a result store.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import optsched
+    >>> from optsched.experiments.run.runner import sweep
+    >>> plan = '[[families]]\\nname = "a"\\ninstances = ["placement/fig2"]\\nmethods = ["exact"]'
+    >>> _ = Path("plan.toml").write_text(plan)
+    >>> _ = sweep("plan.toml", "results.sqlite", workers=0)
+    >>> runs = optsched.read_store("results.sqlite")
+    >>> runs[["instance", "method", "status"]].values.tolist()
+    [['fig2', 'exact', 'done']]
+    """
+    import pandas as pd
+
+    columns = ", ".join(f"r.{name}" for name in FRAME_COLUMNS[2:])
+    query = (
+        f"SELECT m.plan, m.family, {columns} FROM members m JOIN results r ON r.key = m.key "
+        "ORDER BY m.plan, m.number"
+    )
+    with StoreReader(path) as reader:
+        frame = pd.DataFrame(reader.rows(query), columns=list(FRAME_COLUMNS))
+    for name in ("options", "settings", "details", "violations"):
+        frame[name] = [json.loads(text) if isinstance(text, str) else None for text in frame[name]]
+    return frame
 
 
 def files_of_store(store: str | Path) -> tuple[Path, ...]:
@@ -194,34 +273,34 @@ def files_of_store(store: str | Path) -> tuple[Path, ...]:
 
 
 @contextmanager
-def clear_errors(path: str) -> Iterator[None]:
+def translated_errors(path: str) -> Iterator[None]:
     """Turn SQLite's errors into one line about the store."""
     try:
         yield
     except sqlite3.Error as error:
-        raise InputError(path, "", *_words(error)) from None
-    except UnicodeError:  # in a name or a complaint of SQLite's, which Python cannot show
+        raise InputError(path, "", *_found_and_expected(str(error))) from None
+    except UnicodeError:  # SQLite returned text that is not UTF-8
         raise InputError(path, "", "a damaged file (no UTF-8)", "a result store") from None
 
 
-def _words(error: sqlite3.Error) -> tuple[str, str]:
-    text = str(error)
-    if "full" in text or "disk I/O" in text:
-        return text, "room on the disk; the rows committed so far are safe"
-    if "readonly" in text or "unable to open" in text:
-        return text, "a writable folder and file; nothing was changed"
-    if "not a database" in text or "malformed" in text:
-        return f"a damaged file ({text})", "a result store; it was left as it is"
-    if "locked" in text or "busy" in text:
-        return text, "a store that no other process holds"
-    return text, "a result store"
+def _found_and_expected(message: str) -> tuple[str, str]:
+    if "full" in message or "disk I/O" in message:
+        return message, "room on the disk; the rows committed so far are safe"
+    if "readonly" in message or "unable to open" in message:
+        return message, "a writable folder and file; nothing was changed"
+    if "not a database" in message or "malformed" in message:
+        return f"a damaged file ({message})", "a result store; it was left as it is"
+    if "locked" in message or "busy" in message:
+        return message, "a store that no other process holds"
+    return message, "a result store"
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
-    """Open for reading; in a read-only folder without a log, as a file that never changes."""
+    """Open for reading; in a read-only folder without a log, with ``immutable=1``."""
     address = path.resolve().as_uri()
     try:
-        return _checked(sqlite3.connect(f"{address}?mode=ro", uri=True, timeout=PATIENCE), path)
+        base = sqlite3.connect(f"{address}?mode=ro", uri=True, timeout=PATIENCE)
+        return _checked(base, path)
     except sqlite3.OperationalError:
         if path.with_name(f"{path.name}-wal").exists():
             raise
@@ -230,19 +309,19 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
 
 def _checked(base: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     try:
-        _require_store(base, str(path), empty_is_fine=False)
+        _require_store(base, str(path))
     except BaseException:
         base.close()
         raise
     return base
 
 
-def _require_store(base: sqlite3.Connection, path: str, *, empty_is_fine: bool) -> None:
+def _require_store(base: sqlite3.Connection, path: str, *, may_be_empty: bool = False) -> None:
     """Refuse another program's database, a newer store and a damaged one."""
     (tables,) = base.execute("SELECT count(*) FROM sqlite_master").fetchone()
     (version,) = base.execute("PRAGMA user_version").fetchone()
     (application,) = base.execute("PRAGMA application_id").fetchone()
-    if tables == 0 and version == 0 and empty_is_fine:
+    if tables == 0 and version == 0 and may_be_empty:
         return
     if application != APPLICATION:
         raise InputError(path, "", "no result store", "a store made by `optsched sweep`")
@@ -252,31 +331,71 @@ def _require_store(base: sqlite3.Connection, path: str, *, empty_is_fine: bool) 
     (verdict,) = base.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
         raise InputError(path, "", f"a damaged file ({verdict})", "a result store; left as it is")
-    for table, columns in _columns_by_table().items():
-        absent = columns - _columns_of(base, table)
-        if absent:
-            found = f"no column {min(absent)}"
-            raise InputError(path, f"table {table}", found, f"those of schema {SCHEMA}")
-
-
-def _columns_by_table() -> dict[str, set[str]]:
-    """The columns of a store's tables."""
-    with closing(sqlite3.connect(":memory:")) as base:
-        base.executescript(TABLES)
-        tables = [
-            name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        ]
-        return {table: _columns_of(base, table) for table in tables}
+    with closing(sqlite3.connect(":memory:")) as expected:
+        expected.executescript(TABLES)
+        for (table,) in expected.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+            absent = _columns_of(expected, table) - _columns_of(base, table)
+            if absent:
+                found = f"no column {min(absent)}"
+                raise InputError(path, f"table {table}", found, f"those of schema {SCHEMA}")
 
 
 def _columns_of(base: sqlite3.Connection, table: str) -> set[str]:
     return {row[1] for row in base.execute(f"PRAGMA table_info({table})")}
 
 
-def _member(plan: str, number: int, unit: Unit) -> tuple[Any, ...]:
-    parts = (unit.method, unit.options, unit.settings, unit.seed, unit.version)
-    return (plan, number, unit.family, unit.key, unit.sha256, *parts)
-
-
 def _marks(count: int) -> str:
     return ", ".join("?" * count)
+
+
+def require_content(path: str, row: Mapping[str, Any]) -> None:
+    """Refuse a row with a value that its column cannot have."""
+    for column, value in row.items():
+        expected, good = KINDS.get(column, _ANYTHING)
+        if not good(value):
+            raise InputError(path, f"column {column}", shown(value), expected)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and math.isfinite(value))
+
+
+def _is_json(value: Any, kind: type) -> bool:
+    try:
+        content = json.loads(value)
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()  # no lone surrogates
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return isinstance(content, kind)
+
+
+def _are_details(value: Any) -> bool:
+    if value is None or not _is_json(value, dict):
+        return value is None
+    measures = json.loads(value).get("measures", {})
+    return isinstance(measures, dict) and all(map(_is_number, measures.values()))
+
+
+Kind = tuple[str, Callable[[Any], bool]]
+_ANYTHING: Kind = ("", lambda _: True)
+_TEXT: Kind = ("a text", _is_text)
+_TEXT_OR_NONE: Kind = ("a text or nothing", lambda value: value is None or _is_text(value))
+_NUMBER: Kind = ("a finite number or nothing", _is_number)
+_OBJECT: Kind = ("a JSON object", lambda value: _is_json(value, dict))
+
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("plan", "family", "method", "problem", "instance", "sha256", "key"), _TEXT),
+    **dict.fromkeys(("name", "text", "command", "workers", "started"), _TEXT),
+    **dict.fromkeys(("status", "message", "termination", "chosen", "bound_source"), _TEXT_OR_NONE),
+    **dict.fromkeys(("objective", "bound", "build_time", "solve_time", "unit_time"), _NUMBER),
+    **dict.fromkeys(("planned_options", "options", "settings", "environment"), _OBJECT),
+    "details": ("a JSON object, its measures numbers, or nothing", _are_details),
+    "violations": ("a JSON list or nothing", lambda v: v is None or _is_json(v, list)),
+    "seed": ("an integer", lambda value: isinstance(value, int)),
+    "feasible": ("0, 1 or nothing", lambda value: value in (0, 1, None)),
+}
+"""By the column's name, in any table: what a message expects, and the check."""

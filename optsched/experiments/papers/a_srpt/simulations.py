@@ -1,8 +1,9 @@
 """Figures 6 to 8 of a-srpt: its simulations on 250 servers, by jobs, single-GPU jobs and network.
 
-A forest is fitted to the first 80% of a case's jobs and the rest is scheduled, from an empty
-cluster: the paper fits to 80% of its trace and schedules consecutive jobs, 5% to 20% of it, which
-we read as taken from the 20% held out. Groups not met get 0, as in the paper.
+A forest is fitted to the first 80% of a case's jobs, and the rest is scheduled from an empty
+cluster. The paper fits to 80% of its trace and schedules consecutive jobs, 5% to 20% of it, which
+we read as taken from the 20% held out. Groups that do not occur in the training data get 0, as in
+the paper.
 """
 
 from __future__ import annotations
@@ -10,30 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from optsched.experiments.papers.a_srpt import runs, workloads
 from optsched.experiments.papers.a_srpt.runs import (
     BASELINES,
     PERFECT,
-    best_reduction,
-    cases,
-    outcomes,
-    reduction,
-    workload,
-)
-from optsched.experiments.papers.a_srpt.workloads import (
-    LARGE_SEEDS,
-    LOAD,
-    TRAINED,
-    fitting,
-    jobs_of,
-    seeds,
-    servers_of,
-    setting,
+    below_best_baseline,
+    reductions,
 )
 from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
-from optsched.experiments.papers.cells import cells_of, where
+from optsched.experiments.papers.cells import cells_of, describe_regions
 from optsched.experiments.papers.pictures import curves
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import percent
@@ -43,13 +31,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-WORLDS = {"a-srpt": "the forest's predictions", PERFECT: "every length known"}
-"""The paper's predictions, 60% exact, lie between these."""
+PREDICTIONS = {"a-srpt": "the forest's predictions", PERFECT: "every length known"}
+"""The paper's accuracy, 60% exact, lies between these two."""
 TREND = 0.05
-"""A reduction that changes by less from the first case to the last is called no trend."""
+"""Smallest change of a reduction from the first to the last case that counts as a trend."""
 TOLERANCE = 0.05
-"""How far below the least share claimed a reduction may be and still reach it."""
-OPEN = (
+"""Tolerance on the smallest claimed reduction."""
+OPEN_ASSUMPTIONS = (
     "The paper's forest predicts 60% of its jobs exactly: what that gives lies between these "
     "predictions and every length known. "
     "What the paper leaves open is varied in a-srpt-map ([figure](a-srpt-map.png)): the load, "
@@ -62,7 +50,7 @@ OPEN = (
 
 @dataclass(frozen=True)
 class Claim:
-    """Reductions of total completion time from `low` on, and how they change over the cases."""
+    """Smallest claimed reduction of total completion time, and its trend over the cases."""
 
     paper: str
     low: float
@@ -72,76 +60,76 @@ class Claim:
 def judge(claim: Claim, rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Whether a-srpt is below every baseline in every run, by at least so much, and the trend.
 
-    It fails if in no case the median run is below every baseline by the least share claimed, by
-    flow, and not with every length known either: the paper does not state the origin of its
+    FAILS turns into PARTLY if in some case the median flow time is below every baseline's by the
+    smallest claimed share, with every length known: the paper does not state the origin of its
     completion times, and its predictions, 60% exact, lie between ours and the truth.
     """
-    among = cases(rows)
-    best = {case: best_reduction(rows, case, "a-srpt", "completion") for case in among}
-    every = [value for at_seed in best.values() for value in at_seed]
-    first, last = median(best[among[0]]), median(best[among[-1]])
-    medians = {column: _medians(rows, column) for column in ("completion", "mean_flow")}
-    parts = {"below every baseline in every run": min(every) > 0}
-    for words, column in (("total completion time", "completion"), ("flow time", "mean_flow")):
-        reached = min(medians[column]) >= claim.low - TOLERANCE
+    below = {"total completion time": "completion", "flow time": "mean_flow"}
+    medians = {  # a row per case, a column per baseline
+        words: reductions(rows, column)[[*BASELINES]]
+        .groupby("case", sort=False)
+        .median()
+        .to_numpy()
+        for words, column in below.items()
+    }
+    by_run = below_best_baseline(rows, "completion")
+    by_case = by_run.groupby("case", sort=False).median()
+    first, last = by_case.iloc[0], by_case.iloc[-1]
+    parts = {"below every baseline in every run": by_run.min() > 0}
+    for words, values in medians.items():
+        reached = values.min() >= claim.low - TOLERANCE
         parts[f"by at least {claim.low:.0%} of the {words}"] = reached
     if claim.rising is not None:
         parts["the trend"] = (last - first if claim.rising else first - last) >= TREND
-    finding, worlds = Finding.of(parts.values()), _worlds(rows)
-    if finding is Finding.FAILS and worlds["value"].max() >= 100 * claim.low:
+    finding, regions = Finding.of(parts.values()), _regions(rows)
+    if finding is Finding.FAILS and regions["value"].max() >= 100 * claim.low:
         finding = Finding.PARTLY
-    ranges = {name: f"{min(each):.0%} to {max(each):.0%}" for name, each in medians.items()}
+    completion, flow = (f"{values.min():.0%} to {values.max():.0%}" for values in medians.values())
     ours = (
-        f"below every baseline in {sum(value > 0 for value in every)} of {len(every)} runs; "
-        f"medians against single baselines {ranges['completion']}, by flow {ranges['mean_flow']}"
+        f"below every baseline in {(by_run > 0).sum()} of {len(by_run)} runs; "
+        f"medians against single baselines {completion}, by flow {flow}"
     )
-    within, unseen = (rows[name].median() for name in ("within_tenth", "unseen"))
-    held = (f"{part} {'holds' if holds else 'does not hold'}" for part, holds in parts.items())
+    part_texts = (
+        f"{part} {'holds' if holds else 'does not hold'}" for part, holds in parts.items()
+    )
     paragraph = (
-        f"On {scale.source} jobs, {within:.0%} of jobs predicted within 10%, {unseen:.0%} of "
-        f"groups not met before, {ours}. Part by part: {'; '.join(held)}. Against the best "
-        f"baseline of each seed the median goes from {first:.0%} ({among[0]}) to {last:.0%} "
-        f"({among[-1]}). A-SRPT loses by flow to {_lost(rows)}. Being below every baseline by "
-        f"flow, in the median of the seeds, {where(worlds)}. {OPEN}"
+        f"On {scale.source} jobs, {rows['within_tenth'].median():.0%} of jobs predicted within "
+        f"10%, {rows['unseen'].median():.0%} of groups not met before, {ours}. Part by part: "
+        f"{'; '.join(part_texts)}. Against the best "
+        f"baseline of each seed the median goes from {first:.0%} ({by_case.index[0]}) to "
+        f"{last:.0%} ({by_case.index[-1]}). A-SRPT loses by flow to {_better_baselines(rows)}. "
+        f"Being below every baseline by flow, in the median of the seeds, "
+        f"{describe_regions(regions)}. {OPEN_ASSUMPTIONS}"
     )
     return Verdict(
         finding,
         claim.paper,
         ours,
-        f"best baseline of a seed {percent(every)}",
-        f"{setting(_paper_size(scale), 'a forest on the 80% before')}, "
+        f"best baseline of a seed {percent(list(by_run))}",
+        f"{workloads.setting(_paper_size(scale), 'a forest on the 80% before')}, "
         f"{rows['seed'].nunique()} seeds",
         "" if finding is Finding.HOLDS else paragraph,
     )
 
 
-def _medians(rows: pd.DataFrame, column: str) -> list[float]:
-    """Median reductions of a-srpt, by case and baseline."""
-    return [
-        median(reduction(rows, case, "a-srpt", rival, column))
-        for case in cases(rows)
-        for rival in BASELINES
-    ]
-
-
-def _worlds(rows: pd.DataFrame) -> pd.DataFrame:
+def _regions(rows: pd.DataFrame) -> pd.DataFrame:
     """Whether the median flow is below every baseline's, by predictions and case."""
     return cells_of(
         ("", words, case, 100 * value, value > 0)
-        for label, words in WORLDS.items()
-        for case in cases(rows)
-        for value in [median(best_reduction(rows, case, label, "mean_flow"))]
+        for label, words in PREDICTIONS.items()
+        for case, value in below_best_baseline(rows, "mean_flow", label)
+        .groupby("case", sort=False)
+        .median()
+        .items()
     )
 
 
-def _lost(rows: pd.DataFrame) -> str:
+def _better_baselines(rows: pd.DataFrame) -> str:
     """Baselines ahead of a-srpt by flow, and in how many runs."""
-    ahead = []
-    for rival in BASELINES:
-        below = [v for c in cases(rows) for v in reduction(rows, c, "a-srpt", rival, "mean_flow")]
-        count = sum(value < 0 for value in below)
-        ahead += [f"{rival} in {count} of {len(below)} runs"] if count else []
-    return ", ".join(ahead) or "none"
+    behind = reductions(rows, "mean_flow")[[*BASELINES]] < 0
+    counts = {name: count for name, count in behind.sum().items() if count}
+    texts = (f"{name} in {count} of {len(behind)} runs" for name, count in counts.items())
+    return ", ".join(texts) or "none"
 
 
 def _paper_size(scale: Scale) -> Scale:
@@ -149,35 +137,27 @@ def _paper_size(scale: Scale) -> Scale:
     return scale if scale.quick or scale.trace else replace(scale, full=True)
 
 
-def _twentieth(scale: Scale) -> int:
+def _step(scale: Scale) -> int:
     """5% of the trace: the paper's 37,500 jobs."""
     if scale.trace is not None and not scale.full:
-        return fitting(scale, 8 * servers_of(scale)) // 20
+        return workloads.fitting_jobs(scale, 8 * workloads.servers_of(scale)) // 20
     return 37_500 if scale.full else 500
 
 
-def _plan(
-    cases_of: Callable[[Scale], Mapping[str, Mapping[str, Any]]], method: str, scale: Scale
-) -> list[Family]:
-    """Every policy, by case."""
-    scale = _paper_size(scale)
-    own = {"load": LOAD, "servers": servers_of(scale)}
-    return [
-        workload(case, {**own, **arguments}, seed, scale, method)
-        for seed in seeds(scale, LARGE_SEEDS)
-        for case, arguments in cases_of(scale).items()
-    ]
-
-
 def cases_6(scale: Scale) -> dict[str, dict[str, Any]]:
-    """Numbers of jobs: the paper's, of a trace of another size its shares, 5 to 20%."""
-    counts = (TRAINED * part * _twentieth(scale) for part in (1, 2, 3, 4))
-    return {f"{n // TRAINED} jobs": {"jobs": jobs_of("a-srpt-fig6", n, scale)} for n in counts}
+    """Numbers of jobs: the paper's, or of a trace of another size its shares, 5 to 20%."""
+    counts = (workloads.JOBS_PER_TEST_JOB * part * _step(scale) for part in (1, 2, 3, 4))
+    return {
+        f"{n // workloads.JOBS_PER_TEST_JOB} jobs": {
+            "jobs": workloads.jobs_of("a-srpt-fig6", n, scale)
+        }
+        for n in counts
+    }
 
 
 def cases_7(scale: Scale) -> dict[str, dict[str, Any]]:
-    """Shares of single-GPU jobs; a trace's groups are set to one GPU or more to meet each."""
-    jobs = jobs_of("a-srpt-fig7", TRAINED * 2 * _twentieth(scale), scale)
+    """Shares of single-GPU jobs; in a trace, groups are changed to reach each share."""
+    jobs = workloads.jobs_of("a-srpt-fig7", workloads.JOBS_PER_TEST_JOB * 2 * _step(scale), scale)
     return {
         f"{share:.0%} single-GPU jobs": {"jobs": jobs, "single_gpu_share": share}
         for share in (0.8, 0.6, 0.4, 0.2, 0.0)
@@ -185,9 +165,21 @@ def cases_7(scale: Scale) -> dict[str, dict[str, Any]]:
 
 
 def cases_8(scale: Scale) -> dict[str, dict[str, Any]]:
-    """Jobs of more GPUs than one, the same for every network card."""
-    jobs = jobs_of("a-srpt-fig8", TRAINED * 2 * _twentieth(scale), scale)
+    """Multi-GPU jobs, the same for every network card."""
+    jobs = workloads.jobs_of("a-srpt-fig8", workloads.JOBS_PER_TEST_JOB * 2 * _step(scale), scale)
     return {"cards": {"jobs": jobs, "single_gpu_share": 0.0}}
+
+
+def _plan(
+    cases_of: Callable[[Scale], Mapping[str, Mapping[str, Any]]], method: str, scale: Scale
+) -> list[Family]:
+    scale = _paper_size(scale)
+    common = {"load": workloads.LOAD, "servers": workloads.servers_of(scale)}
+    return [
+        runs.workload(case, {**common, **arguments}, seed, scale, method)
+        for seed in scale.seeds(workloads.LARGE_SEEDS)
+        for case, arguments in cases_of(scale).items()
+    ]
 
 
 def draw(axis: str, rows: pd.DataFrame) -> Figure:
@@ -202,28 +194,33 @@ def draw(axis: str, rows: pd.DataFrame) -> Figure:
 
 
 def _figure(
-    number: int, summary: str, claim: Claim, axis: str, plan: Callable[[Scale], list[Family]]
+    number: int,
+    summary: str,
+    runtime: str,
+    claim: Claim,
+    axis: str,
+    plan: Callable[[Scale], list[Family]],
 ) -> Artefact:
     return Artefact(
         name=f"a-srpt-fig{number}",
-        where=f"a-srpt, Fig. {number}",
+        reference=f"a-srpt, Fig. {number}",
         claim=summary,
-        runtime=f"{RUNTIMES[number]}; --quick 10 s",
+        runtime=f"{runtime}; --quick 10 s",
         plan=plan,
-        rows=outcomes,
+        rows=runs.outcomes,
         judge=partial(judge, claim),
         draw=partial(draw, axis),
-        by=("case", "label"),
-        values=("mean_flow", "completion", "makespan"),
-        scales=True,
+        group_columns=("case", "label"),
+        value_columns=("mean_flow", "completion", "makespan"),
+        is_scalable=True,
     )
 
 
-RUNTIMES = {6: "2 min", 7: "2 min 30 s", 8: "1 min"}
 ARTEFACTS = (
     _figure(
         6,
         "37,500-150,000 jobs: total completion time 31-91% below every baseline",
+        "2 min",
         Claim("31-91% below every baseline, whatever the number", 0.31),
         "number of jobs",
         partial(_plan, cases_6, "paper"),
@@ -231,6 +228,7 @@ ARTEFACTS = (
     _figure(
         7,
         "80-0% single-GPU jobs: 16-57% below the baselines, more with fewer of them",
+        "2 min 30 s",
         Claim("16-57% below the baselines, the more so the fewer single-GPU jobs", 0.16, True),
         "share of single-GPU jobs (%)",
         partial(_plan, cases_7, "paper"),
@@ -238,6 +236,7 @@ ARTEFACTS = (
     _figure(
         8,
         "NICs of 50-1 Gbit/s: 12% below the best baseline at 50, up to 92% at 1",
+        "1 min",
         Claim("12% below the best baseline at 50 Gbit/s, up to 92% at 1 Gbit/s", 0.12, False),
         "network card of a server (Gbit/s)",
         partial(_plan, cases_8, "across_cards"),

@@ -39,30 +39,36 @@ PARAGRAPH = (
 
 
 def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """A row a model; nothing is run, and nothing is random."""
+    """One row per model; nothing is run, and nothing is random."""
     import pandas as pd
 
-    rows = []
-    for model, (paper, batch) in PAPER.items():
-        layers = profile_model(model).layers
-        ours = sum(layer.parameter_bytes for layer in layers) / BYTES_PER_NUMBER
-        own_batch = MODELS[model].batch_size
-        agree = rounds_to(ours, paper) and batch == own_batch
-        rows.append((model, paper, ours, ours / paper - 1, batch, own_batch, agree))
-    columns = ["model", "paper", "ours", "difference", "paper_batch", "our_batch", "agrees"]
-    return pd.DataFrame(rows, columns=columns)
+    rows = pd.DataFrame(
+        [
+            (model, paper, parameters_of(model), batch, MODELS[model].batch_size)
+            for model, (paper, batch) in PAPER.items()
+        ],
+        columns=["model", "paper", "ours", "paper_batch", "our_batch"],
+    )
+    rows.insert(3, "difference", rows["ours"] / rows["paper"] - 1)
+    pairs = zip(rows["ours"], rows["paper"], strict=True)
+    rows["agrees"] = [rounds_to(*pair) for pair in pairs]
+    rows["agrees"] &= rows["paper_batch"] == rows["our_batch"]
+    return rows
+
+
+def parameters_of(model: str) -> float:
+    return sum(layer.parameter_bytes for layer in profile_model(model).layers) / BYTES_PER_NUMBER
 
 
 def rounds_to(value: float, printed: float) -> bool:
     """Whether a value rounds to the printed digits."""
     unit = 1
-    while round(printed) % (10 * unit) == 0:  # the last digit that is no zero
+    while round(printed) % (10 * unit) == 0:  # the last non-zero digit
         unit *= 10
     return abs(value - printed) <= unit / 2
 
 
 def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
-    """Whether every model agrees."""
     agree = rows[rows["agrees"]]
     worst = max(agree.to_dict("records"), key=lambda row: abs(row["difference"]))
     other = _listed(rows[~rows["agrees"]], "ours")
@@ -77,7 +83,7 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
 
 
 def draw(rows: pd.DataFrame) -> Figure:
-    """A line a model: the printed count and ours, on a logarithmic axis."""
+    """One line per model: the printed count and ours, on a logarithmic axis."""
     figure, (ax,) = panels(WIDTH, 3.6)
     ax.plot(rows["paper"], rows.index, "o", color=COLOURS[1], label="printed", markersize=9)
     ax.plot(rows["ours"], rows.index, "o", color=COLOURS[0], label="ours", markersize=5)
@@ -97,12 +103,12 @@ def _listed(rows: pd.DataFrame, column: str) -> str:
 
 ARTEFACT = Artefact(
     name="a-srpt-table1",
-    where="a-srpt, Table I",
+    reference="a-srpt, Table I",
     claim="parameters and mini-batches of nine models",
     runtime="2 s",
     rows=rows_of,
     judge=judge,
     draw=draw,
-    by=("model",),
-    values=("paper", "ours", "difference", "paper_batch", "our_batch"),
+    group_columns=("model",),
+    value_columns=("paper", "ours", "difference", "paper_batch", "our_batch"),
 )

@@ -22,20 +22,20 @@ from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
 
 LOAD = 0.8
-SEEDS, LARGE_SEEDS, QUICK_SEEDS = 10, 5, 3
-"""Large: of runs at the paper's size, which share one forest of up to 600,000 jobs."""
+SEEDS, LARGE_SEEDS = 10, 5
+"""LARGE_SEEDS: of runs at the paper's size, which share one forest of up to 600,000 jobs."""
 REFERENCE = OnlineCluster.of()
-"""Its NIC of 10 Gbit/s turns durations into iterations, whatever NIC is simulated."""
+"""Durations are converted to iterations on its NIC of 10 Gbit/s, whatever NIC is simulated."""
 TRAINING_SHARE = 0.8
 """Share of a case's jobs that a predictor is fitted to; the others run."""
-TRAINED = 5
-"""Jobs per job that runs: the other four are for the forest."""
-NEAR = 0.05
-"""How far a trace's share of single-GPU jobs may be from a case's: groups change as a whole."""
-MIN_TRACE = 375
+JOBS_PER_TEST_JOB = 5
+"""80% of the jobs train the forest, 20% run."""
+SHARE_TOLERANCE = 0.05
+"""Tolerance on the share of single-GPU jobs of a trace, whose groups are changed as a whole."""
+MIN_TRACE_JOBS = 375
 """Jobs that a trace must have: those of Fig. 5."""
-RECURRENCE, GROUPED = ("a-srpt-fig4", "a-srpt-fig9"), ("pai", "helios", "swf")
-"""Claims on the similarity of a group's jobs, and the trace formats with users and groups."""
+FIGURES_OF_GROUPS, FORMATS_WITH_GROUPS = ("a-srpt-fig4", "a-srpt-fig9"), ("pai", "helios", "swf")
+"""Figures that need users and groups, and the trace formats that have them."""
 
 
 @dataclass(frozen=True)
@@ -67,65 +67,61 @@ def generate_case(
     source: Source | None = None,
     seed: int = 0,
 ) -> OnlineInstance:
-    """The workload of one case."""
     shape, source = shape or WorkloadShape(), source or Source()
     cluster = OnlineCluster.of(**vars(machine))
-    nic = {"inter_bandwidth": REFERENCE.inter_bandwidth}
-    reference = OnlineCluster.of(**{**vars(machine), **nic})
+    reference = cluster.model_copy(update={"inter_bandwidth": REFERENCE.inter_bandwidth})
     if source.trace is None:
         made = generate_workload(jobs, cluster, shape, seed=seed, reference=reference)
         return OnlineInstance(*made, cluster)
     rng = np.random.default_rng(seed)
-    chosen = stretch(trace_of(source), jobs, cluster.gpus, rng)
+    trace = consecutive_jobs(trace_of(source), jobs, cluster.gpus, rng)
     if source.trace_share is not None:
-        chosen = with_share(chosen, source.trace_share, rng)
-    workload, catalogue = workload_of_trace(chosen, seed=seed, reference=reference)
-    stretched = source.time_scale
+        trace = with_single_gpu_share(trace, source.trace_share, rng)
+    workload, catalogue = workload_of_trace(trace, seed=seed, reference=reference)
+    time_factor = source.time_scale
     if source.trace_load is not None:
-        own = prepare_jobs(workload, catalogue, reference).after(int(TRAINING_SHARE * jobs)).load
-        if own is None:
-            raise InputError(chosen.name, "", "jobs all submitted at once", "a load to change")
-        stretched *= own / source.trace_load
+        load = prepare_jobs(workload, catalogue, reference).after(int(TRAINING_SHARE * jobs)).load
+        if load is None:
+            raise InputError(trace.name, "", "jobs all submitted at once", "a load to change")
+        time_factor *= load / source.trace_load
     workload = replace(
         workload,
-        submit_time=workload.submit_time * stretched,
+        submit_time=workload.submit_time * time_factor,
         iterations=workload.iterations * source.time_scale,
     )
     return OnlineInstance(workload, catalogue, cluster)
 
 
-def stretch(trace: Trace, count: int, max_gpus: int, rng: np.random.Generator) -> Trace:
+def consecutive_jobs(trace: Trace, count: int, max_gpus: int, rng: np.random.Generator) -> Trace:
     """Consecutive jobs that fit a cluster, from a random one on; raises InputError."""
-    fits = np.flatnonzero(trace.gpus <= max_gpus)
-    if len(fits) < count:
-        raise InputError(trace.name, "", f"{len(fits)} jobs that fit", f"{count} of them")
-    first = int(rng.integers(len(fits) - count + 1))
-    return trace.take(fits[first : first + count])
+    fitting = np.flatnonzero(trace.gpus <= max_gpus)
+    if len(fitting) < count:
+        raise InputError(trace.name, "", f"{len(fitting)} jobs that fit", f"{count} of them")
+    first = int(rng.integers(len(fitting) - count + 1))
+    return trace.take(fitting[first : first + count])
 
 
-def with_share(trace: Trace, share: float, rng: np.random.Generator) -> Trace:
-    """The trace with groups set to one GPU, or to more, at random until the share is met (V-B 2-b).
+def with_single_gpu_share(trace: Trace, share: float, rng: np.random.Generator) -> Trace:
+    """Set random groups to one GPU, and the others to more, until the share is met (V-B 2-b).
 
     A job that had one GPU and is to have more gets the number of a random job that has more.
     """
-    one, wanted = trace.gpus == 1, f"a single-GPU share of {share:.0%}"
-    if share < 1 and one.all():
-        raise InputError(trace.name, "", "no job of more GPUs than one", wanted)
+    had_one, expected = trace.gpus == 1, f"a single-GPU share of {share:.0%}"
+    if share < 1 and had_one.all():
+        raise InputError(trace.name, "", "no job of more GPUs than one", expected)
     size = np.bincount(trace.group.codes, minlength=len(trace.group.values))
-    left, single = round(share * len(trace)), np.zeros(len(size), dtype=bool)
+    remaining, is_single = round(share * len(trace)), np.zeros(len(size), dtype=bool)
     for group in rng.permutation(len(size)):
-        if size[group] <= left:
-            single[group] = True
-            left -= int(size[group])
-    if left > NEAR * len(trace):
-        reached = share - left / len(trace)
-        raise InputError(trace.name, "", f"groups that allow {reached:.0%} at most", wanted)
-    others = trace.gpus[~one]
-    drawn = others[rng.integers(len(others), size=len(size))] if len(others) else size
-    alone = single[trace.group.codes]
-    return replace(
-        trace, gpus=np.where(alone, 1, np.where(one, drawn[trace.group.codes], trace.gpus))
-    )
+        if size[group] <= remaining:
+            is_single[group] = True
+            remaining -= int(size[group])
+    if remaining > SHARE_TOLERANCE * len(trace):
+        reached = share - remaining / len(trace)
+        raise InputError(trace.name, "", f"groups that allow {reached:.0%} at most", expected)
+    multiple = trace.gpus[~had_one]
+    sampled = multiple[rng.integers(len(multiple), size=len(size))] if len(multiple) else size
+    gpus = np.where(had_one, sampled[trace.group.codes], trace.gpus)
+    return replace(trace, gpus=np.where(is_single[trace.group.codes], 1, gpus))
 
 
 def trace_of(source: Source | Scale) -> Trace:
@@ -141,33 +137,27 @@ def _read(file_format: str, path: str, written: int) -> Trace:
     return import_trace(file_format, path)
 
 
-def fitting(scale: Scale, max_gpus: int) -> int:
-    """How many jobs of the user's trace fit a cluster."""
+def fitting_jobs(scale: Scale, max_gpus: int) -> int:
     return int((trace_of(scale).gpus <= max_gpus).sum())
 
 
-def seeds(scale: Scale, count: int = SEEDS) -> range:
-    """So many seeds, or three for a smoke test."""
-    return range(QUICK_SEEDS if scale.quick else count)
-
-
 def servers_of(scale: Scale) -> int:
-    """Servers of a case."""
     return 250 if scale.full else 25
 
 
-def jobs_of(name: str, wanted: int, scale: Scale, max_gpus: int | None = None) -> int:
+def jobs_of(name: str, count: int, scale: Scale, max_gpus: int | None = None) -> int:
     """Number of jobs of a case; raises InputError where a trace has too few."""
     if scale.trace is None:
-        return wanted
-    if name in RECURRENCE and scale.trace_format not in GROUPED:
+        return count
+    if name in FIGURES_OF_GROUPS and scale.trace_format not in FORMATS_WITH_GROUPS:
         found = f"format {scale.trace_format}, whose jobs have no user and group of their own"
-        raise InputError(scale.trace, name, found, f"one of {', '.join(GROUPED)}")
-    has = fitting(scale, max_gpus or 8 * servers_of(scale))
-    if has < max(wanted, MIN_TRACE):
-        expected = f"{max(wanted, MIN_TRACE)}, four of five of them to fit the forest to"
-        raise InputError(scale.trace, name, f"{has} jobs that fit the cluster", expected)
-    return wanted
+        raise InputError(scale.trace, name, found, f"one of {', '.join(FORMATS_WITH_GROUPS)}")
+    available = fitting_jobs(scale, max_gpus or 8 * servers_of(scale))
+    required = max(count, MIN_TRACE_JOBS)
+    if available < required:
+        expected = f"{required}, four of five of them to fit the forest to"
+        raise InputError(scale.trace, name, f"{available} jobs that fit the cluster", expected)
+    return count
 
 
 def setting(scale: Scale, fitted: str, *, simulated: bool = True) -> str:

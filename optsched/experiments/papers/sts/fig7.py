@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 METHODS = ("sts", "edf", "rg")
-"""RG with one start, as one of the paper's ten repetitions; `rg` itself takes twenty."""
+"""RG runs with one start, as one of the paper's ten repetitions; its default is twenty."""
 NODES, QUICK_NODES = (10, 20, 40, 60, 80, 100), (10, 100)
 JOBS_A_NODE = (2, 4)
-SEEDS, QUICK_SEEDS = 20, 3
+SEEDS = 20
 GPUS = 8
 PAPER_LIMIT, PAPER_MEAN = 5.0, 3.0
 PARAGRAPH = (
@@ -48,12 +48,12 @@ def plan(scale: Scale) -> list[Family]:
         )
         for nodes in (QUICK_NODES if scale.quick else NODES)
         for factor in JOBS_A_NODE
-        for seed in range(QUICK_SEEDS if scale.quick else SEEDS)
+        for seed in scale.seeds(SEEDS)
     ]
 
 
 def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """A row a decision."""
+    """One row per decision."""
     sizes = runs["family"].str.split(", ", expand=True).astype(int)
     columns = {"nodes": sizes[0], "jobs": sizes[1], "seconds": runs["solve_time"]}
     return runs.assign(**columns)[["nodes", "jobs", "seed", "method", "seconds"]]
@@ -61,7 +61,7 @@ def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
 
 def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Whether STS decides within the paper's seconds, and is the slowest."""
-    times = {method: list(own["seconds"]) for method, own in rows.groupby("method")}
+    times = {method: list(group["seconds"]) for method, group in rows.groupby("method")}
     ours, means = times["sts"], {method: mean(times[method]) for method in METHODS}
     fast = max(ours) < PAPER_LIMIT and means["sts"] < PAPER_MEAN
     slowest = means["sts"] >= max(means.values())
@@ -77,7 +77,7 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
 
 
 def draw(rows: pd.DataFrame) -> Figure:
-    """A panel a load: median seconds of each method against nodes, and their range."""
+    """One panel per load: median seconds of each method against nodes, and their range."""
     load = (rows["jobs"] / rows["nodes"]).map("{:g} jobs a node".format)
     label = {"seconds": "seconds of one decision"}
     return curves(rows.assign(load=load), "nodes", label, line="method", panel="load")
@@ -85,14 +85,14 @@ def draw(rows: pd.DataFrame) -> Figure:
 
 ARTEFACT = Artefact(
     name="sts-fig7",
-    where="sts, Fig. 7",
+    reference="sts, Fig. 7",
     claim="STS decides for 100 nodes and 400 jobs in under 5 s, RG and EDF faster",
     runtime="40 s; --quick 5 s",
     plan=plan,
     rows=rows_of,
     judge=judge,
     draw=draw,
-    by=("nodes", "jobs", "method"),
-    values=("seconds",),
-    timed="selection",
+    group_columns=("nodes", "jobs", "method"),
+    value_columns=("seconds",),
+    timed_problem="selection",
 )

@@ -9,7 +9,7 @@ low rate is a quarter of it, as printed. Exponential arrivals have the mean gap 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from optsched.experiments.papers.artefact import seeded
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GPUS = 8
-"""GPUs a node: the paper's largest, and those of Table III."""
+"""GPUs per node: the paper's largest, and those of Table III."""
 SPEEDUP = 0.8
 """The exponent x of k^x, which the paper leaves open; the map sweeps it."""
 MAX_JOBS_A_NODE = 4.0
@@ -32,12 +32,10 @@ ARRIVALS: dict[str, dict[str, Any]] = {
     "poisson-high": {"arrivals": "load", "load": HIGH},
 }
 """Arguments of the generator of rolling instances."""
-MEASURED = ("sts", "edf", "rg")
-"""The policies of VII-C."""
-REPEATED = ("rg", "avg-rg")
-"""Randomised policies, which run several times on each workload."""
+RANDOMISED = ("rg", "avg-rg")
+"""Policies that may run several times on each workload."""
 PASSES = 5
-"""Passes of each of their decisions."""
+"""Passes per decision of the randomised policies."""
 BOUND = "clairvoyant-bound"
 COLUMNS = (
     *("case", "nodes", "seed", "sharing", "policy", "repeats", "rho", "utilisation"),
@@ -57,36 +55,44 @@ def workload(
     repeats: int = 1,
     bound: int = 0,
     generator: str = "rolling",
-    **limits: Any,
-) -> Iterator[Family]:
+    passes: int = PASSES,
+) -> list[Family]:
     """The families of policies on one workload, with one draw of the true epochs."""
-    name = f"{case}; {arguments['nodes']}"
-    for repeat in range(repeats):
-        chosen = [p for p in policies if repeat == 0 or p in REPEATED]
-        if chosen:
-            of = {"options": {"sharing": sharing, "repeat": repeat}, "iterations": PASSES, **limits}
-            yield seeded(name, "rolling", arguments, seed, chosen, generator=generator, **of)
-    if bound:
-        of = {"options": {"sharing": sharing}, "iterations": bound}
-        yield seeded(name, "rolling", arguments, seed, [BOUND], generator=generator, **of)
+    randomised = [policy for policy in policies if policy in RANDOMISED]
+    runs: list[tuple[Sequence[str], dict[str, Any], int]] = [(policies, {"repeat": 0}, passes)]
+    runs += [(randomised, {"repeat": i}, passes) for i in range(1, repeats) if randomised]
+    runs += [([BOUND], {}, bound)] if bound else []
+    return [
+        seeded(
+            f"{case}; {arguments['nodes']}",
+            "rolling",
+            arguments,
+            seed,
+            methods,
+            generator=generator,
+            options={"sharing": sharing, **repeat},
+            iterations=iterations,
+        )
+        for methods, repeat, iterations in runs
+    ]
 
 
 def outcomes(runs: pd.DataFrame, _: object = None) -> pd.DataFrame:
-    """A row a policy and workload; dollars and counts of jobs are means over repeated runs."""
+    """One row per policy and workload; dollars and counts of jobs are means over repeated runs."""
     import pandas as pd
 
-    own = runs[runs["method"] != BOUND]
-    details = pd.DataFrame(list(own["details"]), index=own.index)
-    names = own["family"].str.rsplit("; ", n=1, expand=True)
+    policies = runs[runs["method"] != BOUND]
+    details = pd.DataFrame(list(policies["details"]), index=policies.index)
+    names = policies["family"].str.rsplit("; ", n=1, expand=True)
     flat = details[["most_jobs", "jobs"]].assign(
         case=names[0],
         nodes=names[1].astype(int),
-        seed=own["seed"],
-        sharing=[options["sharing"] for options in own["options"]],
-        policy=own["method"],
+        seed=policies["seed"],
+        sharing=[options["sharing"] for options in policies["options"]],
+        policy=policies["method"],
         rho=details["offered_load"],
         utilisation=[max(shares.values()) for shares in details["clairvoyant_utilisation"]],
-        total=own["objective"],
+        total=policies["objective"],
         energy=details["energy_cost"],
         tardiness=details["tardiness_cost"],
         late=details["late_jobs"],
@@ -94,37 +100,8 @@ def outcomes(runs: pd.DataFrame, _: object = None) -> pd.DataFrame:
     groups = flat.groupby(["case", "nodes", "seed", "sharing", "policy"], sort=False)
     rows = groups.mean().assign(repeats=groups.size()).reset_index().astype({"jobs": int})
     bounds = runs[runs["method"] == BOUND].set_index(["family", "seed"])["bound"].to_dict()
-    at = zip(rows["case"], rows["nodes"], rows["seed"], strict=True)
-    rows["bound"] = [bounds.get((f"{case}; {nodes}", seed)) for case, nodes, seed in at]
-    order = {case: i for i, case in enumerate(cases(rows))}
-    ordered = rows.assign(place=rows["case"].map(order))
-    ordered = ordered.sort_values(["place", "nodes"], kind="stable")
-    return ordered[list(COLUMNS)].reset_index(drop=True)
-
-
-def of(rows: pd.DataFrame, **wanted: object) -> pd.DataFrame:
-    """Rows whose columns have the values given."""
-    for column, value in wanted.items():
-        rows = rows[rows[column] == value]
-    return rows
-
-
-def average(rows: pd.DataFrame, column: str) -> float:
-    """Mean of a column."""
-    return float(rows[column].mean())
-
-
-def ratios(own: pd.DataFrame, base: pd.DataFrame, column: str = "total") -> list[float]:
-    """A column over that of the same workloads' other rows, seed by seed."""
-    pairs = zip(own[column], base[column], strict=True)
-    return [float(a / b) if b else float("inf") for a, b in pairs]
-
-
-def cases(rows: pd.DataFrame) -> list[str]:
-    """Cases, in order."""
-    return list(dict.fromkeys(rows["case"]))
-
-
-def late_share(rows: pd.DataFrame) -> float:
-    """Late jobs, percent."""
-    return float(100 * rows["late"].sum() / rows["jobs"].sum())
+    workloads = zip(rows["case"], rows["nodes"], rows["seed"], strict=True)
+    rows["bound"] = [bounds.get((f"{case}; {nodes}", seed)) for case, nodes, seed in workloads]
+    rows["place"] = pd.factorize(rows["case"])[0]
+    rows = rows.sort_values(["place", "nodes"], kind="stable")
+    return rows[list(COLUMNS)].reset_index(drop=True)

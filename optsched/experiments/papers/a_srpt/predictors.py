@@ -1,6 +1,6 @@
-"""Figures 4 and 9 of a-srpt: how exact predictors are, and what their errors cost.
+"""Figures 4 and 9 of a-srpt: accuracy of predictions, and its effect on flow times.
 
-tau is not given for the paper's V-B: 100 here. Nor is the baselines' offer rule: most-available.
+V-B states neither tau, 100 here, nor the baselines' offer rule, most-available here.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optsched.experiments.papers.a_srpt.runs import (
-    EDGES,
+    ERROR_BINS,
     PERFECT,
     fits,
     outcomes,
-    reduction,
-    values,
+    reductions,
     workload,
 )
-from optsched.experiments.papers.a_srpt.workloads import LOAD, jobs_of, seeds, servers_of, setting
+from optsched.experiments.papers.a_srpt.workloads import LOAD, SEEDS, jobs_of, servers_of, setting
 from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
 from optsched.experiments.papers.pictures import panels, strips
 from optsched.experiments.plans.plan import Family
@@ -38,18 +37,19 @@ NEEDS_TRACE = (
     "the record, on synthetic jobs: {}."
 )
 PREDICTORS = ("forest", "group-mean", "group-median", "log-forest", "constant")
-SIMULATED = PREDICTORS[:3]
-"""Of Fig. 9."""
-LAST = "the last 20% of the jobs"
+FIG9_PREDICTORS = PREDICTORS[:3]
+TEST_CASE = "the last 20% of the jobs"
+PAPER_JOBS, JOBS, QUICK_JOBS = {4: 758_223, 9: 750_000}, 10_000, 4_000
+"""The paper's by figure: its whole trace, and five times the 150,000 jobs that it schedules."""
 
 
 def plan_4(scale: Scale) -> list[Family]:
     """Predictors fitted to 80% of the jobs."""
-    count = 758_223 if scale.full else 4_000 if scale.quick else 10_000
+    count = PAPER_JOBS[4] if scale.full else QUICK_JOBS if scale.quick else JOBS
     arguments = {"jobs": jobs_of("a-srpt-fig4", count, scale), "servers": servers_of(scale)}
     return [
         workload("fit", arguments, seed, scale, "fit", predictor=name)
-        for seed in seeds(scale)
+        for seed in scale.seeds(SEEDS)
         for name in PREDICTORS
     ]
 
@@ -58,13 +58,13 @@ def judge_4(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Whether the forest predicts 60% exactly."""
     exact = {name: list(rows["exact"][rows["predictor"] == name]) for name in PREDICTORS}
     holds = abs(median(exact["forest"]) - 0.6) <= 0.1
-    return _recurrence("60% exact", scale, holds, exact, simulated=False)
+    return _recurrence_verdict("60% exact", scale, holds, exact, simulated=False)
 
 
 def draw_4(rows: pd.DataFrame) -> Figure:
     """The histogram of relative errors by predictor, means over seeds."""
     figure, (ax,) = panels(WIDTH, 4)
-    edges = np.append(EDGES[:-1], EDGES[-2] + 0.1)
+    edges = np.append(ERROR_BINS[:-1], ERROR_BINS[-2] + 0.1)
     bins = [column for column in rows.columns if str(column).startswith("error_from")]
     for name, colour in zip(PREDICTORS, COLOURS, strict=False):
         shares = rows[rows["predictor"] == name][bins].mean()
@@ -77,79 +77,85 @@ def draw_4(rows: pd.DataFrame) -> Figure:
 
 def plan_9(scale: Scale) -> list[Family]:
     """a-srpt with predictors fitted to 80% of the jobs; baselines with the forest."""
-    count = 750_000 if scale.full else 4_000 if scale.quick else 10_000
+    count = PAPER_JOBS[9] if scale.full else QUICK_JOBS if scale.quick else JOBS
     arguments = {"jobs": jobs_of("a-srpt-fig9", count, scale), "servers": servers_of(scale)}
     return [
-        workload(LAST, {**arguments, "load": LOAD}, seed, scale, "by_predictor", predictor=name)
-        for seed in seeds(scale)
-        for name in SIMULATED
+        workload(
+            TEST_CASE, {**arguments, "load": LOAD}, seed, scale, "by_predictor", predictor=name
+        )
+        for seed in scale.seeds(SEEDS)
+        for name in FIG9_PREDICTORS
     ]
 
 
 def judge_9(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Whether the forest is near perfect prediction, and the best."""
-    above = {
-        name: [-v for v in reduction(rows, LAST, f"a-srpt {name}", PERFECT, "mean_flow")]
-        for name in SIMULATED
+    excess = {
+        name: list(-reductions(rows, "mean_flow", f"a-srpt {name}")[PERFECT])
+        for name in FIG9_PREDICTORS
     }
-    forest, *others = (median(excesses) for excesses in above.values())
+    forest, *others = (median(excesses) for excesses in excess.values())
     holds = forest <= min(others) and abs(forest - 0.14) <= 0.1
-    return _recurrence("forest 14% above perfect; mean and median worse", scale, holds, above)
+    return _recurrence_verdict(
+        "forest 14% above perfect; mean and median worse", scale, holds, excess
+    )
 
 
 def draw_9(rows: pd.DataFrame) -> Figure:
-    """Mean flow by policy: a dot a seed, a tick at the median."""
-    flows = {label: values(rows, LAST, label, "mean_flow") for label in rows["label"].unique()}
+    """Mean flow by policy: a dot per seed, a tick at the median."""
+    groups = rows.groupby("label", sort=False)["mean_flow"]
+    flows = {str(label): list(values) for label, values in groups}
     return strips({"": flows}, "mean flow time, seconds")
 
 
-def _recurrence(
+def _recurrence_verdict(
     paper: str,
     scale: Scale,
     holds: bool,
-    ours: Mapping[str, Sequence[float]],
+    measured: Mapping[str, Sequence[float]],
     *,
     simulated: bool = True,
 ) -> Verdict:
     """The verdict of figures 4 and 9, which rest on the recurrence in the PAI trace."""
-    measured = "; ".join(f"{label} {percent(shares)}" for label, shares in ours.items())
+    text = "; ".join(f"{label} {percent(shares)}" for label, shares in measured.items())
     finding = Finding.HOLDS if holds else Finding.FAILS
-    paragraph = "" if holds else f"On {scale.source}: {measured}."
+    paragraph = "" if holds else f"On {scale.source}: {text}."
     if scale.trace is None:
-        finding, paragraph = Finding.NOT_TESTABLE, NEEDS_TRACE.format(measured)
+        finding, paragraph = Finding.NOT_TESTABLE, NEEDS_TRACE.format(text)
     return Verdict(
         finding,
         paper,
-        ", ".join(f"{label} {median(shares):.0%}" for label, shares in ours.items()),
-        ", ".join(f"{span([100 * x for x in shares], '.0f')}%" for shares in ours.values()),
-        f"{setting(scale, 'first 80% to fit', simulated=simulated)}, {len(seeds(scale))} seeds",
+        ", ".join(f"{label} {median(shares):.0%}" for label, shares in measured.items()),
+        ", ".join(f"{span([100 * x for x in shares], '.0f')}%" for shares in measured.values()),
+        f"{setting(scale, 'first 80% to fit', simulated=simulated)}, "
+        f"{len(scale.seeds(SEEDS))} seeds",
         paragraph,
     )
 
 
 FIG4 = Artefact(
     name="a-srpt-fig4",
-    where="a-srpt, Fig. 4",
+    reference="a-srpt, Fig. 4",
     claim="about 60% of jobs are predicted exactly by the forest on (user, group)",
     runtime="30 s; --quick 5 s",
     plan=plan_4,
     rows=fits,
     judge=judge_4,
     draw=draw_4,
-    by=("predictor",),
-    values=("exact", "within_tenth", "mean_absolute_error", "fit_s"),
-    scales=True,
+    group_columns=("predictor",),
+    value_columns=("exact", "within_tenth", "mean_absolute_error", "fit_s"),
+    is_scalable=True,
 )
 FIG9 = Artefact(
     name="a-srpt-fig9",
-    where="a-srpt, Fig. 9",
+    reference="a-srpt, Fig. 9",
     claim="the forest is 14% above perfect prediction, mean and median are worse",
     runtime="35 s; --quick 15 s",
     plan=plan_9,
     rows=outcomes,
     judge=judge_9,
     draw=draw_9,
-    by=("label",),
-    values=("mean_flow", "completion", "makespan", "mean_absolute_error"),
-    scales=True,
+    group_columns=("label",),
+    value_columns=("mean_flow", "completion", "makespan", "mean_absolute_error"),
+    is_scalable=True,
 )
