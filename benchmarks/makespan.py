@@ -29,7 +29,7 @@ from optsched.deadline import Deadline, OutOfTimeError
 from optsched.generators.makespan import generate_makespan
 from optsched.makespan.bounds import best as bounds
 from optsched.makespan.bounds.durations import durations_of
-from optsched.makespan.contention import evaluate, solution_of
+from optsched.makespan.contention import evaluate, solution_from_evaluation
 from optsched.makespan.exact.starting_schedules import take_starting_schedules
 from optsched.makespan.heuristics.sjf_bco import first_fit, list_scheduling
 from optsched.makespan.incumbent import Incumbent
@@ -183,14 +183,14 @@ def model_alone(
     low = bounds.simple_bound(durations_of(instance))
     try:
         own = settings.within(Deadline(settings.time_limit))  # all of the limit for the model
-        solved = solve_slotted(instance, int(found.beyond), int(low.value), own)
+        solved = solve_slotted(instance, int(found.cutoff), int(low.value), own)
         bound, schedule = solved.bound, solved.schedule
     except OutOfTimeError:
         bound, schedule = int(low.value), None
     ends = None if schedule is None else evaluate(instance, schedule)
     proved = ends is not None and ends.makespan <= bound
     return Outcome(
-        None if ends is None else solution_of(ends),
+        None if ends is None else solution_from_evaluation(ends),
         Termination.OPTIMAL if proved else Termination.TIME_LIMIT,
         bound=float(bound),
         bound_source=low.source if bound == low.value else "full model",
@@ -225,7 +225,7 @@ def measure(
     seconds, result = [], None
     for _ in range(runs):
         if method != "sjf-bco":
-            bounds.forget()
+            bounds.clear_cache()
         began = time.perf_counter()
         result = optsched.solve(instance, method, time_limit=limit)
         spent = time.perf_counter() - began

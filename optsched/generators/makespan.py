@@ -16,7 +16,7 @@ import numpy as np
 from optsched.declared import Between, Seed
 from optsched.errors import InputError, shown
 from optsched.generators.arguments import checked
-from optsched.makespan.instance import MOST_JOBS, MOST_SERVERS, SCHEMA, MakespanInstance
+from optsched.makespan.instance import MAX_JOBS, MAX_SERVERS, SCHEMA, MakespanInstance
 
 JOB_SIZES = (1, 2, 4, 8, 16, 32)
 JOB_SHARES = (80, 14, 26, 30, 8, 2)
@@ -73,8 +73,8 @@ class Workload:
 
 @checked("generate makespan")
 def generate_makespan(
-    jobs: Annotated[int, Between(1, MOST_JOBS)] = 160,
-    servers: Annotated[int, Between(1, MOST_SERVERS)] = 20,
+    jobs: Annotated[int, Between(1, MAX_JOBS)] = 160,
+    servers: Annotated[int, Between(1, MAX_SERVERS)] = 20,
     *,
     contention: Strength = "mild",
     server_sizes: tuple[Gpus, ...] = SERVER_SIZES,

@@ -80,7 +80,7 @@ def _placement(instance: Any, result: Result, deadline: Deadline) -> Iterator[Ce
 
 def _makespan(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:
     from optsched.makespan.bounds.best import best_bound
-    from optsched.makespan.bounds.certificate import MOST_RESOLUTION
+    from optsched.makespan.bounds.certificate import MAX_RESOLUTION
     from optsched.makespan.bounds.durations import durations_of
 
     if result.certificate is not None:
@@ -89,15 +89,15 @@ def _makespan(instance: Any, result: Result, deadline: Deadline) -> Iterator[Cer
     known = best_bound(instance, deadline=deadline)
     if known.certificate is not None:
         yield known.certificate.to_dict()
-    longest = int(durations.least.argmax())
+    longest = int(durations.minimum.argmax())
     one = [int(j == longest) for j in range(len(instance.jobs))]
     for bound in sorted({known.value, result.bound or known.value}, reverse=True):
         end = bound - 1 if instance.slotted else bound * (1 - STRICTLY_BELOW)
         if end <= 0:
             continue
-        grid = int(min(end, MOST_RESOLUTION)) if instance.slotted else MOST_RESOLUTION
+        grid = int(min(end, MAX_RESOLUTION)) if instance.slotted else MAX_RESOLUTION
         scale = 1 if instance.slotted else grid / end
-        area = [max(math.floor(d * scale), 0) for d in durations.least.tolist()]
+        area = [max(math.floor(d * scale), 0) for d in durations.minimum.tolist()]
         for prices in (one, area):
             yield {"kind": "columns", "deadline": end, "resolution": grid, "prices": prices}
 

@@ -1,7 +1,7 @@
 """The independent checker of schedules: every rule, every end and the makespan, from the decisions.
 
-Shares no code with the methods. Jobs inside one server need nobody else's; the ends of those that
-span servers follow from event to event. The equations are sjf-bco's.
+Shares no code with the methods. Completion times of single-server jobs are independent; those of
+spanning jobs are computed by event simulation. The equations are sjf-bco's.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from optsched.makespan.options import MakespanOptions
 from optsched.makespan.solution import MakespanSolution, ScheduledJob
 
 Runs = dict[str, tuple[RingJob, ScheduledJob]]
-_Stay = tuple[float, float, int]
-"""Start and end of a run on a server, and its GPUs there."""
+_Usage = tuple[float, float, int]
+"""(start, end, GPUs) of a run on a server."""
 
 
 def check(
@@ -38,65 +38,69 @@ def check(
     """Check a schedule and recompute its makespan.
 
     Rules: "instance", "job", "server", "gpu count" (1), "start", "capacity" (2), "completion" (9),
-    "horizon", "claimed end" (9) and "claimed objective". Gang (3) and (4) hold by the format.
+    "horizon", "claimed end" (9) and "claimed objective". Gang scheduling (3) and (4) is guaranteed
+    by the file format.
     """
     MakespanOptions.from_dict(dict(solution.options if options is None else options))
-    found = instance_violations(solution.instance, instance.name) + _jobs(instance, solution)
-    if found:
-        return CheckReport(None, tuple(found))
+    violations = instance_violations(solution.instance, instance.name) + _jobs(instance, solution)
+    if violations:
+        return CheckReport(None, tuple(violations))
     jobs = {job.name: job for job in instance.jobs}
     runs = {run.name: (jobs[run.name], run) for run in solution.jobs}
-    found = _placements(instance, runs) + _starts(instance, runs)
-    if found:
-        return CheckReport(None, tuple(found))
+    violations = _placements(instance, runs) + _starts(instance, runs)
+    if violations:
+        return CheckReport(None, tuple(violations))
     ends = _ends(instance, runs)
-    found = _completions(instance, ends)
-    if found:
-        return CheckReport(None, tuple(found))
+    violations = _completions(instance, ends)
+    if violations:
+        return CheckReport(None, tuple(violations))
     makespan = max(ends.values())
+    violations = _capacity(instance, runs, ends) + _horizon(instance, ends) + _claims(runs, ends)
     claim = None if solution.objective is None else claim_violation(solution.objective, makespan)
-    found = _capacity(instance, runs, ends) + _horizon(instance, ends) + _claims(runs, ends)
-    return CheckReport(makespan, tuple(found) + (() if claim is None else (claim,)))
+    return CheckReport(makespan, tuple(violations) + (() if claim is None else (claim,)))
 
 
 def _jobs(instance: MakespanInstance, solution: MakespanSolution) -> list[Violation]:
-    times = Counter(run.name for run in solution.jobs)
-    wanted = {job.name for job in instance.jobs}
-    found = [
-        Violation("job", "once", f"job {name} scheduled {times[name]} times", abs(times[name] - 1))
-        for name in (job.name for job in instance.jobs)
-        if times[name] != 1
+    occurrences = Counter(run.name for run in solution.jobs)
+    names = [job.name for job in instance.jobs]
+    violations = [
+        Violation("job", "once", f"job {name} scheduled {count} times", abs(count - 1))
+        for name in names
+        if (count := occurrences[name]) != 1
     ]
-    unknown = [name for name in times if name not in wanted]
-    return found + [Violation("job", "once", f"unknown job {name}", 1) for name in unknown]
+    unknown = [name for name in occurrences if name not in set(names)]
+    return violations + [Violation("job", "once", f"unknown job {name}", 1) for name in unknown]
 
 
 def _placements(instance: MakespanInstance, runs: Runs) -> list[Violation]:
-    found = []
+    violations = []
     for name, (job, run) in runs.items():
         for server, count in run.gpus.items():
+            where = f"job {name}, server {server}"
             if int(server) >= len(instance.servers):
-                found.append(Violation("server", "s in S", f"job {name}, server {server}", 1))
-            elif count > instance.servers[int(server)]:  # where tau may be 0: nobody vouches for it
-                off = count - instance.servers[int(server)]
-                found.append(Violation("capacity", "(2)", f"job {name}, server {server}", off))
+                violations.append(Violation("server", "s in S", where, 1))
+            elif count > instance.servers[int(server)]:
+                # Before simulating: an oversized placement may give tau = 0.
+                excess = count - instance.servers[int(server)]
+                violations.append(Violation("capacity", "(2)", where, excess))
             if count < 0:
-                found.append(Violation("gpu count", "(5)", f"job {name}, server {server}", -count))
-        if sum(run.gpus.values()) != job.gpus:
-            off = abs(sum(run.gpus.values()) - job.gpus)
-            found.append(Violation("gpu count", "(1)", f"job {name}", off))
-    return found
+                violations.append(Violation("gpu count", "(5)", where, -count))
+        difference = abs(sum(run.gpus.values()) - job.gpus)
+        if difference:
+            violations.append(Violation("gpu count", "(1)", f"job {name}", difference))
+    return violations
 
 
 def _starts(instance: MakespanInstance, runs: Runs) -> list[Violation]:
-    found = []
+    violations = []
     for name, (_, run) in runs.items():
-        between = abs(run.start - round(run.start))
+        distance_to_integer = abs(run.start - round(run.start))
         if run.start < 0:
-            found.append(Violation("start", "a >= 0", f"job {name}", -run.start))
-        elif instance.progress == "floor" and between > 0:
-            found.append(Violation("start", "whole slots", f"job {name}", between))
-    return found
+            violations.append(Violation("start", "a >= 0", f"job {name}", -run.start))
+        elif instance.progress == "floor" and distance_to_integer > 0:
+            where = f"job {name}"
+            violations.append(Violation("start", "whole slots", where, distance_to_integer))
+    return violations
 
 
 def _ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
@@ -117,43 +121,46 @@ def _spanning_ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
     waiting = sorted(runs, key=lambda name: runs[name][1].start, reverse=True)
     servers = {name: _servers(run) for name, (_, run) in runs.items()}
     sharing: dict[str, set[str]] = {server: set() for own in servers.values() for server in own}
-    state: dict[str, _Progress] = {}
+    running: dict[str, _Progress] = {}
     ends: dict[str, float] = {}
-    while waiting or state:
-        now = min((progress.end for progress in state.values()), default=math.inf)
+    while waiting or running:
+        # The next event.
+        now = min((progress.end for progress in running.values()), default=math.inf)
         if waiting:
             now = min(now, runs[waiting[-1]][1].start)
-        if now == math.inf:  # all running jobs make no progress, for ever
-            return {**ends, **dict.fromkeys(state, math.inf)}
+        if now == math.inf:  # deadlock: no running job makes progress
+            return {**ends, **dict.fromkeys(running, math.inf)}
+        # Completions and starts.
         changed = set()
-        for name in [name for name, progress in state.items() if progress.end <= now]:
+        for name in [name for name, progress in running.items() if progress.end <= now]:
             ends[name] = now
-            del state[name]
+            del running[name]
             for server in servers[name]:
                 sharing[server].remove(name)
             changed.update(servers[name])
         while waiting and runs[waiting[-1]][1].start <= now:
             name = waiting.pop()
-            state[name] = _Progress(runs[name][0].iterations, now)
+            running[name] = _Progress(runs[name][0].iterations, now)
             for server in servers[name]:
                 sharing[server].add(name)
             changed.update(servers[name])
+        # Rates of the jobs on their links.
         for name in {name for server in changed for name in sharing[server]}:
-            job, progress = runs[name][0], state[name]
+            job, progress = runs[name][0], running[name]
             contention = max(len(sharing[server]) for server in servers[name])  # p_j of (6)
             if contention != progress.contention:
-                progress.left -= progress.speed * (now - progress.since)
+                progress.remaining -= progress.speed * (now - progress.since)
                 progress.since, progress.contention = now, contention
                 progress.speed = iterations_per_slot(instance, job, len(servers[name]), contention)
-                progress.end = now + _slots(instance, progress.left, progress.speed)
+                progress.end = now + _slots(instance, progress.remaining, progress.speed)
     return ends
 
 
 @dataclass
 class _Progress:
-    """Iterations left when a run last changed its speed, and how it goes on since."""
+    """Remaining iterations at the last rate change, and the current rate."""
 
-    left: float
+    remaining: float
     since: float
     contention: int = 0
     speed: float = 0.0
@@ -167,7 +174,7 @@ def _servers(run: ScheduledJob) -> list[str]:
 def iterations_per_slot(
     instance: MakespanInstance, job: RingJob, servers: int, contention: int = 0
 ) -> float:
-    """phi_j for p_j = `contention`, which matters across servers only; equations (6)-(8)."""
+    """phi_j at contention level p_j (ignored for one server); equations (6)-(8)."""
     net, size, workers = instance.network, job.gradient_bytes, job.gpus
     shared = net.contention_share * contention
     degraded = max(1.0, shared + net.degradation * (shared - 1))
@@ -210,56 +217,57 @@ def _horizon(instance: MakespanInstance, ends: dict[str, float]) -> list[Violati
 
 
 def _capacity(instance: MakespanInstance, runs: Runs, ends: dict[str, float]) -> list[Violation]:
-    """Most GPUs ever used of each server, against O_s."""
-    stays: dict[int, list[_Stay]] = {}
+    """Compare peak GPU usage of each server with O_s."""
+    usages: dict[int, list[_Usage]] = {}
     for name, (_, run) in runs.items():
         for server, count in run.gpus.items():
-            stays.setdefault(int(server), []).append((run.start, ends[name], count))
-    found = []
-    for index in sorted(stays):
-        worst, at = _most_used(stays[index], rounds=instance.progress == "continuous")
-        if worst > instance.servers[index]:
-            where = f"server {index} at slot {at:g}"
-            found.append(Violation("capacity", "(2)", where, worst - instance.servers[index]))
-    return found
+            usages.setdefault(int(server), []).append((run.start, ends[name], count))
+    violations = []
+    for index in sorted(usages):
+        peak, time = _peak_usage(usages[index], tolerant=instance.progress == "continuous")
+        if peak > instance.servers[index]:
+            where = f"server {index} at slot {time:g}"
+            violations.append(Violation("capacity", "(2)", where, peak - instance.servers[index]))
+    return violations
 
 
-def _most_used(stays: list[_Stay], *, rounds: bool) -> tuple[int, float]:
-    """Most GPUs in use at once, and when: use rises only where a run starts.
+def _peak_usage(usages: list[_Usage], *, tolerant: bool) -> tuple[int, float]:
+    """Peak of the GPUs in use, and its time: use rises only where a run starts.
 
-    Where ends are rounded, a run that outlasts that start by rounding alone is over. What rounding
-    may be goes by the shorter of the two runs and is never half of it, so that neither a long run
-    nor a late clock hides a short run.
+    With continuous times, an overlap within rounding is ignored: at most slack(shorter run), and
+    less than half of the shorter run, so that short runs cannot be hidden.
     """
     active: list[tuple[float, float, int]] = []  # end, length, GPUs; by end
-    used = worst = 0
-    at = 0.0
-    for start, end, count in sorted(stays):
-        end = max(end, math.nextafter(start, math.inf))  # shorter than the clock can show
+    used = peak = 0
+    peak_time = 0.0
+    for start, end, count in sorted(usages):
+        end = max(end, math.nextafter(start, math.inf))  # at least one ulp long
         length = end - start
-        over = bisect_right(active, start, key=itemgetter(0))
-        used += count - sum(ended for _, _, ended in active[:over])
-        del active[:over]
+        ended = bisect_right(active, start, key=itemgetter(0))
+        used += count - sum(gpus for _, _, gpus in active[:ended])
+        del active[:ended]
         rounding = 0
-        for until, other, gpus in active if rounds else ():
-            if until - start > slack(length, start):
+        for end_other, length_other, gpus in active if tolerant else ():
+            overlap = end_other - start
+            if overlap > slack(length, start):
                 break
-            shorter = min(length, other)
-            if until - start <= min(slack(shorter, start), shorter / 2):
+            shorter = min(length, length_other)
+            if overlap <= min(slack(shorter, start), shorter / 2):
                 rounding += gpus
         insort(active, (end, length, count))
-        if used - rounding > worst:
-            worst, at = used - rounding, start
-    return worst, at
+        if used - rounding > peak:
+            peak, peak_time = used - rounding, start
+    return peak, peak_time
 
 
 def _claims(runs: Runs, ends: dict[str, float]) -> list[Violation]:
-    found = []
+    violations = []
     for name, (_, run) in runs.items():
         if run.end is None:
             continue
-        off = abs(run.end - ends[name])
-        if off > CLAIM_TOLERANCE * ends[name]:
-            amount = off / (ends[name] or 1.0)
-            found.append(Violation("claimed end", "(9)", f"job {name}", amount, CLAIM_TOLERANCE))
-    return found
+        difference = abs(run.end - ends[name])
+        if difference > CLAIM_TOLERANCE * ends[name]:
+            amount = difference / (ends[name] or 1.0)
+            where = f"job {name}"
+            violations.append(Violation("claimed end", "(9)", where, amount, CLAIM_TOLERANCE))
+    return violations

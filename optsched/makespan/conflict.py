@@ -1,4 +1,4 @@
-"""Why no schedule ends within the horizon: a necessary condition that jobs violate."""
+"""Why no schedule ends within the horizon: a violated necessary condition."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from optsched.conflict import Conflict, Member
 from optsched.display import counted, listed, number
 from optsched.makespan.bounds.best import best_bound
 from optsched.makespan.bounds.durations import Durations, durations_of
-from optsched.makespan.heuristics.list_scheduling import by_longest
+from optsched.makespan.heuristics.list_scheduling import longest_first_schedule
 from optsched.makespan.incumbent import Incumbent
-from optsched.makespan.instance import LONGEST_HORIZON, MakespanInstance
+from optsched.makespan.instance import MAX_HORIZON, MakespanInstance
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Settings
 
-MOST_NAMED = 8
-"""Jobs that a line names; all are among the members."""
+MAX_NAMED_JOBS = 8
+"""Maximum number of job names in the message."""
 
 
 def find_conflict(
@@ -35,31 +35,32 @@ def find_conflict(
     bound = best_bound(instance)
     if bound.value <= instance.latest_end:
         return None
-    work, room = durations.least * durations.gpus, instance.gpus * instance.horizon
-    within = f"the horizon of {counted(instance.horizon, 'slot')}"
-    longest = int(durations.least.argmax())
+    minimum, work = durations.minimum, durations.minimum * durations.gpus
+    available = instance.gpus * instance.horizon
+    horizon = f"the horizon of {counted(instance.horizon, 'slot')}"
+    longest = int(minimum.argmax())
     excess = bound.value - instance.horizon
-    if durations.least[longest] > instance.latest_end:
-        chosen, excess = [longest], float(durations.least[longest]) - instance.horizon
-        least = counted_slots(float(durations.least[longest]))
+    if minimum[longest] > instance.latest_end:
+        members, excess = [longest], float(minimum[longest]) - instance.horizon
         reason = (
-            f"job {instance.jobs[longest].name} takes {least} at least, wherever it runs: "
-            f"{number(excess)} more than {within}"
+            f"job {instance.jobs[longest].name} needs at least "
+            f"{counted_slots(float(minimum[longest]))} on any placement, {number(excess)} more "
+            f"than {horizon}"
         )
     elif math.fsum(work.tolist()) > instance.gpus * instance.latest_end:
         order = np.argsort(-work, kind="stable")
-        needed = int(np.searchsorted(np.cumsum(work[order]), room, side="right")) + 1
-        chosen = sorted(order[:needed].tolist())
-        total = math.fsum(work[chosen].tolist())
+        needed = int(np.searchsorted(np.cumsum(work[order]), available, side="right")) + 1
+        members = sorted(order[:needed].tolist())
+        total = math.fsum(work[members].tolist())
         reason = (
-            f"{_named(instance, chosen)} take {number(total)} GPU-slots at least, and the "
-            f"{instance.gpus} GPUs have {number(room)} in {within}"
+            f"{_named(instance, members)} need at least {number(total)} GPU-slots; "
+            f"{instance.gpus} GPUs provide {number(available)} within {horizon}"
         )
     else:
-        chosen = list(range(len(instance.jobs)))
+        members = list(range(len(instance.jobs)))
         reason = (
-            f"{_named(instance, chosen)} take {counted_slots(bound.value)} at least, "
-            f"{number(excess)} more than {within} ({bound.source})"
+            f"{_named(instance, members)} need at least {counted_slots(bound.value)}, "
+            f"{number(excess)} more than {horizon} ({bound.source})"
         )
     measures = {"horizon": instance.horizon, "bound": bound.value, "bound_source": bound.source}
     return Conflict(
@@ -68,8 +69,8 @@ def find_conflict(
         excess,
         "slots",
         _remedy(instance),
-        tuple(_member(durations, j) for j in chosen),
-        "smallest" if len(chosen) == 1 else "sufficient",
+        tuple(_member(durations, j) for j in members),
+        "smallest" if len(members) == 1 else "sufficient",
         measures=measures,
     )
 
@@ -85,9 +86,9 @@ def naming(instance: MakespanInstance) -> Naming:
         "SPANNERS": job,
         "SERVERS": lambda s: f"server {s}",
         "SLOTS": lambda t: f"slot {t}",
-        "WIDTHS": lambda at: f"{job(at[0])} over {at[1]} servers",
-        "EQUAL_SERVERS": lambda at: f"servers {at[0]} and {at[1]}",
-        "EQUAL_JOBS": lambda at: f"{job(at[0])} and {job(at[1])}",
+        "WIDTHS": lambda index: f"{job(index[0])} over {index[1]} servers",
+        "EQUAL_SERVERS": lambda index: f"servers {index[0]} and {index[1]}",
+        "EQUAL_JOBS": lambda index: f"{job(index[0])} and {job(index[1])}",
     }
     return lambda index_set, index: names.get(index_set, str)(index)
 
@@ -98,30 +99,30 @@ def counted_slots(value: float) -> str:
 
 
 def _named(instance: MakespanInstance, jobs: list[int]) -> str:
-    if len(jobs) > MOST_NAMED:
+    if len(jobs) > MAX_NAMED_JOBS:
         return f"{'all' if len(jobs) == len(instance.jobs) else 'these'} {len(jobs)} jobs"
     return f"jobs {listed(instance.jobs[j].name for j in jobs)}"
 
 
 def _remedy(instance: MakespanInstance) -> str:
-    """A horizon that is enough, by the quickest heuristic, and the bound."""
-    longer = instance.model_copy(update={"horizon": LONGEST_HORIZON})
+    """Suggested horizon: sufficient by longest-first, necessary by the bound."""
+    longer = instance.model_copy(update={"horizon": MAX_HORIZON})
     incumbent = Incumbent(longer, Settings())
-    incumbent.take(by_longest(longer))
+    incumbent.update_result(longest_first_schedule(longer))
     if incumbent.best is None:
         return ""
-    least = best_bound(instance).value
-    enough = f"a horizon of {counted(math.ceil(incumbent.value), 'slot')} is enough"
-    if math.ceil(incumbent.value) - 1 < least:
-        return f"{enough}, and no shorter one"
-    return f"{enough} (longest-first); none below {number(least)} is"
+    sufficient, bound = math.ceil(incumbent.value), best_bound(instance).value
+    horizon = f"a horizon of {counted(sufficient, 'slot')} is"
+    if sufficient - 1 < bound:
+        return f"{horizon} necessary and sufficient"
+    return f"{horizon} sufficient (longest-first); at least {number(bound)} is necessary"
 
 
 def _member(durations: Durations, j: int) -> Member:
-    job, least = durations.instance.jobs[j], float(durations.least[j])
-    servers = int(durations.fewest[j])
-    where = "inside one server" if servers == 1 else f"over {servers} servers"
-    if servers == 1 and float(durations.inside[j]) > least:
-        where = "spread over servers"
-    asks = f"{counted(job.gpus, 'GPU')} for {counted_slots(least)} at least, {where}"
-    return Member("job", job.name, asks)
+    job, slots = durations.instance.jobs[j], float(durations.minimum[j])
+    servers = int(durations.min_servers[j])
+    where = "on one server" if servers == 1 else f"over {servers} servers"
+    if servers == 1 and float(durations.inside[j]) > slots:
+        where = "over several servers"
+    needs = f"{counted(job.gpus, 'GPU')} for at least {counted_slots(slots)}, {where}"
+    return Member("job", job.name, needs)

@@ -1,9 +1,9 @@
 """The contention model: rates of running jobs, ends of schedules, levels over time.
 
-A schedule fixes starts and placements; ends follow. A job that spans servers shares the link of its
-most crowded one with every other spanning job there, so rates change whenever one of them starts or
-ends; equations (6)-(9) of sjf-bco. Every compiled method starts jobs by `start` and moves on by
-`next_end`, `remove_ended` and `refresh`; `evaluate` is the loop where all starts are known.
+A schedule fixes starts and placements; ends follow. A job that spans servers is slowed by the most
+contended of its servers' links, so rates change whenever a spanning job starts or ends; equations
+(6)-(9) of sjf-bco. Every compiled method starts jobs by `start` and moves on by `next_end`,
+`remove_ended` and `refresh`; `evaluate` is the loop for known starts.
 
 Times are in slots. The formulas repeat `instance.iteration_time` operation by operation.
 """
@@ -20,7 +20,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from optsched.kernels import kernel
-from optsched.makespan.instance import MakespanInstance, iterations_per_slot
+from optsched.makespan.instance import FLOOR_TOLERANCE, MakespanInstance, iterations_per_slot
 from optsched.makespan.solution import MakespanSolution
 
 Ints = NDArray[np.int64]
@@ -29,27 +29,23 @@ Bools = NDArray[np.bool_]
 
 
 class Jobs(NamedTuple):
-    """An instance as arrays by job; ``capacity`` is by server.
-
-    ``volume`` = 2 m (G - 1) bytes, ``reduction`` = m (G - 1) / (G C) seconds. ``first`` are offsets
-    into arrays with G_j entries for job j; ``inside``: whether it makes progress in one server.
-    """
+    """Job arrays of an instance, and its constants; ``capacity`` is by server."""
 
     capacity: Ints
     gpus: Ints
     iterations: Floats
-    volume: Floats
-    reduction: Floats
+    volume: Floats  # 2 m (G - 1), bytes
+    reduction: Floats  # m (G - 1) / (G C), seconds
     forward: Floats
     backward: Floats
-    first: Ints
-    inside: Bools
+    offset: Ints  # into arrays with G_j entries for job j
+    runs_on_one_server: Bools  # whether it makes progress there
     inter_bandwidth: float
     intra_bandwidth: float
     contention_share: float
     degradation: float
     overhead: float
-    one_server_pays: bool
+    overhead_on_one_server: bool
     slot: float
     slotted: bool
 
@@ -57,31 +53,27 @@ class Jobs(NamedTuple):
 class ScheduleArrays(NamedTuple):
     """When and where every job runs; filled in by the compiled loops.
 
-    Job j's servers and its GPUs there are ``where`` and ``held`` from ``first[j]`` to
-    ``first[j] + used[j]``. A job that never ends finishes at infinity.
+    Job j's servers and its GPUs there are ``server`` and ``gpus_on_server`` from ``offset[j]`` to
+    ``offset[j] + num_servers[j]``. A job that never completes finishes at infinity.
     """
 
     starts: Floats
     finish: Floats
-    where: Ints
-    held: Ints
-    used: Ints
+    server: Ints
+    gpus_on_server: Ints
+    num_servers: Ints
 
 
 class Running(NamedTuple):
-    """Running jobs: the first ``length[0]`` of ``job``, in the order of their starts.
+    """Running jobs: the first ``count[0]`` of ``jobs``, in the order of their starts."""
 
-    ``sharing`` counts the spanning jobs on each server. By job: its contention level p_j, its
-    iterations per slot, and the iterations that remained at slot ``since``.
-    """
-
-    job: Ints
-    length: Ints
-    sharing: Ints
-    level: Ints
-    rate: Floats
-    remaining: Floats
-    since: Floats
+    jobs: Ints
+    count: Ints
+    spanning_jobs: Ints  # by server
+    level: Ints  # p_j, by job like all that follow
+    rate: Floats  # iterations per slot
+    remaining: Floats  # iterations at slot `last_update`
+    last_update: Floats
 
 
 @register_jitable
@@ -104,33 +96,33 @@ def _count_spanning(
     jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, change: int
 ) -> None:
     """Add `change` to the spanning jobs on job j's servers."""
-    if schedule.used[j] > 1:
-        base = jobs.first[j]
-        for i in range(base, base + schedule.used[j]):
-            running.sharing[schedule.where[i]] += change
+    if schedule.num_servers[j] > 1:
+        base = jobs.offset[j]
+        for i in range(base, base + schedule.num_servers[j]):
+            running.spanning_jobs[schedule.server[i]] += change
 
 
 @register_jitable
 def _level(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int) -> int:
-    """p_j (6): most spanning jobs on any server of job j; 0 inside one server."""
+    """p_j (6): largest number of spanning jobs on a server of job j; 0 inside one server."""
     level = 0
-    if schedule.used[j] > 1:
-        base = jobs.first[j]
-        for i in range(base, base + schedule.used[j]):
-            level = max(level, running.sharing[schedule.where[i]])
+    if schedule.num_servers[j] > 1:
+        base = jobs.offset[j]
+        for i in range(base, base + schedule.num_servers[j]):
+            level = max(level, running.spanning_jobs[schedule.server[i]])
     return level
 
 
 @register_jitable
 def _speed(jobs: Jobs, j: int, servers: int, level: int) -> float:
-    """phi of (6)-(8): iterations per slot of job j on so many servers at a level."""
+    """phi_j of (6)-(8): iterations per slot on a number of servers at a contention level."""
     bandwidth = jobs.intra_bandwidth
     if servers > 1:
         contending = jobs.contention_share * level
         degraded = max(1.0, contending + jobs.degradation * (contending - 1))
         bandwidth = jobs.inter_bandwidth / degraded
     overhead = 0.0
-    if servers > 1 or jobs.one_server_pays:
+    if servers > 1 or jobs.overhead_on_one_server:
         overhead = jobs.overhead * servers
     tau = (
         jobs.volume[j] / (jobs.gpus[j] * bandwidth)
@@ -141,17 +133,17 @@ def _speed(jobs: Jobs, j: int, servers: int, level: int) -> float:
     )
     if not jobs.slotted:
         return jobs.slot / tau
-    return np.floor(min(jobs.slot / tau + 1e-9, jobs.iterations[j]))
+    return np.floor(min(jobs.slot / tau + FLOOR_TOLERANCE, jobs.iterations[j]))
 
 
 @register_jitable
 def _run_at_level(
     jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, level: int, now: float
 ) -> None:
-    """Give job j the rate of a level from `now` on, and the end that follows."""
-    running.since[j] = now
+    """Set job j's rate for a contention level and update its completion time."""
+    running.last_update[j] = now
     running.level[j] = level
-    rate = _speed(jobs, j, schedule.used[j], level)
+    rate = _speed(jobs, j, schedule.num_servers[j], level)
     running.rate[j] = rate
     if rate <= 0.0:
         schedule.finish[j] = np.inf
@@ -165,39 +157,39 @@ def _run_at_level(
 def _begin(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: float) -> None:
     """Add job j to the running ones; the others need `refresh`."""
     _count_spanning(jobs, running, schedule, j, 1)
-    running.job[running.length[0]] = j
-    running.length[0] += 1
+    running.jobs[running.count[0]] = j
+    running.count[0] += 1
     running.remaining[j] = jobs.iterations[j]
     _run_at_level(jobs, running, schedule, j, _level(jobs, running, schedule, j), now)
 
 
 @register_jitable
 def refresh(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float) -> None:
-    """Give every running job whose level has changed its new rate and end."""
-    for r in range(running.length[0]):
-        j = running.job[r]
-        if schedule.used[j] <= 1:
+    """Update the rate and the end of every running job whose level has changed."""
+    for r in range(running.count[0]):
+        j = running.jobs[r]
+        if schedule.num_servers[j] <= 1:
             continue
         level = _level(jobs, running, schedule, j)
         if level != running.level[j]:
-            running.remaining[j] -= running.rate[j] * (now - running.since[j])
+            running.remaining[j] -= running.rate[j] * (now - running.last_update[j])
             _run_at_level(jobs, running, schedule, j, level, now)
 
 
 @register_jitable
 def start(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: float) -> bool:
-    """Start job j where it is placed, unless no running job would then make progress."""
+    """Start job j on its servers; undo and return False if no running job would make progress."""
     _begin(jobs, running, schedule, j, now)
-    spans = schedule.used[j] > 1
+    spans = schedule.num_servers[j] > 1
     if spans:
         refresh(jobs, running, schedule, now)
     fastest = running.rate[j]
-    for r in range(running.length[0]):
-        fastest = max(fastest, running.rate[running.job[r]])
+    for r in range(running.count[0]):
+        fastest = max(fastest, running.rate[running.jobs[r]])
     if fastest > 0.0:
         schedule.starts[j] = now
         return True
-    running.length[0] -= 1
+    running.count[0] -= 1
     _count_spanning(jobs, running, schedule, j, -1)
     if spans:
         refresh(jobs, running, schedule, now)
@@ -207,46 +199,43 @@ def start(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: f
 @register_jitable
 def next_end(running: Running, schedule: ScheduleArrays, until: float) -> float:
     """Earliest end of a running job, at most `until`."""
-    for r in range(running.length[0]):
-        until = min(until, schedule.finish[running.job[r]])
+    for r in range(running.count[0]):
+        until = min(until, schedule.finish[running.jobs[r]])
     return until
 
 
 @register_jitable
 def remove_ended(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float) -> int:
-    """Move the jobs that have ended behind the running ones; return their number.
-
-    The others need `refresh`.
-    """
-    count, left = running.length[0], 0
+    """Move completed jobs behind the running ones, which then need `refresh`; return how many."""
+    count, left = running.count[0], 0
     for r in range(count):
-        j = running.job[r]
+        j = running.jobs[r]
         if schedule.finish[j] > now:
-            running.job[r] = running.job[left]
-            running.job[left] = j
+            running.jobs[r] = running.jobs[left]
+            running.jobs[left] = j
             left += 1
         else:
             _count_spanning(jobs, running, schedule, j, -1)
-    running.length[0] = left
+    running.count[0] = left
     return count - left
 
 
 @kernel
 def _completions(jobs: Jobs, order: Ints, schedule: ScheduleArrays) -> None:
-    """Ends of all jobs, given their placements and starts in rising `order`; fills `finish`."""
+    """Fill in the ends of all jobs, given their placements and their `order` by start."""
     n = len(order)
     running = none_running(jobs)
     schedule.finish[:] = np.inf
-    upcoming = 0
-    while upcoming < n or running.length[0] > 0:
-        next_start = schedule.starts[order[upcoming]] if upcoming < n else np.inf
+    next_index = 0
+    while next_index < n or running.count[0] > 0:
+        next_start = schedule.starts[order[next_index]] if next_index < n else np.inf
         now = next_end(running, schedule, next_start)
         if now == np.inf:
-            return
+            return  # the running jobs stall for ever
         remove_ended(jobs, running, schedule, now)
-        while upcoming < n and schedule.starts[order[upcoming]] <= now:
-            _begin(jobs, running, schedule, order[upcoming], now)
-            upcoming += 1
+        while next_index < n and schedule.starts[order[next_index]] <= now:
+            _begin(jobs, running, schedule, order[next_index], now)
+            next_index += 1
         refresh(jobs, running, schedule, now)
 
 
@@ -260,7 +249,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A schedule's ``ends`` T_j in slots, infinity for a job that never ends, and what follows."""
+    """Completion times T_j of a schedule (slots; inf: never) as ``ends``, and derived measures."""
 
     instance: MakespanInstance
     schedule: Schedule
@@ -278,7 +267,7 @@ class Evaluation:
 
     @cached_property
     def times(self) -> Floats:
-        """Starts and ends in order; nothing changes between two neighbours."""
+        """Starts and ends in order; rates are constant between consecutive times."""
         ends = self.ends[np.isfinite(self.ends)]
         return np.unique(np.concatenate((np.asarray(self.schedule.starts), ends)))
 
@@ -290,7 +279,7 @@ class Evaluation:
 
     @cached_property
     def levels(self) -> Ints:
-        """Intervals x jobs: p_j (6); 0 when a job does not run or sits in one server."""
+        """Intervals x jobs: p_j (6); 0 when a job does not run or runs inside one server."""
         spans = self.placed_matrix > 0
         spans[spans.sum(axis=1) < 2] = False
         levels = np.zeros(self.active.shape, dtype=np.int64)
@@ -306,7 +295,7 @@ class Evaluation:
 
     @property
     def fits(self) -> bool:
-        """Whether no server ever gives more GPUs than it has."""
+        """Whether the capacities of the servers are respected."""
         return bool((self.gpu_use <= np.asarray(self.instance.servers)).all())
 
     @cached_property
@@ -319,8 +308,8 @@ class Evaluation:
         return counts
 
 
-def jobs_of(instance: MakespanInstance) -> Jobs:
-    """Arrays of an instance for the compiled loops."""
+def job_arrays(instance: MakespanInstance) -> Jobs:
+    """Job arrays of an instance for the compiled loops."""
 
     def column(values: Sequence[float]) -> Floats:
         return np.array(values, dtype=np.float64)
@@ -335,14 +324,14 @@ def jobs_of(instance: MakespanInstance) -> Jobs:
         reduction=column([job.gradient_bytes * (job.gpus - 1) / (job.gpus * rate) for job in jobs]),
         forward=column([job.forward_time_per_sample * job.batch_size for job in jobs]),
         backward=column([job.backward_time for job in jobs]),
-        first=np.concatenate(([0], np.cumsum(gpus))),
-        inside=np.array([iterations_per_slot(instance, job, 1, 0) > 0 for job in jobs]),
+        offset=np.concatenate(([0], np.cumsum(gpus))),
+        runs_on_one_server=np.array([iterations_per_slot(instance, job, 1, 0) > 0 for job in jobs]),
         inter_bandwidth=float(network.inter_bandwidth),
         intra_bandwidth=float(network.intra_bandwidth),
         contention_share=float(network.contention_share),
         degradation=float(network.degradation),
         overhead=float(network.overhead_per_server),
-        one_server_pays=network.overhead_on_one_server,
+        overhead_on_one_server=network.overhead_on_one_server,
         slot=float(instance.slot),
         slotted=instance.slotted,
     )
@@ -350,24 +339,23 @@ def jobs_of(instance: MakespanInstance) -> Jobs:
 
 def empty_schedule(jobs: Jobs) -> ScheduleArrays:
     """Arrays for the compiled loops to write a schedule into."""
-    n, workers = len(jobs.gpus), int(jobs.first[-1])
-    where, held = np.zeros((2, workers), dtype=np.int64)
-    return ScheduleArrays(np.zeros(n), np.zeros(n), where, held, np.zeros(n, dtype=np.int64))
+    n, workers = len(jobs.gpus), int(jobs.offset[-1])
+    server, gpus = np.zeros((2, workers), dtype=np.int64)
+    return ScheduleArrays(np.zeros(n), np.zeros(n), server, gpus, np.zeros(n, dtype=np.int64))
 
 
-def schedule_from(jobs: Jobs, arrays: ScheduleArrays) -> Schedule:
+def schedule_from_arrays(jobs: Jobs, arrays: ScheduleArrays) -> Schedule:
     """Schedule in the arrays of a compiled loop."""
     placed = []
-    for base, used in zip(jobs.first.tolist(), arrays.used.tolist(), strict=False):
-        span = slice(base, base + used)
-        placed.append(
-            dict(zip(arrays.where[span].tolist(), arrays.held[span].tolist(), strict=True))
-        )
+    for base, count in zip(jobs.offset.tolist(), arrays.num_servers.tolist(), strict=False):
+        servers = arrays.server[base : base + count].tolist()
+        gpus = arrays.gpus_on_server[base : base + count].tolist()
+        placed.append(dict(zip(servers, gpus, strict=True)))
     return Schedule(tuple(arrays.starts.tolist()), tuple(placed))
 
 
 def evaluate(instance: MakespanInstance, schedule: Schedule) -> Evaluation:
-    """Ends of all jobs under contention, from event to event.
+    """Compute the ends of all jobs under contention, from event to event.
 
     Complexity: O(n) events, each O(running jobs x their servers).
 
@@ -391,19 +379,19 @@ def evaluate(instance: MakespanInstance, schedule: Schedule) -> Evaluation:
     >>> evaluate(fig2, Schedule((0.0, 5.0), (across, across))).ends
     array([15., 20.])
     """
-    jobs = jobs_of(instance)
+    jobs = job_arrays(instance)
     arrays = empty_schedule(jobs)
     arrays.starts[:] = schedule.starts
     for j, placed in enumerate(schedule.placed):
-        arrays.used[j] = len(placed)
-        arrays.where[jobs.first[j] : jobs.first[j] + len(placed)] = sorted(placed)
+        arrays.num_servers[j] = len(placed)
+        arrays.server[jobs.offset[j] : jobs.offset[j] + len(placed)] = sorted(placed)
     order = np.argsort(arrays.starts, kind="stable")
-    steps = 2 * len(order) * int(arrays.used.sum())
+    steps = 2 * len(order) * int(arrays.num_servers.sum())
     _completions.for_size(steps)(jobs, order, arrays)
     return Evaluation(instance, schedule, arrays.finish)
 
 
-def schedule_of(instance: MakespanInstance, solution: MakespanSolution) -> Schedule:
+def schedule_from_solution(instance: MakespanInstance, solution: MakespanSolution) -> Schedule:
     """Schedule of a checked solution, in the instance's order of jobs."""
     runs = {run.name: run for run in solution.jobs}
     chosen = [runs[job.name] for job in instance.jobs]
@@ -413,8 +401,8 @@ def schedule_of(instance: MakespanInstance, solution: MakespanSolution) -> Sched
     )
 
 
-def solution_of(evaluation: Evaluation) -> MakespanSolution:
-    """Solution file of an evaluated schedule, with its ends claimed."""
+def solution_from_evaluation(evaluation: Evaluation) -> MakespanSolution:
+    """Solution file of an evaluated schedule, including the completion times."""
     schedule = evaluation.schedule
     names = [job.name for job in evaluation.instance.jobs]
     return MakespanSolution.of(

@@ -1,4 +1,4 @@
-"""Where the makespan comes from: each job's run, what slowed it, and which end is last."""
+"""Breakdown of a makespan: each job's run, its slowdown and the last completion."""
 
 from __future__ import annotations
 
@@ -6,34 +6,31 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from optsched.display import Explanation
-from optsched.makespan.bounds.best import shared_links, simple_bound
+from optsched.makespan.bounds.best import simple_bound, with_contention_bound
 from optsched.makespan.bounds.durations import durations_of
-from optsched.makespan.contention import Evaluation, evaluate, schedule_of
+from optsched.makespan.contention import Evaluation, evaluate, schedule_from_solution
 from optsched.makespan.instance import MakespanInstance, duration
 from optsched.makespan.options import MakespanOptions
 from optsched.makespan.solution import MakespanSolution
 
-IN_WORDS = {
-    "contention bound": ": however jobs share links, servers give them no more iterations sooner"
+BOUND_EXPLANATIONS = {
+    "contention bound": ": link contention limits the iterations that all servers can complete"
 }
 
 
 @dataclass(frozen=True)
 class JobRun:
-    """One job's run in slots; ``level`` is the highest p_j it met, 0 inside one server.
-
-    ``alone`` on the same servers, ``spread`` more than on the best ones, ``contention`` besides.
-    """
+    """One job's run; times in slots."""
 
     name: str
     gpus: int
     servers: tuple[int, ...]
     start: float
     end: float
-    alone: float
-    spread: float
-    contention: float
-    level: int
+    alone: float  # duration on its servers without contention
+    spread: float  # part of it caused by a placement worse than the best
+    contention: float  # additional delay by contention
+    level: int  # highest p_j, 0 inside one server
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +70,7 @@ class MakespanBreakdown(Explanation):
 
     @property
     def inflation(self) -> float:
-        """GPU time held, as a multiple of what it would be on the best servers, alone."""
+        """GPU time divided by the minimum GPU time."""
         held = sum(row.gpus * (row.end - row.start) for row in self.rows)
         return held / sum(row.gpus * (row.alone - row.spread) for row in self.rows)
 
@@ -107,29 +104,29 @@ class MakespanBreakdown(Explanation):
             ]
             for row in sorted(self.rows, key=lambda row: (-row.end, row.name))
         ]
-        headings = ["", "job", "GPUs", "servers", "start", "end", "alone", "of it spread",
-                    "contention", "highest p"]  # fmt: skip
+        headings = ["", "job", "GPUs", "servers", "start", "end", "uncontended",
+                    "placement loss", "contention", "max level"]  # fmt: skip
+        explanation = BOUND_EXPLANATIONS.get(self.bound_source, "")
         closing = (
             f"makespan {self.makespan:g} slots, by job {self.bottleneck.name}; mean completion "
             f"{self.mean_completion_time:.6g}; GPUs busy {100 * self.busy:.1f}%\n"
             f"{self.spanning} of {len(self.rows)} jobs across servers, {self.contended} of them "
-            f"sharing a link; GPU time {self.inflation:.3f} times the least\n"
-            f"bound {self.bound:g} ({self.bound_source}{IN_WORDS.get(self.bound_source, '')})"
+            f"sharing a link; GPU time {self.inflation:.3f} times the minimum\n"
+            f"bound {self.bound:g} ({self.bound_source}{explanation})"
         )
-        return f"{self.instance}: slots of each job", headings, rows, closing
+        return f"{self.instance}: job times (slots)", headings, rows, closing
 
 
 def explain(
     instance: MakespanInstance, solution: MakespanSolution, options: MakespanOptions
 ) -> MakespanBreakdown:
-    """Break a feasible schedule's makespan down.
-
-    Makespan's options are parameters of its methods: none of them changes what a schedule takes.
-    """
-    evaluation = evaluate(instance, schedule_of(instance, solution))
+    """Break a feasible schedule's makespan down; options do not change the value of a schedule."""
+    evaluation = evaluate(instance, schedule_from_solution(instance, solution))
     durations = durations_of(instance)
-    bound = shared_links(durations, simple_bound(durations))
-    rows = tuple(_row(evaluation, j, float(durations.least[j])) for j in range(len(instance.jobs)))
+    bound = with_contention_bound(durations, simple_bound(durations))
+    rows = tuple(
+        _row(evaluation, j, float(durations.minimum[j])) for j in range(len(instance.jobs))
+    )
     work = sum(row.gpus * (row.end - row.start) for row in rows)
     return MakespanBreakdown(
         instance.name,
@@ -140,7 +137,7 @@ def explain(
     )
 
 
-def _row(evaluation: Evaluation, j: int, least: float) -> JobRun:
+def _row(evaluation: Evaluation, j: int, minimum: float) -> JobRun:
     instance, schedule = evaluation.instance, evaluation.schedule
     job, servers = instance.jobs[j], tuple(sorted(schedule.placed[j]))
     start, end = schedule.starts[j], float(evaluation.ends[j])
@@ -153,7 +150,7 @@ def _row(evaluation: Evaluation, j: int, least: float) -> JobRun:
         start,
         end,
         alone,
-        alone - least,
+        alone - minimum,
         end - start - alone,
         int(levels.max()) if len(levels) else 0,
     )

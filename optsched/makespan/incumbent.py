@@ -1,7 +1,7 @@
-"""What stands when a method stops: the best schedule within the horizon and the best bound.
+"""Incumbent: best schedule within the horizon and best lower bound of a run.
 
-Every method starts one and offers it each schedule, so that no schedule counts that ends after the
-horizon, a deadline loses none, and the status follows from the two values.
+Methods report schedules and bounds to it. It rejects schedules beyond the horizon, keeps results at
+a deadline and derives the status.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.display import counted
 from optsched.makespan.bounds.best import Bound, best_bound, simple_bound
 from optsched.makespan.bounds.durations import durations_of
-from optsched.makespan.contention import Evaluation, Schedule, evaluate, solution_of
+from optsched.makespan.contention import Evaluation, Schedule, evaluate, solution_from_evaluation
 from optsched.makespan.instance import MakespanInstance
 from optsched.result import Outcome, Settings, Termination, ended, is_proved
 
-SEARCH_SHARE = 0.5
-"""Share of its time limit that a heuristic may take; the bound has the rest."""
+SEARCH_TIME_SHARE = 0.5
+"""Share of the time limit for the heuristic; the rest is for the bound."""
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """A search's schedule, and whether its deadline cut it."""
+    """Schedule found by a search; `timed_out`: stopped by the deadline."""
 
     schedule: Schedule | None
-    cut: bool = False
+    timed_out: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Incumbent:
-    """The best schedule and the best bound so far; ``value`` is infinite without a schedule."""
+    """Best schedule and best bound so far; ``value`` is infinite without a schedule."""
 
     def __init__(self, instance: MakespanInstance, settings: Settings) -> None:
         self.instance, self.settings = instance, settings
@@ -44,9 +44,9 @@ class Incumbent:
         self.bound = simple_bound(durations_of(instance))
         self.best: Evaluation | None = None
         self.name = ""
-        self.cut = False
-        self._least = math.inf
-        self._tried: list[str] = []
+        self.timed_out = False
+        self._best_makespan = math.inf  # the horizon aside
+        self._methods_tried: list[str] = []
         self._report()
 
     @property
@@ -55,94 +55,99 @@ class Incumbent:
         return math.inf if self.best is None else self.best.makespan
 
     @property
-    def met(self) -> bool:
-        """Whether the bound proves the best makespan to the requested gap."""
+    def is_optimal(self) -> bool:
+        """Whether the gap is closed (within ``settings.gap``)."""
         return self.best is not None and is_proved(self.value, self.bound.value, self.settings.gap)
 
     @property
-    def impossible(self) -> bool:
+    def is_infeasible(self) -> bool:
         """Whether the bound shows that no schedule ends within the horizon."""
         return self.bound.value > self.instance.latest_end
 
     @property
-    def beyond(self) -> float:
-        """Makespan below which a search looks: the best one, or a slot after the horizon."""
+    def is_decided(self) -> bool:
+        """Whether no more search is needed."""
+        return self.is_optimal or self.is_infeasible
+
+    @property
+    def cutoff(self) -> float:
+        """Exclusive upper bound for searches: best makespan, or horizon + 1 without a schedule."""
         return min(self.value, self.instance.horizon + 1.0)
 
-    def offer(self, schedule: Schedule | None, name: str = "") -> None:
-        """Take a schedule that ends within the horizon if it is better."""
+    def update_schedule(self, schedule: Schedule | None, name: str = "") -> None:
+        """Keep a schedule that ends within the horizon if it is better."""
         if schedule is None:
             return
         evaluation = evaluate(self.instance, schedule)
-        self._least = min(self._least, evaluation.makespan)
+        self._best_makespan = min(self._best_makespan, evaluation.makespan)
         if evaluation.makespan <= self.instance.latest_end and evaluation.makespan < self.value:
             self.best, self.name = evaluation, name
             self._report()
 
-    def take(self, result: SearchResult, name: str = "") -> None:
-        """Take a search's schedule, and whether it was cut."""
-        self.offer(result.schedule, name)
-        self.cut = self.cut or result.cut
-        if name and name not in self._tried:
-            self._tried.append(name)
+    def update_result(self, result: SearchResult, name: str = "") -> None:
+        """Keep a search's schedule if it is better, and whether the search timed out."""
+        self.update_schedule(result.schedule, name)
+        self.timed_out = self.timed_out or result.timed_out
+        if name and name not in self._methods_tried:
+            self._methods_tried.append(name)
 
-    def prove(self, bound: Bound) -> None:
-        """Take a bound if it is better."""
+    def update_bound(self, bound: Bound) -> None:
+        """Keep a bound if it is better."""
         if bound.value > self.bound.value:
             self.bound = bound
             self._report()
 
-    def bounded(self, deadline: Deadline, *, contention: bool = True) -> None:
-        """Prove the best combinatorial bound by the deadline, unless one is met; `best_bound`."""
-        if not self.met:
-            self.prove(best_bound(self.instance, deadline=deadline, contention=contention))
+    def compute_bound(self, deadline: Deadline, *, contention: bool = True) -> None:
+        """Compute the combinatorial bound unless the gap is closed."""
+        if not self.is_optimal:
+            self.update_bound(best_bound(self.instance, deadline=deadline, contention=contention))
 
     def heuristic(self, search: Callable[[Deadline], SearchResult]) -> Outcome:
-        """The outcome of one search in its share of the time, and of the bound in the rest."""
+        """Run a search and then the bound; return the outcome."""
         result = SearchResult(None)
-        with self.working():
-            result = search(self.settings.deadline.share(SEARCH_SHARE))
-            self.take(result)
-            self.bounded(self.settings.deadline)
+        with self.until_deadline():
+            result = search(self.settings.deadline.share(SEARCH_TIME_SHARE))
+            self.update_result(result)
+            self.compute_bound(self.settings.deadline)
         return self.outcome(result.details)
 
     @contextmanager
-    def working(self) -> Iterator[None]:
-        """Let the deadline end the work in the block; its results so far stand."""
+    def until_deadline(self) -> Iterator[None]:
+        """Stop the block at the deadline, keeping the results so far."""
         try:
             yield
         except OutOfTimeError:
-            self.cut = True
+            self.timed_out = True
 
-    def note(self, answer: Answer) -> None:
+    def record_answer(self, answer: Answer) -> None:
         """Add a solver's answer to the outcome: its trace and its building time."""
         self._answer, self._build_time = answer, self._build_time + answer.build_time
 
     def outcome(self, details: Mapping[str, Any] | None = None, *, proves: bool = False) -> Outcome:
-        """The outcome of a method that proves optimality or does not."""
-        ran_out = self.cut or (proves and self.settings.deadline.is_over)
-        limited = self.settings.time_limit is not None and ran_out
-        own: dict[str, Any]
+        """Outcome; `proves`: the method may claim optimality."""
+        timed_out = self.timed_out or (proves and self.settings.deadline.is_over)
+        limited = self.settings.time_limit is not None and timed_out
+        extra: dict[str, Any]
         if self.best is None:
             unproved = Termination.TIME_LIMIT if limited else Termination.NO_SOLUTION
-            status = Termination.INFEASIBLE if self.impossible else unproved
-            own = {"message": self._message()}
+            status = Termination.INFEASIBLE if self.is_infeasible else unproved
+            extra = {"message": self._message()}
         else:
-            status = ended(proves and self.met, limited)
-            own = {"mean_completion_time": self.best.mean_completion_time}
-        return self._outcome(status, {**own, **(details or {})})
+            status = ended(proves and self.is_optimal, limited)
+            extra = {"mean_completion_time": self.best.mean_completion_time}
+        return self._outcome(status, {**extra, **(details or {})})
 
-    def bound_alone(self, termination: Termination, message: str) -> Outcome:
-        """The outcome of a method that has a bound and no schedule."""
+    def bound_outcome(self, termination: Termination, message: str) -> Outcome:
+        """Outcome of a method that has a bound and no schedule."""
         self.best = None
-        status = Termination.TIME_LIMIT if self.cut else termination
-        if self.impossible:
+        status = Termination.TIME_LIMIT if self.timed_out else termination
+        if self.is_infeasible:
             status, message = Termination.INFEASIBLE, self._message()
         return self._outcome(status, {"message": message})
 
     def _outcome(self, status: Termination, details: dict[str, Any]) -> Outcome:
         return Outcome(
-            None if self.best is None else solution_of(self.best),
+            None if self.best is None else solution_from_evaluation(self.best),
             status,
             claimed=None if self.best is None else self.best.makespan,
             bound=self.bound.value,
@@ -161,8 +166,12 @@ class Incumbent:
 
     def _message(self) -> str:
         horizon = f"the horizon of {counted(self.instance.horizon, 'slot')}"
-        if self.impossible:
-            return f"no schedule ends within {horizon}: none takes less than {self.bound.value:g}"
-        least = "" if self._least == math.inf else f"; the best found takes {self._least:g}"
-        tried = f"; tried {', '.join(self._tried)}" if self._tried else ""
-        return f"no schedule found within {horizon}{least}{tried}"
+        if self.is_infeasible:
+            bound = f"the lower bound is {self.bound.value:g} slots"
+            return f"no schedule ends within {horizon}: {bound}"
+        parts = [f"no schedule found within {horizon}"]
+        if self._best_makespan < math.inf:
+            parts.append(f"the best schedule found takes {self._best_makespan:g} slots")
+        if self._methods_tried:
+            parts.append(f"tried {', '.join(self._methods_tried)}")
+        return "; ".join(parts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Annotated, Literal, Self
 
@@ -30,100 +30,101 @@ from optsched.schema import (
 )
 
 SCHEMA = "optsched/makespan"
-MOST_SERVERS = 2**14
-MOST_GPUS_PER_SERVER = 2**12
-MOST_GPUS = 2**20
-MOST_JOBS = 2**15
-MOST_WORKERS = 2**22
-"""Workers of all jobs together."""
-MOST_ITERATIONS = 10**12
-LONGEST_HORIZON = 10**9
+# Far above any cluster; the products bound the memory of the arrays by GPU and by worker.
+MAX_SERVERS = 2**14
+MAX_GPUS_PER_SERVER = 2**12
+MAX_GPUS = 2**20
+MAX_JOBS = 2**15
+MAX_WORKERS = 2**22
+# Iterations and slots stay far below 2^53, so that sums of them are exact in floats.
+MAX_ITERATIONS = 10**12
+MAX_HORIZON = 10**9
 FLOOR_TOLERANCE = 1e-9
-"""Added before the floor of slot / tau, so that 1 / 0.1 counts as 10."""
+"""Added before the floor of slot / tau, so that 1 / 0.1 counts as 10; the checker repeats it."""
 
 
 class Network(FileModel):
-    """Links between and inside servers, and what sharing one costs."""
+    """Link bandwidths and contention parameters."""
 
     inter_bandwidth: Annotated[Positive, About("b_e, links between servers.", "bytes/s", 1.25e9)]
     intra_bandwidth: Annotated[Positive, About("b_i, links inside a server.", "bytes/s", 3e11)]
     contention_share: Annotated[
         float,
         Between(0.0, 1.0),
-        About("xi_1: contending jobs count for this share, k = xi_1 p (7).", "share", 0.5),
+        About("xi_1: p jobs on a link contend like k = xi_1 p, equation (7).", "share", 0.5),
     ]
     degradation: Annotated[
         NonNegative,
-        About(
-            "a of f = max(1, k + a (k - 1)), what sharing a link costs beyond its share.",
-            "ratio",
-            0.2,
-        ),
+        About("a of the slowdown f = max(1, k + a (k - 1)) by link sharing.", "ratio", 0.2),
     ]
     overhead_per_server: Annotated[
         NonNegative,
-        About("xi_2 gamma_0, what an iteration costs for each server used.", "seconds", 0.001),
+        About("xi_2 gamma_0, overhead of an iteration for each server used.", "seconds", 0.001),
     ]
     overhead_on_one_server: Annotated[
-        bool, About("Whether a job inside one server pays that too.", "", True)
+        bool, About("Whether the overhead also applies to a job inside one server.", "", True)
     ]
 
 
 class RingJob(FileModel):
     """One job: a ring of G workers that trains F iterations."""
 
-    name: Annotated[Name, About("The job's name, once in an instance.", "", "j0")]
+    name: Annotated[Name, About("Unique job name.", "", "j0")]
     gpus: Annotated[
-        int, Between(1, MOST_GPUS), About("G_j, all of them at once, from start to end.", "GPUs", 4)
+        int, Between(1, MAX_GPUS), About("G_j, held together from start to end.", "GPUs", 4)
     ]
     iterations: Annotated[
-        int, Between(1, MOST_ITERATIONS), About("F_j, iterations to train.", "iterations", 3000)
+        int, Between(1, MAX_ITERATIONS), About("F_j, iterations to train.", "iterations", 3000)
     ]
     gradient_bytes: Annotated[NonNegative, About("m_j, all-reduced each iteration.", "bytes", 1e8)]
-    batch_size: Annotated[NonNegative, About("M_j, of a worker and iteration.", "samples", 32)]
-    forward_time_per_sample: Annotated[NonNegative, About("Delta f_j.", "seconds", 1e-4)]
-    backward_time: Annotated[NonNegative, About("Delta b_j, of an iteration.", "seconds", 5e-3)]
+    batch_size: Annotated[
+        NonNegative, About("M_j, samples per worker and iteration.", "samples", 32)
+    ]
+    forward_time_per_sample: Annotated[
+        NonNegative, About("Delta f_j, forward time of a sample.", "seconds", 1e-4)
+    ]
+    backward_time: Annotated[
+        NonNegative, About("Delta b_j, backward time of an iteration.", "seconds", 5e-3)
+    ]
 
 
 class MakespanInstance(InstanceFile):
-    """Jobs that are all there at slot 0, and a cluster; read with `optsched.load`."""
+    """Jobs released at slot 0 and a cluster of servers; read with `optsched.load`."""
 
     schema_: Annotated[Literal["optsched/makespan"], FORMAT] = Field(alias="schema")
     servers: Annotated[
-        tuple[Annotated[int, Between(1, MOST_GPUS_PER_SERVER)], ...],
+        tuple[Annotated[int, Between(1, MAX_GPUS_PER_SERVER)], ...],
         FailFast(),
-        Field(strict=False, max_length=MOST_SERVERS),
+        Field(strict=False, max_length=MAX_SERVERS),
         About("O_s, GPUs of each server.", "GPUs", [4, 8]),
     ]
-    network: Annotated[Network, About("Links, and what sharing one costs.")]
-    compute_rate: Annotated[Positive, About("C, what a worker reduces.", "bytes/s", 1e11)]
-    slot: Annotated[Positive, About("How long a slot is.", "seconds", 1.0)]
+    network: Annotated[Network, About("Link bandwidths and contention parameters.")]
+    compute_rate: Annotated[Positive, About("C, reduction rate of a worker.", "bytes/s", 1e11)]
+    slot: Annotated[Positive, About("Length of a slot.", "seconds", 1.0)]
     progress: Annotated[
         Literal["floor", "continuous"],
         About(
-            "Whole iterations a slot and integer starts, or the rate slot / tau and real ones.",
+            "floor: integral iterations a slot and starts; continuous: slot / tau, real starts.",
             "",
             "floor",
         ),
     ]
     horizon: Annotated[
-        int,
-        Between(1, LONGEST_HORIZON),
-        About("A completion after it is infeasible.", "slots", 1200),
+        int, Between(1, MAX_HORIZON), About("Deadline for all completions.", "slots", 1200)
     ]
     jobs: Annotated[
         tuple[RingJob, ...],
         FailFast(),
-        Field(strict=False, max_length=MOST_JOBS),
-        About("The jobs, all there at slot 0."),
+        Field(strict=False, max_length=MAX_JOBS),
+        About("The jobs, released at slot 0."),
     ]
 
     def facts(self) -> dict[str, str]:
-        """What it is, for a prompt or a page."""
+        """Summary of the instance for display."""
         return {
             "makespan": self.name,
             "jobs": str(len(self.jobs)),
-            "GPUs wanted": str(sum(job.gpus for job in self.jobs)),
+            "GPUs requested": str(sum(job.gpus for job in self.jobs)),
             "servers": f"{len(self.servers)} of {listed(sorted(set(self.servers)))} GPUs",
             "GPUs": str(sum(self.servers)),
             "horizon": counted(self.horizon, "slot"),
@@ -138,12 +139,12 @@ class MakespanInstance(InstanceFile):
 
     @property
     def slotted(self) -> bool:
-        """Whether starts and ends are whole slots."""
+        """Whether progress is integral: whole iterations a slot, starts and ends at whole slots."""
         return self.progress == "floor"
 
     @property
     def horizon_tolerance(self) -> float:
-        """Rounding allowed in an end at the horizon: none where slots are whole."""
+        """Tolerance on a completion at the horizon: 0 with integral progress."""
         return 0.0 if self.slotted else slack(self.horizon)
 
     @property
@@ -152,58 +153,53 @@ class MakespanInstance(InstanceFile):
         return self.horizon + self.horizon_tolerance
 
     @model_validator(mode="after")
-    def _sizes(self) -> Self:
+    def _check_sizes(self) -> Self:
         if not self.servers or not self.jobs:
-            missing = "servers" if not self.servers else "jobs"
-            raise fault(missing, "none", "at least one")
-        if self.gpus > MOST_GPUS:
-            raise fault("servers", f"{self.gpus} GPUs", f"at most {MOST_GPUS}")
+            raise fault("jobs" if self.servers else "servers", "none", "at least one")
+        if self.gpus > MAX_GPUS:
+            raise fault("servers", f"{self.gpus} GPUs", f"at most {MAX_GPUS}")
         name, times = Counter(job.name for job in self.jobs).most_common(1)[0]
         if times > 1:
             raise fault("jobs", f"{times} jobs named {name!r}"[:80], "each name once")
+        for where, job in self._named_jobs():
+            if job.gpus > self.gpus:
+                expected = f"at most the {self.gpus} of the cluster"
+                raise fault(f"{where}.gpus", f"{job.gpus} GPUs", expected)
+        workers = sum(job.gpus for job in self.jobs)
+        if workers > MAX_WORKERS:
+            raise fault("jobs", f"{workers} workers in all", f"at most {MAX_WORKERS}")
         return self
 
     @model_validator(mode="after")
-    def _every_job_can_run(self) -> Self:
-        for index, job in enumerate(self.jobs):
-            if job.gpus > self.gpus:
-                raise fault(
-                    f"jobs[{index}] ({job.name}).gpus",
-                    f"{job.gpus} GPUs",
-                    f"at most the {self.gpus} of the cluster",
-                )
-        if sum(job.gpus for job in self.jobs) > MOST_WORKERS:
-            raise fault("jobs", "more workers", f"at most {MOST_WORKERS} in all")
-        prefix = server_prefix(self.servers)
-        for index, job in enumerate(self.jobs):
-            where = f"jobs[{index}] ({job.name})"
-            fewest = fewest_servers(job.gpus, prefix)
-            spans = job.gpus > 1 and len(self.servers) > 1
-            widths = [1] * (fewest == 1) + [max(2, fewest)] * spans
-            if any(iteration_time(self, job, servers, 1) == 0 for servers in widths):
-                raise fault(where, "an iteration that takes no time", "tau above 0")
-            if all(iterations_per_slot(self, job, servers, 1) == 0 for servers in widths):
-                raise fault(
-                    where,
-                    f"an iteration longer than a slot ({self.slot:g} s) wherever it runs",
-                    "tau of at most a slot, or continuous progress",
-                )
+    def _check_jobs_can_run(self) -> Self:
+        for (where, job), fewest in zip(self._named_jobs(), min_servers(self), strict=True):
+            can_span = job.gpus > 1 and len(self.servers) > 1
+            server_counts = [1] * (fewest == 1) + [max(2, fewest)] * can_span
+            if any(iteration_time(self, job, servers, 1) == 0 for servers in server_counts):
+                raise fault(where, "iteration time 0", "an iteration time above 0 s")
+            if all(iterations_per_slot(self, job, servers, 1) == 0 for servers in server_counts):
+                found = f"an iteration longer than the slot of {self.slot:g} s on every placement"
+                raise fault(where, found, "a longer slot, or progress=continuous")
         return self
+
+    def _named_jobs(self) -> Iterator[tuple[str, RingJob]]:
+        for index, job in enumerate(self.jobs):
+            yield f"jobs[{index}] ({job.name})", job
 
 
 def bandwidth(network: Network, servers: int, level: int) -> float:
-    """B_j in bytes/s of a job on `servers` servers at contention level p; 1 when alone.
+    """B_j in bytes/s of a job on `servers` servers at contention level p.
 
-    Without the max of models/makespan/README.md a link would give a lone job more than it has.
+    The max with 1 (models/makespan/README.md) keeps a single job within its link's bandwidth.
 
     Parameters
     ----------
     network : Network
-        Links, and what sharing one costs.
+        Link bandwidths and contention parameters.
     servers : int
         Number of servers the job runs on.
     level : int
-        p, jobs that share its busiest link, itself counted; 1 when it is alone.
+        p, number of jobs on its busiest link, itself included.
 
     Returns
     -------
@@ -226,8 +222,8 @@ def bandwidth(network: Network, servers: int, level: int) -> float:
 def iteration_time(instance: MakespanInstance, job: RingJob, servers: int, level: int) -> float:
     """tau_j of (8) in seconds; the level counts the job itself.
 
-    The loader and all methods use this formula; the compiled loops and the checker repeat it
-    independently, operation by operation, so that floor(slot / tau) is the same everywhere.
+    The kernels and the checker re-implement it with the same order of operations, so that
+    floor(slot / tau) is identical everywhere.
 
     Parameters
     ----------
@@ -238,7 +234,7 @@ def iteration_time(instance: MakespanInstance, job: RingJob, servers: int, level
     servers : int
         Number of servers the job runs on.
     level : int
-        p, jobs that share its busiest link, itself counted; 1 when it is alone.
+        p, number of jobs on its busiest link, itself included.
 
     Returns
     -------
@@ -253,11 +249,11 @@ def iteration_time(instance: MakespanInstance, job: RingJob, servers: int, level
     0.205
     """
     network, workers = instance.network, job.gpus
-    pays = servers > 1 or network.overhead_on_one_server
+    has_overhead = servers > 1 or network.overhead_on_one_server
     return (
         2 * job.gradient_bytes * (workers - 1) / (workers * bandwidth(network, servers, level))
         + job.gradient_bytes * (workers - 1) / (workers * instance.compute_rate)
-        + (network.overhead_per_server * servers if pays else 0.0)
+        + (network.overhead_per_server * servers if has_overhead else 0.0)
         + job.forward_time_per_sample * job.batch_size
         + job.backward_time
     )
@@ -266,7 +262,7 @@ def iteration_time(instance: MakespanInstance, job: RingJob, servers: int, level
 def iterations_per_slot(
     instance: MakespanInstance, job: RingJob, servers: int, level: int
 ) -> float:
-    """phi_j: floor(slot / tau + 1e-9), at most F_j; slot / tau under continuous progress.
+    """phi_j: floor(slot / tau + 1e-9), at most F_j; slot / tau with continuous progress.
 
     Parameters
     ----------
@@ -277,7 +273,7 @@ def iterations_per_slot(
     servers : int
         Number of servers the job runs on.
     level : int
-        p, jobs that share its busiest link, itself counted; 1 when it is alone.
+        p, number of jobs on its busiest link, itself included.
 
     Returns
     -------
@@ -311,7 +307,7 @@ def duration(instance: MakespanInstance, job: RingJob, servers: int, level: int)
     servers : int
         Number of servers the job runs on.
     level : int
-        p, jobs that share its busiest link, itself counted; 1 when it is alone.
+        p, number of jobs on its busiest link, itself included.
 
     Returns
     -------
@@ -333,21 +329,7 @@ def duration(instance: MakespanInstance, job: RingJob, servers: int, level: int)
     return float(-(-job.iterations // int(per_slot)))
 
 
-def spanning_duration(instance: MakespanInstance, job: RingJob, fewest: int) -> float:
-    """Least slots over two or more servers; infinity if impossible.
-
-    More servers and more contention only slow a job, so it runs alone on as few as hold it.
-    """
-    if job.gpus < 2 or len(instance.servers) < 2:
-        return math.inf
-    return duration(instance, job, max(2, fewest), 1)
-
-
-def server_prefix(servers: Sequence[int]) -> list[int]:
-    """GPUs of the largest server, of the two largest, and so on."""
-    return list(accumulate(sorted(servers, reverse=True)))
-
-
-def fewest_servers(gpus: int, prefix: Sequence[int]) -> int:
-    """Fewest servers that hold so many GPUs, given `server_prefix`."""
-    return bisect_left(prefix, gpus) + 1
+def min_servers(instance: MakespanInstance) -> list[int]:
+    """Smallest number of servers that hold each job."""
+    largest_first = list(accumulate(sorted(instance.servers, reverse=True)))
+    return [bisect_left(largest_first, job.gpus) + 1 for job in instance.jobs]

@@ -20,8 +20,8 @@ class MakespanOptions(Options):
     Attributes
     ----------
     kappa : int or None
-        SJF-BCO: jobs of at most so many GPUs are packed, larger ones spread; None tries {1} and
-        every job size; on the command line and in files "all" says so too.
+        SJF-BCO: largest job size that is packed; larger jobs are spread. None (on the command line
+        and in files: "all") tries 1 and every job size.
     lambda_ : float
         SJF-BCO: servers offered to a spread job hold lambda times its GPUs. On the command line
         and in files its name is ``lambda``.
@@ -36,12 +36,12 @@ class MakespanOptions(Options):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Make options of names and values; raises InputError."""
-        every = {"kappa": None} if values.get("kappa") == "all" else {}
-        return super().from_dict({**values, **every})
+        expanded = {"kappa": None} if values.get("kappa") == "all" else {}
+        return super().from_dict({**values, **expanded})
 
 
 def features(instance: MakespanInstance, options: MakespanOptions) -> dict[str, tuple[str, str]]:
-    """What not every method supports, with the words of a refusal."""
+    """Optional features in use, each with (found, expected) for the error message."""
     if instance.slotted:
         return {}
-    return {"continuous": ("progress=continuous", "floor: it works slot by slot")}
+    return {"continuous": ("progress=continuous", "progress=floor (the model is indexed by slots)")}

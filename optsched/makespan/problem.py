@@ -1,4 +1,4 @@
-"""The makespan problem's methods, and where its rooms are."""
+"""Registration of the makespan problem: methods, checker, bounds and plots."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MAKESPAN = Problem(
         Method(
             "sjf-bco",
             "heuristic",
-            "smallest first under a bound theta on every GPU (sjf-bco, Algorithms 1-3)",
+            "smallest job first, limit theta on the load of each GPU (sjf-bco, Algorithms 1-3)",
             f"{_HERE}.heuristics.sjf_bco:sjf_bco",
         ),
         Method(
@@ -51,7 +51,7 @@ MAKESPAN = Problem(
         Method(
             "list-scheduling",
             "heuristic",
-            "the least used idle GPUs, wherever they are (sjf-bco, section 7)",
+            "the idle GPUs with the smallest load, on any server (sjf-bco, section 7)",
             f"{_HERE}.heuristics.sjf_bco:list_scheduling",
         ),
         Method(
@@ -63,25 +63,25 @@ MAKESPAN = Problem(
         Method(
             "longest-first",
             "heuristic",
-            "longest job first, backfilled, on the tightest server",
+            "longest job first with backfilling, on the best-fitting server",
             f"{_HERE}.heuristics.list_scheduling:longest_first",
         ),
         Method(
             "local-search",
             "heuristic",
-            "reinsertion, swap and who shares a link, on the order of longest-first; anytime",
+            "local search on the job order, spanning and link sharing; anytime",
             f"{_HERE}.heuristics.local_search:local_search",
         ),
         Method(
             "nested",
             "heuristic",
-            "annealing of aligned and paired blocks inside servers; anytime",
+            "simulated annealing on nested blocks of GPUs inside servers; anytime",
             f"{_HERE}.heuristics.nested:nested",
         ),
         Method(
             "ilp",
             "exact",
-            "heuristics, bounds, relaxation and full MILP, until they meet",
+            "heuristics, bounds, relaxation, then the full MILP, until the gap closes",
             f"{_HERE}.models.ilp:ilp",
             f"{_HERE}.models.ilp:model",
             supports=(),
@@ -89,7 +89,7 @@ MAKESPAN = Problem(
         Method(
             "ilp-relaxed",
             "bound",
-            "the MILP without contention, by pools of equal servers: a lower bound, no schedule",
+            "lower bound: MILP without contention, identical servers aggregated",
             f"{_HERE}.models.pools:ilp_relaxed",
             f"{_HERE}.models.pools:model",
             supports=(),
@@ -104,14 +104,14 @@ MAKESPAN = Problem(
         Method(
             "theta",
             "bound",
-            "the paper's feasibility ILP (14)-(16): least theta as a lower bound",
+            "lower bound: minimum theta of the paper's feasibility ILP (14)-(16)",
             f"{_HERE}.models.theta:theta",
             f"{_HERE}.models.theta:model",
         ),
         Method(
             "exact",
             "exact",
-            "heuristics and bounds first, then a search over states or ilp by size",
+            "heuristics and bounds, then state-space search (tiny instances) or ilp",
             f"{_HERE}.exact.exact:exact",
         ),
     ),

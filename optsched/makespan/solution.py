@@ -8,21 +8,21 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import FailFast, Field, StringConstraints
 
 from optsched.display import number
-from optsched.makespan.instance import MOST_GPUS, MOST_JOBS, MOST_SERVERS
+from optsched.makespan.instance import MAX_GPUS, MAX_JOBS, MAX_SERVERS
 from optsched.schema import FORMAT, About, Between, FileModel, Name, Number, SolutionFile
 
 _Server = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,5})$")]
-_Count = Annotated[int, Between(-MOST_GPUS, MOST_GPUS)]  # a negative count is the checker's affair
+_Count = Annotated[int, Between(-MAX_GPUS, MAX_GPUS)]  # negative counts are reported by the checker
 
 
 class ScheduledJob(FileModel):
     """One job's run."""
 
     name: Annotated[Name, About("The job's name.", "", "j0")]
-    start: Annotated[Number, About("a_j, the slot at whose beginning it starts.", "slots", 0)]
+    start: Annotated[Number, About("a_j, start slot.", "slots", 0)]
     gpus: Annotated[
         dict[_Server, _Count],
-        Field(max_length=MOST_SERVERS),
+        Field(max_length=MAX_SERVERS),
         About(
             "y_js by the server's 0-based index; servers it does not use are left out.",
             "GPUs",
@@ -41,7 +41,7 @@ class MakespanSolution(SolutionFile):
     jobs: Annotated[
         tuple[ScheduledJob, ...],
         FailFast(),
-        Field(strict=False, max_length=2 * MOST_JOBS),
+        Field(strict=False, max_length=2 * MAX_JOBS),
         About("Every job of the instance, once."),
     ]
     objective: Annotated[Number | None, About("The makespan claimed.", "slots", 37)] = None
@@ -51,7 +51,7 @@ class MakespanSolution(SolutionFile):
     ] = Field(default_factory=dict)
 
     def facts(self) -> dict[str, str]:
-        """What it is, for a prompt or a page."""
+        """Summary of the solution for display."""
         return {
             "instance": self.instance,
             "jobs": str(len(self.jobs)),
@@ -65,14 +65,14 @@ class MakespanSolution(SolutionFile):
         instance_name: str,
         runs: Iterable[tuple[str, float, Mapping[int, int], float | None]],
     ) -> Self:
-        """Make a solution of (name, start, GPUs by server, end) of each job.
+        """Create a solution from the runs of the jobs.
 
         Parameters
         ----------
         instance_name : str
-            What is solved.
+            Instance name.
         runs : sequence of tuple[str, float, Mapping[int, int], float or None]
-            Of every job: slots, and GPUs by the server's index; an end may be None.
+            (name, start, GPUs by server, end or None) of each job; times in slots.
 
         Examples
         --------
@@ -85,15 +85,15 @@ class MakespanSolution(SolutionFile):
             jobs=tuple(
                 ScheduledJob(
                     name=name,
-                    start=_plain(start),
+                    start=_int_if_integral(start),
                     gpus={str(server): int(count) for server, count in sorted(placed.items())},
-                    end=None if end is None else _plain(end),
+                    end=None if end is None else _int_if_integral(end),
                 )
                 for name, start, placed, end in runs
             ),
         )
 
 
-def _plain(value: float) -> float:
-    """A whole number as an integer, so that files read 37 and not 37.0."""
+def _int_if_integral(value: float) -> float:
+    """Files read 37 and not 37.0."""
     return int(value) if float(value).is_integer() else float(value)

@@ -1,4 +1,4 @@
-"""Loading the compiled loops before anything is timed."""
+"""Compile or load the makespan kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from optsched.result import Settings
 
 
 def warm_up() -> None:
-    """Run every compiled loop once on a tiny instance."""
+    """Run every kernel once on a tiny instance."""
     tiny = generate_makespan(jobs=4, servers=2, server_sizes=(4,), largest_job=4)
     options, settings = MakespanOptions(), Settings(iterations=2)
     sjf_bco(tiny, options, settings)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optsched.errors import InputError
-from optsched.makespan.contention import Evaluation, evaluate, schedule_of
+from optsched.makespan.contention import Evaluation, evaluate, schedule_from_solution
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.solution import MakespanSolution
 from optsched.methods import check, problem_for, solution_of
@@ -132,7 +132,7 @@ def _evaluated(instance: AnInstance, solution: Solved) -> Evaluation:
     report = check(given, schedule)
     if not report.feasible:
         raise InputError("solution", "", str(report.violations[0]), "a feasible solution")
-    return evaluate(given, schedule_of(given, schedule))
+    return evaluate(given, schedule_from_solution(given, schedule))
 
 
 def _gpus_of_jobs(run: Evaluation) -> list[dict[int, np.ndarray]]:

@@ -16,7 +16,7 @@ def short_searches(monkeypatch: pytest.MonkeyPatch) -> None:
         (starting_schedules, "SEARCH_MOVES", 200),
         (starting_schedules, "NESTED_MOVES", 20_000),
         (ilp, "NESTED_MOVES", 20_000),
-        (ilp, "MOST_MOVES", 50_000),
-        (local_search, "EFFORT", 30_000),
+        (ilp, "MAX_ANNEALING_MOVES", 50_000),
+        (local_search, "MOVES_TIMES_JOBS", 30_000),
     ):
         monkeypatch.setattr(module, name, value)

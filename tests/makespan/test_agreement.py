@@ -38,12 +38,12 @@ def bounds_hold(seed: int) -> None:
     instance, best, relaxed = tiny(seed), optimum(seed), optimum(seed, False)
     assert relaxed <= best
     durations = durations_of(instance)
-    pools = solve_pools(instance, instance.horizon, 1, Settings(), apart=False)
+    pools = solve_pools(instance, instance.horizon, 1, Settings(), no_link_sharing=False)
     by_method = [optsched.solve(instance, method).bound for method in ("ilp-relaxed", "theta")]
     for bound in (area(durations).value, longest_job(durations).value, pools.bound, *by_method):
         assert bound is not None
         assert bound <= relaxed
-    apart = solve_pools(instance, instance.horizon, 1, Settings(), apart=True)
+    apart = solve_pools(instance, instance.horizon, 1, Settings(), no_link_sharing=True)
     assert apart.bound >= pools.bound
     by_contention = contention_bound(durations, 1.0)
     if by_contention is not None:

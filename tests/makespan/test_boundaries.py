@@ -11,7 +11,7 @@ import pytest
 
 import optsched
 from optsched.errors import InputError, NotApplicableError
-from optsched.makespan.bounds.best import forget
+from optsched.makespan.bounds.best import clear_cache
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.solution import MakespanSolution
 from optsched.problems import METHODS
@@ -153,7 +153,7 @@ def test_a_gap_of_zero_is_proved(method: str) -> None:
 def outcome_of(path: str, method: str, *, alone: bool = False) -> dict[str, Any] | None:
     """What a method returns, without times; alone: as in a process that has proved nothing yet."""
     if alone:
-        forget()
+        clear_cache()
     try:
         result = optsched.solve(path, method, iterations=300)
     except NotApplicableError:
@@ -174,6 +174,6 @@ def test_equal_input_gives_equal_output_whatever_ran_before(names: list[str]) ->
     paths = [name if "/" in name else str(CASES / f"{name}.json") for name in names]
     runs = [(path, method) for path in paths for method in METHODS["makespan"]]
     alone = {run: outcome_of(*run, alone=True) for run in runs}
-    forget()
+    clear_cache()
     for run in (*runs, *reversed(runs)):
         assert outcome_of(*run) == alone[run]

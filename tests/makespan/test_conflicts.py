@@ -52,28 +52,28 @@ CASES = {
     "one job is too long": (
         made([2], [(1, 3), (1, 9), (2, 2)], 6),
         "b",
-        "job b takes 9 slots at least, wherever it runs: 3 more than the horizon of 6 slots",
+        "job b needs at least 9 slots on any placement, 3 more than the horizon of 6 slots",
     ),
     "area": (
         made([1, 1], [(1, 3), (1, 3), (1, 3), (1, 1)], 4),
         "abc",
-        "jobs a, b, c take 9 GPU-slots at least, and the 2 GPUs have 8 in the horizon of 4",
+        "jobs a, b, c need at least 9 GPU-slots; 2 GPUs provide 8 within the horizon of 4",
     ),
     "two that cannot run at once": (
         made([2, 1], [(2, 3), (2, 3), (1, 1)], 5),
         "abc",
-        "take 6 slots at least, 1 more than the horizon of 5 slots",
+        "need at least 6 slots, 1 more than the horizon of 5 slots",
     ),
-    "three on two servers": (made([1, 1], [(1, 2), (1, 2), (1, 2)], 3), "abc", "4 slots at least"),
+    "three on two servers": (made([1, 1], [(1, 2), (1, 2), (1, 2)], 3), "abc", "at least 4 slots"),
     "links make a job that must span too long": (
         made([1, 1], [(2, 3, 1.0), (1, 1)], 2, SLOW_LINKS, slot=2.0),
         "a",
-        "job a takes 3 slots",
+        "job a needs at least 3 slots",
     ),
     "continuous progress": (
         made([1, 1], [(1, 3), (1, 3), (1, 3)], 4, progress="continuous"),
         "abc",
-        "9 GPU-slots at least",
+        "at least 9 GPU-slots",
     ),
 }
 
@@ -117,7 +117,7 @@ def test_the_command_line_says_why(tmp_path: Any, capsys: pytest.CaptureFixture[
     path = tmp_path / "case.json"
     path.write_text(json.dumps(CASES["one job is too long"][0]), encoding="utf-8")
     assert execute(["solve", str(path)]) == 1
-    assert "job b takes 9 slots" in capsys.readouterr().out
+    assert "job b needs at least 9 slots" in capsys.readouterr().out
     assert execute(["explain", str(path), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert [member["name"] for member in said["members"]] == ["b"]
@@ -126,7 +126,7 @@ def test_the_command_line_says_why(tmp_path: Any, capsys: pytest.CaptureFixture[
 def test_a_heuristic_that_finds_nothing_is_no_conflict() -> None:
     case = made([2, 2, 2], [(3, 2, 2.0), (3, 2, 2.0)], 3, SLOW_LINKS, slot=4.0)
     instance = MakespanInstance.from_dict(case)
-    with pytest.raises(InputError, match=r"ended no-solution.*best found takes 4.*bound 3"):
+    with pytest.raises(InputError, match=r"ended no-solution.*best schedule found takes 4 slots.*bound 3"):
         optsched.explain(instance, method="longest-first")
     cut = optsched.solve(instance, "ilp", time_limit=0.0)
     assert conflict_of(cut) is None

@@ -10,7 +10,7 @@ from oracles import makespan as oracle
 from oracles.makespan_cases import tiny_instance
 
 import optsched
-from optsched.makespan.contention import Evaluation, Schedule, evaluate, solution_of
+from optsched.makespan.contention import Evaluation, Schedule, evaluate, solution_from_evaluation
 from optsched.makespan.instance import (
     MakespanInstance,
     bandwidth,
@@ -73,7 +73,7 @@ def test_a_later_job_slows_an_earlier_one() -> None:
     assert found.ends.tolist() == [15, 20]
     assert found.times.tolist() == [0, 5, 15, 20]
     assert found.levels.tolist() == [[1, 0], [2, 2], [0, 1]]
-    assert optsched.check(found.instance, solution_of(found)).feasible
+    assert optsched.check(found.instance, solution_from_evaluation(found)).feasible
 
 
 def agree(document: dict, starts: list[float], where: list[tuple[int, ...]]) -> None:

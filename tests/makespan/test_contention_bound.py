@@ -13,7 +13,7 @@ from oracles.makespan_cases import Case, draw
 import optsched
 from optsched.generators.makespan import generate_makespan
 from optsched.makespan.bounds.best import area, best_bound, simple_bound
-from optsched.makespan.bounds.certificate import MOST_PRICE, ContentionCertificate
+from optsched.makespan.bounds.certificate import MAX_DUAL, ContentionCertificate
 from optsched.makespan.bounds.contention import contention_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.instance import MakespanInstance
@@ -104,8 +104,8 @@ def test_its_certificate_proves_its_own_deadline_only(progress: str) -> None:
         {"deadline": found.deadline + (1 if progress == "floor" else 1e-6 * found.deadline)},
         {"pieces": found.pieces[:1]},
         {"pieces": (tuple(p // 2 for p in found.pieces[0]), *found.pieces[1:])},
-        {"inside": tuple(MOST_PRICE for _ in found.inside)},
-        {"running": {0: MOST_PRICE}},
+        {"inside": tuple(MAX_DUAL for _ in found.inside)},
+        {"running": {0: MAX_DUAL}},
     ):
         changed = certificate_violations(instance, replace(found, **change))
         assert bool(changed) == (change.keys() != {"inside"}), change
@@ -119,8 +119,8 @@ def test_where_nothing_has_to_span_it_adds_nothing() -> None:
 
 
 def test_the_explanation_says_what_it_is() -> None:
-    told = str(optsched.explain("makespan/must-span-40x8", method="longest-first"))
-    assert "bound 436 (contention bound: however jobs share links" in told
+    text = str(optsched.explain("makespan/must-span-40x8", method="longest-first"))
+    assert "bound 436 (contention bound: link contention limits" in text
 
 
 def test_whole_slots_close_the_last_gap() -> None:

@@ -52,7 +52,7 @@ def test_exact_hands_back_what_heuristics_find_of_continuous_progress(limit: flo
         quick = optsched.solve(instance, "local-search", iterations=200)
         assert result.objective <= quick.objective
         assert result.status in ("optimal", "feasible")
-        assert result.details["stopped_at"] == "search: the models work slot by slot"
+        assert result.details["stopped_at"] == "search: the models are indexed by slots"
 
 
 def test_the_pipeline_says_where_it_stopped() -> None:
@@ -119,7 +119,7 @@ def test_theta_bound_is_at_least_the_area() -> None:
     instance = optsched.load("makespan/contended-4x3")
     bound = optsched.solve(instance, "theta").bound
     durations = durations_of(instance)
-    work = float((durations.least * durations.gpus).sum())
+    work = float((durations.minimum * durations.gpus).sum())
     assert bound is not None
     assert bound >= work / instance.gpus
 
@@ -143,8 +143,8 @@ def test_best_known_values_stand_up(name: str) -> None:
 @pytest.mark.parametrize("name", ["must-span-8x6", "mixed-24x8"])
 def test_where_no_model_can_be_built_it_searches_on_without_a_limit(name: str) -> None:
     found = Incumbent(optsched.load(f"makespan/{name}"), Settings())
-    with found.working():
-        ilp.Pipeline(found)._search_on()
+    with found.until_deadline():
+        ilp.Pipeline(found)._use_remaining_time()
     assert found.value <= 1.1 * BEST[name]["objective"]
 
 

@@ -14,10 +14,10 @@ from optsched.makespan.bounds.best import simple_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate
 from optsched.makespan.explain import explain
-from optsched.makespan.heuristics.list_scheduling import longest_order, prepare_lists
-from optsched.makespan.heuristics.local_search import links_are_short
-from optsched.makespan.heuristics.nested import Annealing, applies
-from optsched.makespan.heuristics.sjf_bco import kappas_of
+from optsched.makespan.heuristics.list_scheduling import ListScheduler, longest_order
+from optsched.makespan.heuristics.local_search import link_limits_matter
+from optsched.makespan.heuristics.nested import Annealing, is_applicable
+from optsched.makespan.heuristics.sjf_bco import distinct_kappas
 from optsched.makespan.instance import MakespanInstance, iteration_time
 from optsched.makespan.options import MakespanOptions
 from optsched.problems import METHODS
@@ -55,7 +55,7 @@ def test_searches_are_never_worse_than_longest_first(method: str) -> None:
 
 def test_nested_falls_back_by_name() -> None:
     assert run("makespan/contended-3x3", "nested").chosen == "local-search"
-    assert not applies(optsched.load("makespan/contended-3x3"))
+    assert not is_applicable(optsched.load("makespan/contended-3x3"))
     assert run("makespan/paper-160x20", "nested").chosen is None
 
 
@@ -75,7 +75,7 @@ def test_the_best_kappa_is_found_among_all() -> None:
     instance = optsched.load(name)
     each = [
         run(name, "sjf-bco", options={"kappa": kappa}).objective
-        for kappa in kappas_of(np.array([job.gpus for job in instance.jobs]))
+        for kappa in distinct_kappas(np.array([job.gpus for job in instance.jobs]))
     ]
     # Trying all kappa under one search for theta sees other thetas than each kappa alone.
     assert run(name, "sjf-bco").objective <= max(v for v in each if v is not None)
@@ -160,9 +160,9 @@ def crowded_wide_server() -> MakespanInstance:
 
 def test_nested_keeps_a_schedule_that_spans_where_blocks_queue_up() -> None:
     instance = crowded_wide_server()
-    assert applies(instance)
+    assert is_applicable(instance)
     result = optsched.solve(instance, "nested", iterations=3000)
-    assert result.details["kept"] == "local search"
+    assert result.details["best_method"] == "local search"
     assert any(len(job.gpus) > 1 for job in result.solution.jobs)
     assert result.objective is not None
     assert result.objective <= optsched.solve(instance, "longest-first").objective < 30
@@ -179,7 +179,7 @@ def test_a_time_limit_covers_the_bound(method: str) -> None:
 
 def test_a_bound_cut_by_time_is_not_kept() -> None:
     instance = optsched.load("makespan/paper-160x20")
-    bounds.forget()
+    bounds.clear_cache()
     cut = bounds.best_bound(instance, deadline=Deadline(0.0))
     assert cut.source in ("area", "longest job")
     assert bounds.best_bound(instance).value > cut.value
@@ -193,12 +193,13 @@ def short_of_links(seed: int) -> MakespanInstance:
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 3])
-@pytest.mark.parametrize("fills", [False, True])
-def test_a_limit_is_kept_while_a_job_runs(limit: int, fills: bool) -> None:
+@pytest.mark.parametrize("shares", [False, True])
+def test_a_limit_is_kept_while_a_job_runs(limit: int, shares: bool) -> None:
     instance = short_of_links(0)
-    lists, order = prepare_lists(instance), longest_order(instance)
-    lists.run(order, lists.ways(limit=np.full(len(order), limit), fills=fills))
-    found = evaluate(instance, lists.schedule())
+    scheduler, order = ListScheduler(instance), longest_order(instance)
+    limits = np.full(len(order), limit)
+    scheduler.run(order, scheduler.rules(link_limit=limits, shares=shares))
+    found = evaluate(instance, scheduler.schedule())
     assert found.fits
     servers = (found.placed_matrix > 0).sum(axis=1)
     if limit:
@@ -211,11 +212,11 @@ def test_a_limit_is_kept_while_a_job_runs(limit: int, fills: bool) -> None:
 def test_a_patient_job_keeps_others_off_its_links() -> None:
     """The first job has a limit of one, the others none: none of them comes beside it."""
     instance = short_of_links(1)
-    lists, order = prepare_lists(instance), longest_order(instance)
+    scheduler, order = ListScheduler(instance), longest_order(instance)
     limit = np.zeros(len(order), dtype=np.int64)
     limit[order[:3]] = 1
-    lists.run(order, lists.ways(limit=limit))
-    levels = evaluate(instance, lists.schedule()).levels.max(axis=0)
+    scheduler.run(order, scheduler.rules(link_limit=limit))
+    levels = evaluate(instance, scheduler.schedule()).levels.max(axis=0)
     assert (levels[order[:3]] == 1).all()
     assert levels.max() > 2
 
@@ -232,6 +233,6 @@ def test_where_jobs_must_span_the_search_looks_after_links(seed: int) -> None:
 def test_limits_are_tried_where_links_are_short_only() -> None:
     fitting = generate_makespan(20, 4, contention="strong", server_sizes=(8,), largest_job=8)
     cheap = generate_makespan(20, 4, server_sizes=(4,), sizes=(5, 6, 7, 8))
-    assert links_are_short(short_of_links(0))
-    assert not links_are_short(fitting)
-    assert not links_are_short(cheap)
+    assert link_limits_matter(short_of_links(0))
+    assert not link_limits_matter(fitting)
+    assert not link_limits_matter(cheap)

@@ -21,14 +21,14 @@ from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.generators.makespan import generate_makespan
 from optsched.makespan.bounds import column as column_bound
-from optsched.makespan.bounds.best import best_bound, forget
+from optsched.makespan.bounds.best import best_bound, clear_cache
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate
 from optsched.makespan.exact.exact import StateSearch
 from optsched.makespan.exact.starting_schedules import candidates, take_starting_schedules
 from optsched.makespan.heuristics import local_search
-from optsched.makespan.heuristics.nested import applies
-from optsched.makespan.heuristics.sjf_bco import by_sjf_bco
+from optsched.makespan.heuristics.nested import is_applicable
+from optsched.makespan.heuristics.sjf_bco import sjf_bco_search
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation, ilp, pools
@@ -59,7 +59,7 @@ def impossible() -> list[MakespanInstance]:
             8, 3, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=seed
         )
         horizon = int(best_bound(instance).value) - 1
-        if applies(instance):
+        if is_applicable(instance):
             made.append(within(instance, horizon))
     assert len(made) >= 2
     return made
@@ -128,7 +128,7 @@ def test_what_is_not_proved_is_not_called_infeasible() -> None:
 
 @pytest.mark.parametrize("method", SCHEDULING)
 def test_without_any_time_there_is_still_a_schedule(method: str) -> None:
-    forget()
+    clear_cache()
     result = optsched.solve("makespan/paper-160x20", method, time_limit=0.0)
     assert result.check is not None
     assert result.check.feasible
@@ -159,7 +159,7 @@ def test_a_search_cut_by_moves_looks_at_the_clock() -> None:
     instance = optsched.load("makespan/paper-160x20")
     endless = Settings(iterations=10**12)
     found = local_search.search(instance, endless, 0.0, Deadline(20.0, began=0.0))
-    assert found.cut
+    assert found.timed_out
     assert found.schedule is not None
     assert 0 < found.details["moves"] < 10**7
 
@@ -168,7 +168,7 @@ def test_looks_at_the_clock_change_no_schedule(monkeypatch: pytest.MonkeyPatch) 
     instance = optsched.load("makespan/paper-160x20-strong")
     some = Settings(iterations=3000)
     found = local_search.search(instance, some, 0.0)
-    monkeypatch.setattr(local_search, "LOOK_STEPS", 1)  # one move at a time
+    monkeypatch.setattr(local_search, "STEPS_BETWEEN_CLOCK_CHECKS", 1)  # one move at a time
     again = local_search.search(instance, some, 0.0)
     assert again == found
     assert found.details["moves"] == 3000
@@ -177,10 +177,10 @@ def test_looks_at_the_clock_change_no_schedule(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.usefixtures("ticking")
 def test_sjf_bco_stops_between_simulations() -> None:
     instance = optsched.load("makespan/paper-160x20")
-    cut = by_sjf_bco(instance, MakespanOptions(), Deadline(6.0, began=0.0))
-    assert cut.cut
+    cut = sjf_bco_search(instance, MakespanOptions(), Deadline(6.0, began=0.0))
+    assert cut.timed_out
     assert cut.schedule is not None
-    whole = by_sjf_bco(instance, MakespanOptions(), Deadline())
+    whole = sjf_bco_search(instance, MakespanOptions(), Deadline())
     assert evaluate(instance, cut.schedule).makespan >= evaluate(instance, whole.schedule).makespan
 
 
@@ -207,7 +207,7 @@ def test_a_state_search_stops_within_one_state() -> None:
     )
     search = StateSearch(instance, instance.horizon + 1, Deadline(0.0))
     search.run()
-    assert search.bound <= np.ceil(durations_of(instance).least.sum())
+    assert search.bound <= np.ceil(durations_of(instance).minimum.sum())
     assert search.schedule is None
     assert len(search.seen) == 0
 

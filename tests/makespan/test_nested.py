@@ -14,9 +14,9 @@ import optsched
 from optsched.deadline import Deadline
 from optsched.generators.makespan import generate_makespan
 from optsched.kernels import compiled_at_once
-from optsched.makespan.contention import evaluate, solution_of
+from optsched.makespan.contention import evaluate, solution_from_evaluation
 from optsched.makespan.heuristics import nested
-from optsched.makespan.heuristics.nested import Annealing, Tempering, _partner, loads_of
+from optsched.makespan.heuristics.nested import Annealing, Tempering, _partner, compute_loads
 from optsched.makespan.instance import MakespanInstance
 from optsched.methods import warm_up
 from optsched.result import Termination
@@ -74,8 +74,10 @@ def test_the_largest_load_is_the_makespan(
     progress: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Servers of any size; hot throughout, so that jobs stand in pairs on all of them."""
-    hot = replace(nested.PARAMETERS, hot=(1000.0, 1000.0), warm=(1000.0, 1000.0), fewest_moves=0)
-    monkeypatch.setattr(nested, "PARAMETERS", replace(hot, moves_per_job=100))
+    hot = (1000.0, 1000.0)
+    parameters = replace(nested.PARAMETERS, sqrt_temperatures=hot, warm_sqrt_temperatures=hot)
+    short = replace(parameters, min_moves=0, moves_per_job=100)
+    monkeypatch.setattr(nested, "PARAMETERS", short)
     instance = generate_makespan(
         40,
         5,
@@ -87,15 +89,15 @@ def test_the_largest_load_is_the_makespan(
     )
     annealing = Annealing(instance, 1.0, seed)
     annealing.result(60_000, Deadline(), 0.0)
-    now = annealing.now
+    now = annealing.state
     recomputed = np.zeros_like(now.load)
-    loads_of(annealing.paired, now.position, recomputed)
+    compute_loads(annealing.paired, now.position, recomputed)
     np.testing.assert_allclose(now.load, recomputed, rtol=1e-9, atol=1e-6)
     annealing.best_position[:] = now.position
     assert (now.position[:, 1] > 0).any()
     evaluation = evaluate(instance, annealing.schedule())
     assert evaluation.makespan == pytest.approx(recomputed.max(), rel=1e-9)
-    assert optsched.check(instance, solution_of(evaluation)).violations == ()
+    assert optsched.check(instance, solution_from_evaluation(evaluation)).violations == ()
     assert all(len(placed) == 1 for placed in evaluation.schedule.placed)
 
 
@@ -117,7 +119,7 @@ def test_cycles_are_made_until_the_moves_are_spent() -> None:
     """Two cycles of seven short annealings, then one from scratch that is cut: 15 of 200,000."""
     annealing = Annealing(instance_of([(1, 2)] * 3, [2]), 3.0, 0)  # 4 slots, never 3
     result = annealing.result(3_000_000, Deadline(), 0.0)
-    assert not result.cut
+    assert not result.timed_out
     assert (annealing.best, annealing.moves, annealing.restarts) == (4.0, 3_000_000, 15)
 
 
@@ -127,15 +129,15 @@ def test_every_temperature_keeps_its_distribution() -> None:
     where t is 8, the hottest, and all but one in 10^11 at the coldest, 0.32."""
     parameters = nested.PARAMETERS
     blocks = Annealing(instance_of([(1, 2)] * 3, [2]), 3.0, 0).paired
-    scale = math.sqrt(8.0) / parameters.hottest
+    scale = math.sqrt(8.0) / parameters.max_sqrt_temperature
     tempering = Tempering(blocks, np.zeros((3, 2), dtype=np.int64), scale, 0)
     assert tempering.temperatures[-1] == pytest.approx(8.0)
-    level, rounds = np.zeros(parameters.copies), 4000
+    level, rounds = np.zeros(parameters.num_replicas), 4000
     for _ in range(rounds):
-        for now, temperature in zip(tempering.copies, tempering.temperatures, strict=True):
+        for now, temperature in zip(tempering.replicas, tempering.temperatures, strict=True):
             nested.anneal(blocks, now, 3.0, temperature, 3)  # few: they cannot mend exchanges
         tempering.exchange(3.0)
-        level += [now.load.max() == 4.0 for now in tempering.copies]
+        level += [now.load.max() == 4.0 for now in tempering.replicas]
     expected = 6.0 / (6.0 + 2.0 * np.exp(-8.0 / np.array(tempering.temperatures)))
     np.testing.assert_allclose(level / rounds, expected, atol=0.02)
     assert level[-1] / rounds < 0.92
@@ -149,9 +151,9 @@ def test_tempering_continues_from_the_best() -> None:
     assert annealing.best == evaluate(instance, annealing.schedule()).makespan == 10.0
     assert annealing.moves < 3_000_000
     assert annealing.tempering is not None
-    for now in annealing.tempering.copies:
+    for now in annealing.tempering.replicas:
         load = np.zeros_like(now.load)
-        loads_of(annealing.paired, now.position, load)
+        compute_loads(annealing.paired, now.position, load)
         np.testing.assert_array_equal(load, now.load)
 
 
@@ -177,7 +179,7 @@ def test_a_time_limit_is_kept() -> None:
         annealing = Annealing(instance, 1.0, 0)
         annealing.result(1, Deadline(), 0.0)
         deadline = Deadline(0.3)
-        assert annealing.result(None, deadline, 0.0).cut
+        assert annealing.result(None, deadline, 0.0).timed_out
         assert 0.3 <= deadline.spent < 2.0
 
 

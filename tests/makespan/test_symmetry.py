@@ -12,7 +12,7 @@ from optsched.generators.makespan import generate_makespan
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation
-from optsched.makespan.models.data import Plan, Planned, model_data, without_starts
+from optsched.makespan.models.data import FixedDecision, Plan, model_data, without_starts
 from optsched.makespan.models.ilp import Pipeline
 from optsched.makespan.models.pools import solve_pools
 from optsched.result import Settings, Termination
@@ -54,8 +54,8 @@ def test_servers_of_one_size_as_one_pool() -> None:
     """3 GPUs over two servers of 2; without the links of (P5) two such jobs run at a time."""
     made = document([(3, 8), (3, 8), (1, 4)], [2, 2, 2])
     instance = MakespanInstance.from_dict(made)
-    best = solve_pools(instance, 12, 1, Settings(), apart=False)
-    apart = solve_pools(instance, 12, 1, Settings(), apart=True)
+    best = solve_pools(instance, 12, 1, Settings(), no_link_sharing=False)
+    apart = solve_pools(instance, 12, 1, Settings(), no_link_sharing=True)
     assert best.bound < apart.bound
     assert apart.plan is not None
     first, second, single = apart.plan
@@ -80,9 +80,9 @@ def test_servers_that_are_whole_together_may_be_too_small_one_by_one() -> None:
         job.update(gradient_bytes=1000, forward_time_per_sample=0.0, backward_time=0.9)
     instance = MakespanInstance.from_dict(made)
     assert least_makespan(made, 60) == 4
-    three = solve_pools(instance, 3, 3, Settings(), apart=True)
+    three = solve_pools(instance, 3, 3, Settings(), no_link_sharing=True)
     assert three.plan is not None
-    starts: Plan = tuple(Planned(start, 4) for start in (0, 0, 1, 0, 2))
+    starts: Plan = tuple(FixedDecision(start, 4) for start in (0, 0, 1, 0, 2))
     assert least(made, 3, three.plan, 3) is None
     assert least(made, 3, without_starts(starts), 3) is None
     assert least(made, 4, starts, 4) is None
@@ -92,8 +92,8 @@ def test_servers_that_are_whole_together_may_be_too_small_one_by_one() -> None:
 
 
 def test_a_plan_without_starts_keeps_those_of_jobs_that_span() -> None:
-    plan: Plan = (None, Planned(3, 4), Planned(2, None))
-    assert without_starts(plan) == (None, Planned(None, 4), Planned(2, None))
+    plan: Plan = (None, FixedDecision(3, 4), FixedDecision(2, None))
+    assert without_starts(plan) == (None, FixedDecision(None, 4), FixedDecision(2, None))
 
 
 @pytest.mark.nightly

@@ -146,7 +146,11 @@ def _greedy(instance: dict) -> float:
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Annealings so short that some thousand moves go through several rounds."""
     short = replace(
-        nested.PARAMETERS, fewest_moves=100, moves_per_job=0, fewest_temperatures=4, start_effort=0
+        nested.PARAMETERS,
+        min_moves=100,
+        moves_per_job=0,
+        min_temperatures=4,
+        initial_search_moves_times_jobs=0,
     )
     monkeypatch.setattr(nested, "PARAMETERS", short)
 
@@ -241,16 +245,16 @@ def test_annealing_towards_what_is_never_met(numbers: range, tmp_path: Path) -> 
             one, same = (run.result(MOVES, Deadline(), 1e-6) for run in runs)
             assert one == same
             assert runs[0].moves == MOVES
-            assert not one.cut
+            assert not one.timed_out
             value = _value(document, one.schedule)
             assert close(value, runs[0].best)
             assert value <= greedy * (1 + ROUNDING)
             other = nested.Annealing(instance, bound, number)
-            assert other.result(None, Deadline(0.0), 1e-6).cut
+            assert other.result(None, Deadline(0.0), 1e-6).timed_out
             assert close(_value(document, other.schedule()), greedy)
             counts["annealed"] += 1
             counts["better than greedy"] += value < greedy * (1 - ROUNDING)
-            counts["pairs"] += int((runs[0].now.position[:, 1] > 0).sum())
+            counts["pairs"] += int((runs[0].state.position[:, 1] > 0).sum())
     assert counts["better than greedy"] > 0
     assert counts["pairs"] > 0
 

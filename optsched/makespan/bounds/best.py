@@ -1,9 +1,9 @@
 """Lower bounds on the makespan, each named by its source.
 
-*Longest job*: its least duration. *Area*: the least GPU-slots of all jobs over all GPUs. *Wide
-jobs*: those too wide to run beside others. *Column bound*: see `column_bound`. These hold under
-contention, which only slows jobs. *Contention bound*: see `contention_bound`; it knows what sharing
-links costs.
+*Longest job*: its minimum duration. *Area*: total minimum GPU-slots / GPUs. *Wide jobs*: pairwise
+incompatible jobs run sequentially. *Column bound*: see `column_bound`. These hold under contention,
+which only slows jobs. *Contention bound*: see `contention_bound`; it includes the cost of link
+sharing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,17 @@ from optsched.makespan.bounds.durations import Durations, durations_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 
-MOST_KEPT = 64
+CACHE_SIZE = 64
+SUM_ROUNDING = 1 - 1e-12
+"""Factor on a bound that is a sum of floats."""
 ROUNDING = 1e-9
 """Relative difference up to which two bounds are equal."""
+INFEASIBILITY_MARGIN = 1e-3
+"""Relative margin above the horizon up to which the column bound searches, to prove
+infeasibility."""
+_cache: dict[tuple[str, bool], Bound] = {}
+"""By the instance's hash and whether contention counts. In a comparison, all heuristics use the
+same bound."""
 
 
 @dataclass(frozen=True)
@@ -35,35 +43,36 @@ class Bound:
 
 
 def longest_job(durations: Durations) -> Bound:
-    """The least duration of the longest job."""
-    return Bound(float(durations.least.max()), "longest job")
+    """The largest minimum duration."""
+    return Bound(float(durations.minimum.max()), "longest job")
 
 
 def area(durations: Durations) -> Bound:
-    """Least GPU-slots of all jobs over the GPUs of the cluster, rounded up under "floor"."""
-    work = math.fsum((durations.least * durations.gpus).tolist())
-    value = work / durations.instance.gpus
+    """Minimum GPU-slots of all jobs / GPUs of the cluster, rounded up with integral progress."""
+    work = math.fsum((durations.minimum * durations.gpus).tolist())
+    gpus = durations.instance.gpus
     if durations.instance.slotted:
-        return Bound(float(-(-int(work) // durations.instance.gpus)), "area")
-    return Bound(value * (1 - 1e-12), "area")
+        return Bound(float(-(-int(work) // gpus)), "area")
+    return Bound(work / gpus * SUM_ROUNDING, "area")
 
 
 def wide_jobs(durations: Durations) -> Bound:
-    """Jobs too wide for the cluster to run beside others: these wait for one another.
+    """Jobs too wide for the cluster to run in parallel: they must run one after another.
 
-    For each size g of at most half the N GPUs: jobs of more than N - g GPUs run beside no job of g
-    or more, so their durations add up, and to the area or the longest of the jobs of g to N - g.
+    For each size g of at most half the N GPUs: a job of more than N - g GPUs cannot run in parallel
+    with a job of g or more. So the durations of the former add up, plus max(area, longest) of the
+    jobs of g to N - g GPUs.
     """
-    gpus, least, total = durations.gpus, durations.least, durations.instance.gpus
+    gpus, minimum, total = durations.gpus, durations.minimum, durations.instance.gpus
     best = 0.0
     for g in sorted({*gpus[2 * gpus <= total].tolist(), total // 2}):
         wide = gpus > total - g
-        beside = (gpus >= g) & ~wide
-        work = math.fsum((least * gpus)[beside].tolist()) / total
-        others = max(work, float(least[beside].max(initial=0.0)))
+        others = (gpus >= g) & ~wide
+        work = math.fsum((minimum * gpus)[others].tolist()) / total
         if wide.any():
-            best = max(best, math.fsum(least[wide].tolist()) + others)
-    best *= 1 - 1e-12
+            after = max(work, float(minimum[others].max(initial=0.0)))
+            best = max(best, math.fsum(minimum[wide].tolist()) + after)
+    best *= SUM_ROUNDING
     return Bound(float(math.ceil(best)) if durations.instance.slotted else best, "wide jobs")
 
 
@@ -72,19 +81,15 @@ def simple_bound(durations: Durations) -> Bound:
     return max(longest_job(durations), area(durations), key=lambda bound: bound.value)
 
 
-def shared_links(durations: Durations, known: Bound, deadline: Deadline | None = None) -> Bound:
-    """The contention bound where it is better than one known."""
-    found = contention_bound(durations, known.value, deadline=deadline)
-    if found is None:
+def with_contention_bound(
+    durations: Durations, known: Bound, deadline: Deadline | None = None
+) -> Bound:
+    """The better of `known` and the contention bound."""
+    certificate = contention_bound(durations, known.value, deadline=deadline)
+    if certificate is None:
         return known
-    return Bound(found.bound(durations.instance.slotted), "contention bound", found)
-
-
-BEYOND = 1e-3
-"""How far beyond the horizon (relative) a bound is looked for that shows it to be impossible."""
-_known: dict[tuple[str, bool], Bound] = {}
-"""Bounds of the last instances by all that they depend on: the instance's hash, and whether
-contention counts. Every heuristic of a comparison asks for the same one."""
+    value = certificate.bound(durations.instance.slotted)
+    return Bound(value, "contention bound", certificate)
 
 
 def best_bound(
@@ -92,41 +97,42 @@ def best_bound(
 ) -> Bound:
     """The best combinatorial bound: longest job, area, contention, column bound, wide jobs.
 
-    A bound that the deadline has cut is not kept, so equal calls give equal bounds, whatever was
+    A bound that the deadline has cut is not cached, so equal calls give equal bounds, whatever was
     solved before in the process.
     """
     deadline = deadline or Deadline()
     key = instance_sha256(instance.to_dict()), contention
-    if key in _known:
-        return _known[key]
+    if key in _cache:
+        return _cache[key]
     durations = durations_of(instance)
     bound = simple_bound(durations)
     complete = deadline.has(SECONDS_PER_JOB * len(instance.jobs))
     if contention:
-        bound = shared_links(durations, bound, deadline)
-    beyond = instance.horizon + (1.0 if instance.slotted else BEYOND * instance.horizon)
-    if 0 < bound.value < beyond:
-        found = column_bound(durations, bound.value, beyond, deadline=deadline)
-        if found is not None:
-            bound = Bound(found.bound(instance.slotted), "column bound", found)
+        bound = with_contention_bound(durations, bound, deadline)
+    margin = 1.0 if instance.slotted else INFEASIBILITY_MARGIN * instance.horizon
+    upper = instance.horizon + margin
+    if 0 < bound.value < upper:
+        certificate = column_bound(durations, bound.value, upper, deadline=deadline)
+        if certificate is not None:
+            bound = Bound(certificate.bound(instance.slotted), "column bound", certificate)
     wide = wide_jobs(durations)
-    if wide.value > bound.value * (1 + ROUNDING):  # a certificate stands before rounding
+    if wide.value > bound.value * (1 + ROUNDING):  # prefer a certified bound at equal value
         bound = wide
     if complete and not deadline.is_over:
-        while len(_known) >= MOST_KEPT:
-            _known.pop(next(iter(_known)))
-        _known[key] = bound
+        while len(_cache) >= CACHE_SIZE:
+            _cache.pop(next(iter(_cache)))
+        _cache[key] = bound
     return bound
 
 
-def forget() -> None:
-    """Drop the bounds kept, so that the next one is proved anew (and timed)."""
-    _known.clear()
+def clear_cache() -> None:
+    """Drop the cached bounds (used for timing)."""
+    _cache.clear()
 
 
 def quick_bound(
     instance: MakespanInstance, options: MakespanOptions, deadline: Deadline | None = None
 ) -> tuple[float, str, Certificate | None]:
     """The bound that certifies every heuristic's row, its source and its certificate."""
-    bound = best_bound(instance, deadline=deadline or Deadline())
+    bound = best_bound(instance, deadline=deadline)
     return bound.value, bound.source, bound.certificate

@@ -6,15 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-MOST_RESOLUTION = 4000
-MOST_PRICE = 10**6
-
-
-PARTS = 2**20
-"""What a job pays counts in such parts of a price, rounded down."""
-GRAINS, MOST_SLOTS = 8, 64
-"""Whole slots of a job that spans are counted in grains of a speed over 1 to `GRAINS` iterations,
-if it can take no more than `MOST_SLOTS`: rounding adds little to longer ones."""
+MAX_RESOLUTION = 4000
+MAX_DUAL = 10**6
 
 
 class _Deadline:
@@ -29,21 +22,11 @@ class _Deadline:
 
 @dataclass(frozen=True)
 class ColumnCertificate(_Deadline):
-    """Integer prices of the jobs under which every makespan exceeds `deadline`.
+    """Integer duals proving that no schedule ends by `deadline`."""
 
-    Attributes
-    ----------
-    deadline : float
-        T, slots.
-    resolution : int
-        R: durations count as floor(d R / T).
-    prices : tuple of int
-        y_j in the instance's order of jobs.
-    """
-
-    deadline: float
-    resolution: int
-    prices: tuple[int, ...]
+    deadline: float  # T, slots
+    resolution: int  # R: durations count as floor(d R / T)
+    prices: tuple[int, ...]  # duals y_j in the instance's order of jobs
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as a JSON object."""
@@ -57,19 +40,19 @@ class ColumnCertificate(_Deadline):
 
 @dataclass(frozen=True)
 class ContentionCertificate(_Deadline):
-    """Integer prices of links and GPUs: by `deadline` servers take in less than all jobs pay.
+    """Integer duals of links and GPUs, proving by weak duality that no schedule ends by `deadline`.
 
     Attributes
     ----------
     deadline : float
         T, slots.
     pieces : tuple of tuple of int
-        U_n(y), by n and by y from 1 on: what y GPUs pay for a slot as a piece of a job that spans,
-        on a server of at most n pieces; the last n stands for all from there on.
+        U_n(y), by n and by y from 1 on: dual per slot of y GPUs of a spanning job on a server
+        shared by at most n spanning jobs; the last row covers all larger n.
     inside : tuple of int
-        V(g), by g from 1 on: what a job of g GPUs inside one server pays for a slot.
+        V(g), by g from 1 on: dual per slot of a job of g GPUs inside one server.
     running : dict of int to int
-        sigma_j, by the job's place: what it pays besides for each slot it runs.
+        sigma_j, by the job's index: additional dual per slot that it runs.
     """
 
     deadline: float
@@ -84,7 +67,7 @@ class ContentionCertificate(_Deadline):
             "deadline": self.deadline,
             "pieces": [list(row) for row in self.pieces],
             "inside": list(self.inside),
-            "running": {str(j): price for j, price in self.running.items()},
+            "running": {str(j): dual for j, dual in self.running.items()},
         }
 
 

@@ -1,32 +1,32 @@
-"""The contention bound: links and GPUs have prices, and no schedule can pay for all jobs in time.
+"""The contention bound: a lower bound from LP duality on GPUs and link sharing.
 
-At any time a server holds jobs that sit inside it and pieces of jobs that span; with n pieces, each
-of their jobs runs at a level q >= n (sjf-bco (6)). Let U_n(y) >= 0 be the price of y GPUs for a
-slot as a piece on a server of at most n pieces, V(g) >= 0 that of a job of g GPUs inside one. With
-mu_s the highest total price of what server s can hold at once, the cluster collects at most
-sum_s mu_s a slot. A job at level q pays at least M_q, the least total price of pieces that make up
-its G_j GPUs, at min_{n <= q} U_n(y); so for all its iterations at least D_j, the least of
-M_q F_j / phi_j(q), on the fewest servers, and V(G_j) d_j, inside one. It may pay sigma_j >= 0 for
-each slot as well, of which there are at most T. For every schedule, then,
+At any time a server holds jobs inside it and pieces of spanning jobs; with n pieces, each of their
+jobs runs at a level q >= n (sjf-bco (6)). Let U_n(y) >= 0 be the dual per slot of y GPUs of a
+spanning job on a server with at most n spanning jobs, V(g) >= 0 that of a job of g GPUs inside one
+server, and mu_s the maximum total dual of a state of server s. A spanning job at level q costs at
+least M_q per slot, the minimum total dual of pieces that make up its G_j GPUs, each at
+min_{n <= q} U_n(y). So the minimum dual cost D_j of completing job j is the minimum of
+M_q F_j / phi_j(q), on the fewest servers, and of V(G_j) d_j, inside one. With an additional dual
+sigma_j >= 0 for each of the at most T slots that it runs, weak duality gives for every schedule
 
     T (sum_s mu_s + sum_j sigma_j) >= sum_j D_j.
 
-Guarantee: holds for any prices; they are rounded to integers, so that the checker verifies the
-bound with no solver. The best ones are the duals of
+Guarantee: holds for any duals; they are rounded to integers, so that the checker verifies the bound
+with no solver. The best ones are the duals of
 
     min T          sum of the shares done of a job in its slots >= 1      for every job
                    slots of cuts >= slots of jobs                         for every size and level
-                   pieces that states hold >= pieces of cuts              for every n and y
-                   jobs that states hold inside >= slots of jobs inside   for every size
+                   pieces in states >= pieces of cuts                     for every n and y
+                   jobs inside states >= slots of jobs inside             for every size
                    slots of states <= T servers                           for every capacity
                    slots of a job <= T                                    for those that may be long
 
-A state is what a server holds at once, a cut a way to make a job of some size of pieces on servers
-of at most n <= q of them. Column generation adds the state of highest price for each capacity and n
-and the cheapest cut of each size and level; it stops early where contention does not bind. Levels
-from `LEVELS` on count as one, at the speed of the first and with no limit on pieces. Complexity:
-O(c^2 + G c) a round for the largest server c and job G, and a programme of O(n) rows. Beyond the
-paper; models/makespan/README.md, section "Bounds".
+A state is the set of jobs and pieces on a server; a cut is a partition of a job's GPUs into pieces
+on servers of at most n <= q of them. Column generation adds the state of maximum dual for each
+capacity and n and the cheapest cut of each size and level; it stops early where contention does not
+bind. Levels >= LEVELS are merged, with the speed of level LEVELS and no limit on pieces.
+Complexity: O(c^2 + G c) a round for the largest server c and job G, and an LP of O(n) rows. Beyond
+the paper; models/makespan/README.md, section "Bounds".
 """
 
 from __future__ import annotations
@@ -34,22 +34,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from optsched.backends.arrays import GrowingLp, MilpArrays
 from optsched.deadline import Deadline
-from optsched.makespan.bounds.certificate import (
-    GRAINS,
-    MOST_PRICE,
-    MOST_SLOTS,
-    PARTS,
-    ContentionCertificate,
-)
+from optsched.makespan.bounds.certificate import MAX_DUAL, ContentionCertificate
 from optsched.makespan.bounds.durations import Durations
 from optsched.makespan.contention import Floats
 from optsched.makespan.instance import iterations_per_slot
@@ -57,23 +50,27 @@ from optsched.result import Settings
 
 LEVELS = 4
 MAX_CAPACITY, MAX_WIDTH = 64, 512
-"""GPUs of a server and of a job beyond which no prices are computed: tables grow with both."""
+"""GPUs of a server and of a job beyond which no bound is computed: tables grow with both."""
 SECONDS_PER_JOB = 1e-4
-"""Time to state the programme; with less left it is not begun."""
+"""Time to state the LP; with less left it is not begun."""
 ROUNDING = 1 - 3e-12
-"""Factor on a bound under continuous progress: the checker's tolerance and rounding of the sums."""
+"""Factor on a bound with continuous progress: the checker's tolerance and rounding of the sums."""
 MAX_ROUNDS = 200
-CLOSE = 1e-3
-"""Generation stops where the programme's value is so near (relative) to what its duals prove."""
+RELATIVE_GAP = 1e-3
+"""Column generation stops at this relative gap between LP value and Lagrangian bound."""
 SMOOTHING = 0.5
-"""Weight of the best prices so far in the prices tried next: the duals alone oscillate."""
+"""Weight of the best duals so far in the duals tried next: the LP's alone oscillate."""
+DUAL_DENOMINATOR = 2**20
+"""Fixed-point denominator of dual costs."""
+MAX_DIVISOR, ROUNDING_LIMIT = 8, 64
+"""Strengthening by integer rounding, see `_integral_dual_cost`: speeds are divided by 1 to
+`MAX_DIVISOR`, for jobs of at most `ROUNDING_LIMIT` slots; it adds little to longer ones."""
 
 Column = dict[int, float]
 """Coefficients by row."""
 
 
-@dataclass(frozen=True)
-class Prices:
+class Duals(NamedTuple):
     """U (levels x GPUs + 1), V (GPUs + 1) and sigma (jobs); row n - 1 of U is for n pieces.
 
     All are at least 0, those of no GPUs are 0; int64 in a certificate, where sums are exact.
@@ -84,14 +81,13 @@ class Prices:
     running: Any
 
 
-@dataclass(frozen=True)
-class State:
-    """GPUs of a server's pieces, n at most, and of the jobs inside it; their total price."""
+class State(NamedTuple):
+    """GPUs of a server's pieces, n at most, and of the jobs inside it; their total dual."""
 
     n: int
     pieces: tuple[int, ...]
     inside: tuple[int, ...]
-    worth: Any = 0
+    value: Any = 0
 
 
 def contention_bound(
@@ -102,16 +98,15 @@ def contention_bound(
     cluster = Cluster(durations)
     if not cluster.applies or not deadline.has(SECONDS_PER_JOB * len(cluster.gpus)):
         return None
-    prices = _best_prices(cluster, low, deadline)
-    return None if prices is None else cluster.certificate(prices, low)
+    duals = _best_duals(cluster, low, deadline)
+    return None if duals is None else cluster.certificate(duals, low)
 
 
 class Cluster:
     """Job sizes, servers and levels of contention of an instance.
 
-    A level is a number of jobs that share a link. ``levels`` is how many the bound distinguishes, 0
-    where no job can span servers. If ``limited``, no link can carry more jobs than that; otherwise
-    the last level stands for all higher ones and has no limit on pieces.
+    ``levels`` are distinguished, 0 where no job can span servers. If ``limited``, no link can carry
+    more jobs than that; otherwise the last level stands for all higher ones.
     """
 
     def __init__(self, durations: Durations) -> None:
@@ -133,16 +128,14 @@ class Cluster:
     @cached_property
     def speeds(self) -> Floats:
         """Jobs x levels: phi over the fewest servers."""
-        instance, fewest = self.durations.instance, self.durations.fewest.tolist()
-
-        def speed(j: int, level: int) -> float:
-            job = instance.jobs[j]
-            if job.gpus == 1:
-                return 0.0
-            return iterations_per_slot(instance, job, max(2, fewest[j]), level)
-
-        levels = range(1, self.levels + 1)
-        return np.array([[speed(j, q) for q in levels] for j in range(len(self.gpus))])
+        instance, levels = self.durations.instance, range(1, self.levels + 1)
+        servers = np.maximum(self.durations.min_servers, 2).tolist()
+        return np.array(
+            [
+                [iterations_per_slot(instance, job, k, q) if job.gpus > 1 else 0.0 for q in levels]
+                for job, k in zip(instance.jobs, servers, strict=True)
+            ]
+        )
 
     @cached_property
     def slots(self) -> Floats:
@@ -153,104 +146,102 @@ class Cluster:
         inside = np.where(self.gpus <= self.capacity, self.durations.inside, np.inf)
         return np.column_stack((spanning, inside))
 
-    def states(self, prices: Prices) -> dict[int, list[State]]:
-        """By capacity, the state of highest price for each limit n on its pieces."""
-        items, inside = _inside_tables(prices.inside, self.sizes)
+    def states(self, duals: Duals) -> dict[int, list[State]]:
+        """By capacity, the state of maximum dual for each limit n on its pieces."""
+        items, inside = _inside_tables(duals.inside, self.sizes)
         states: dict[int, list[State]] = {capacity: [] for capacity in self.servers}
         for n in range(1, self.levels + 1):
             max_pieces = n if n < self.levels or self.limited else self.capacity
-            pieces = _piece_tables(prices.pieces[n - 1], max_pieces)
+            pieces = _piece_tables(duals.pieces[n - 1], max_pieces)
             for c in self.servers:
-                worth = pieces[-1][: c + 1] + inside[-1][: c + 1][::-1]
-                held = int(worth.argmax())
-                in_pieces = _chosen_pieces(prices.pieces[n - 1], pieces, held)
-                jobs = _chosen_inside(items, inside, c - held)
-                states[c].append(State(n, in_pieces, jobs, worth[held]))
+                value = pieces[-1][: c + 1] + inside[-1][: c + 1][::-1]
+                spanning = int(value.argmax())
+                in_pieces = _best_pieces(duals.pieces[n - 1], pieces, spanning)
+                jobs = _best_inside(items, inside, c - spanning)
+                states[c].append(State(n, in_pieces, jobs, value[spanning]))
         return states
 
-    def collected(self, prices: Prices, states: dict[int, list[State]]) -> Any:
-        """sum mu + sum sigma: what the cluster can take in a slot."""
-        dearest = {c: max(state.worth for state in own) for c, own in states.items()}
-        return sum(self.servers[c] * dearest[c] for c in dearest) + prices.running.sum()
+    def dual_supply_per_slot(self, duals: Duals, states: dict[int, list[State]]) -> Any:
+        """sum mu + sum sigma."""
+        max_value = {c: max(state.value for state in own) for c, own in states.items()}
+        return sum(self.servers[c] * max_value[c] for c in max_value) + duals.running.sum()
 
-    def price_of_slots(self, prices: Prices) -> Any:
-        """Jobs x (levels, then inside one server): price of a slot."""
-        _, several = _cheapest_cuts(prices.pieces, int(self.gpus.max()))
-        inside = prices.inside[np.minimum(self.gpus, self.capacity)]
-        return np.column_stack((several[:, self.gpus].T, inside)) + prices.running[:, None]
+    def dual_per_slot(self, duals: Duals) -> Any:
+        """Jobs x (levels, then inside one server): dual cost of a slot."""
+        _, two_or_more = _cheapest_cuts(duals.pieces, int(self.gpus.max()))
+        inside = duals.inside[np.minimum(self.gpus, self.capacity)]
+        return np.column_stack((two_or_more[:, self.gpus].T, inside)) + duals.running[:, None]
 
-    def paid(self, prices: Prices) -> Floats:
+    def min_dual_cost(self, duals: Duals) -> Floats:
         """D_j."""
         possible = np.isfinite(self.slots)
-        totals = self.price_of_slots(prices) * np.where(possible, self.slots, 1)
+        totals = self.dual_per_slot(duals) * np.where(possible, self.slots, 1)
         return np.where(possible, totals, np.inf).min(axis=1)
 
-    def certificate(self, prices: Prices, low: float) -> ContentionCertificate | None:
-        """What the prices prove, rounded to integers; None if it is no more than `low`."""
-        parts = (prices.pieces, prices.inside, prices.running)
-        scale = MOST_PRICE / max(values.max() for values in parts)
-        integral = Prices(*(np.floor(values * scale).astype(np.int64) for values in parts))
+    def certificate(self, duals: Duals, low: float) -> ContentionCertificate | None:
+        """What the duals prove, rounded to integers; None if it is no more than `low`."""
+        scale = MAX_DUAL / max(values.max() for values in duals)
+        integral = Duals(*(np.floor(values * scale).astype(np.int64) for values in duals))
         certificate = ContentionCertificate(
             self._proved_deadline(integral),
             tuple(tuple(row[1:]) for row in integral.pieces.tolist()),
             tuple(integral.inside[1:].tolist()),
-            {j: price for j, price in enumerate(integral.running.tolist()) if price},
+            {j: dual for j, dual in enumerate(integral.running.tolist()) if dual},
         )
         return certificate if certificate.bound(self.slotted) > low else None
 
-    def _proved_deadline(self, prices: Prices) -> float:
-        """The longest deadline that integer prices prove too short."""
-        collected, by_slot = (
-            int(self.collected(prices, self.states(prices))),
-            self.price_of_slots(prices),
-        )
+    def _proved_deadline(self, duals: Duals) -> float:
+        """The longest deadline that integer duals prove too short."""
+        supply = int(self.dual_supply_per_slot(duals, self.states(duals)))
         if not self.slotted:
-            return math.fsum(self.paid(prices).tolist()) / collected * ROUNDING
-        paid = 0
+            return math.fsum(self.min_dual_cost(duals).tolist()) / supply * ROUNDING
+        per_slot = self.dual_per_slot(duals)
+        total = 0
         for j, job in enumerate(self.durations.instance.jobs):
-            *across, inside = by_slot[j].tolist()
-            runs = [
-                (p, int(phi)) for p, phi in zip(across, self.speeds[j].tolist(), strict=True) if phi
-            ]
-            costs = [_cost_of_whole_slots(job.iterations, runs)] if runs else []
+            *across, inside = per_slot[j].tolist()
+            speeds = self.speeds[j].tolist()
+            runs = [(dual, int(phi)) for dual, phi in zip(across, speeds, strict=True) if phi]
+            costs = [_integral_dual_cost(job.iterations, runs)] if runs else []
             if self.slots[j, -1] < math.inf:
-                costs.append(inside * int(self.slots[j, -1]) * PARTS)
-            paid += min(costs)
-        return float((paid - 1) // (collected * PARTS))
+                costs.append(inside * int(self.slots[j, -1]) * DUAL_DENOMINATOR)
+            total += min(costs)
+        return float((total - 1) // (supply * DUAL_DENOMINATOR))
 
 
-def _cost_of_whole_slots(iterations: int, runs: list[tuple[int, int]]) -> int:
-    """Least cost of whole slots at these (prices, speeds), in parts of a price.
+def _integral_dual_cost(iterations: int, runs: list[tuple[int, int]]) -> int:
+    """Lower bound on the dual cost of integral slots of these (duals, speeds), in fixed point.
 
-    With t_q slots at speed phi_q, sum ceil(phi_q / g) t_q >= ceil(F / g) for any grain g.
+    With t_q slots at speed phi_q, sum ceil(phi_q / g) t_q >= ceil(F / g) for any divisor g.
     """
-    grains = {1}
-    if iterations <= MOST_SLOTS * runs[0][1]:
-        grains |= {-(-speed // m) for _, speed in runs for m in range(1, GRAINS + 1)}
+    divisors = {1}
+    if iterations <= ROUNDING_LIMIT * runs[0][1]:
+        divisors |= {-(-speed // m) for _, speed in runs for m in range(1, MAX_DIVISOR + 1)}
     return max(
-        min(price * (-(-iterations // g) * PARTS // -(-speed // g)) for price, speed in runs)
-        for g in grains
+        min(
+            dual * (-(-iterations // g) * DUAL_DENOMINATOR // -(-speed // g))
+            for dual, speed in runs
+        )
+        for g in divisors
     )
 
 
-# What a server can hold at once, and how a job is cut into pieces: knapsacks over GPUs.
+# States and cuts of maximum or minimum dual: knapsacks over GPUs.
 
 
-def _inside_tables(prices: Any, sizes: Counter[int]) -> tuple[list[int], list[Any]]:
-    """Items (each size as often as there are jobs of it), and the highest price of the first i."""
-    capacity = len(prices) - 1
-    fitting = [g for g in sorted(sizes) if g <= capacity]
-    items = [g for g in fitting for _ in range(min(sizes[g], capacity // g))]
-    tables = [np.zeros(capacity + 1, prices.dtype)]
+def _inside_tables(duals: Any, sizes: Counter[int]) -> tuple[list[int], list[Any]]:
+    """Items (each size repeated by its number of jobs) and knapsack tables after i items."""
+    capacity = len(duals) - 1
+    items = [g for g in sorted(sizes) if g <= capacity for _ in range(min(sizes[g], capacity // g))]
+    tables = [np.zeros(capacity + 1, duals.dtype)]
     for g in items:
         before, after = tables[-1], tables[-1].copy()
-        after[g:] = np.maximum(after[g:], before[: capacity + 1 - g] + prices[g])
+        after[g:] = np.maximum(after[g:], before[: capacity + 1 - g] + duals[g])
         tables.append(after)
     return items, tables
 
 
-def _chosen_inside(items: list[int], tables: list[Any], gpus: int) -> tuple[int, ...]:
-    """Sizes of the jobs that attain the highest price inside so many GPUs."""
+def _best_inside(items: list[int], tables: list[Any], gpus: int) -> tuple[int, ...]:
+    """Sizes of the jobs of maximum dual inside `gpus` GPUs."""
     chosen = []
     for i in range(len(items), 0, -1):
         if tables[i][gpus] > tables[i - 1][gpus]:
@@ -259,125 +250,125 @@ def _chosen_inside(items: list[int], tables: list[Any], gpus: int) -> tuple[int,
     return tuple(chosen)
 
 
-def _piece_tables(prices: Any, max_pieces: int) -> list[Any]:
-    """By number of pieces, then by GPUs (both at most): the highest price."""
-    capacity = len(prices) - 1
-    tables = [np.zeros(capacity + 1, prices.dtype)]
+def _piece_tables(duals: Any, max_pieces: int) -> list[Any]:
+    """By number of pieces, then by GPUs (both upper limits): the maximum dual."""
+    capacity = len(duals) - 1
+    tables = [np.zeros(capacity + 1, duals.dtype)]
     for _ in range(max_pieces):
         before, after = tables[-1], tables[-1].copy()
         for y in range(1, capacity + 1):
-            after[y:] = np.maximum(after[y:], before[: capacity + 1 - y] + prices[y])
+            after[y:] = np.maximum(after[y:], before[: capacity + 1 - y] + duals[y])
         if (after == before).all():
             break
         tables.append(after)
     return tables
 
 
-def _chosen_pieces(prices: Any, tables: list[Any], gpus: int) -> tuple[int, ...]:
-    """GPUs of the pieces that attain the highest price in so many GPUs."""
+def _best_pieces(duals: Any, tables: list[Any], gpus: int) -> tuple[int, ...]:
+    """GPUs of the pieces of maximum dual in `gpus` GPUs."""
     chosen = []
     for before, after in zip(tables[-2::-1], tables[:0:-1], strict=True):
         if after[gpus] > before[gpus]:
-            taken = 1 + int((prices[1 : gpus + 1] + before[:gpus][::-1]).argmax())
+            taken = 1 + int((duals[1 : gpus + 1] + before[:gpus][::-1]).argmax())
             chosen.append(taken)
             gpus -= taken
     return tuple(chosen)
 
 
-def _cheapest_cuts(prices: Any, width: int) -> tuple[Any, Any]:
-    """By level and GPUs: the least price in one piece or more, and in two or more."""
-    piece = np.minimum.accumulate(prices, axis=0)
+def _cheapest_cuts(duals: Any, width: int) -> tuple[Any, Any]:
+    """By level and GPUs: the minimum dual in one piece or more, and in two or more."""
+    piece = np.minimum.accumulate(duals, axis=0)
     capacity = piece.shape[1] - 1
-    least = np.zeros((len(piece), width + 1), piece.dtype)
+    cost = np.zeros((len(piece), width + 1), piece.dtype)
     for gpus in range(1, width + 1):
         y = min(gpus, capacity)
-        least[:, gpus] = (piece[:, 1 : y + 1] + least[:, gpus - y : gpus][:, ::-1]).min(axis=1)
-    several = least.copy()
+        cost[:, gpus] = (piece[:, 1 : y + 1] + cost[:, gpus - y : gpus][:, ::-1]).min(axis=1)
+    two_or_more = cost.copy()
     for gpus in range(2, min(capacity, width) + 1):
-        several[:, gpus] = (piece[:, 1:gpus] + least[:, 1:gpus][:, ::-1]).min(axis=1)
-    return least, several
+        two_or_more[:, gpus] = (piece[:, 1:gpus] + cost[:, 1:gpus][:, ::-1]).min(axis=1)
+    return cost, two_or_more
 
 
-def _cheapest_cut(prices: Any, least: Any, level: int, gpus: int) -> Iterator[tuple[int, int]]:
-    """(n, GPUs) of the two pieces or more that cost least; `least` is of `_cheapest_cuts`."""
-    piece = prices[:level].min(axis=0)
+def _cheapest_cut(duals: Any, cost: Any, level: int, gpus: int) -> Iterator[tuple[int, int]]:
+    """(n, GPUs) of the pieces, two or more, of minimum dual; `cost` is of `_cheapest_cuts`."""
+    piece = duals[:level].min(axis=0)
     largest = gpus - 1
     while gpus:
         y = min(largest, len(piece) - 1)
-        total = piece[1 : y + 1] + least[level - 1, gpus - y : gpus][::-1]
+        total = piece[1 : y + 1] + cost[level - 1, gpus - y : gpus][::-1]
         taken = 1 + int(total.argmin())
-        yield 1 + int(prices[:level, taken].argmin()), taken
+        yield 1 + int(duals[:level, taken].argmin()), taken
         gpus -= taken
         largest = gpus
 
 
-# The prices: duals of the programme, by column generation.
+# The best duals, by column generation.
 
 
-def _best_prices(cluster: Cluster, low: float, deadline: Deadline) -> Prices | None:
-    """The prices that prove most; None where none prove noticeably more than `low`."""
-    rows = _Rows(cluster, low)
-    lp = GrowingLp(rows.programme(), Settings().within(deadline))
-    best, best_prices = 0.0, None
+def _best_duals(cluster: Cluster, low: float, deadline: Deadline) -> Duals | None:
+    """The duals that prove most; None where none prove noticeably more than `low`."""
+    master = _Master(cluster, low)
+    lp = GrowingLp(master.programme(), Settings().within(deadline))
+    best, best_duals = 0.0, None
     for _ in range(MAX_ROUNDS):
         answer = None if deadline.is_over else lp.solve(deadline.left)
-        if answer is None or answer.objective <= max(low, best) * (1 + CLOSE):
+        if answer is None or answer.objective <= max(low, best) * (1 + RELATIVE_GAP):
             break
-        prices = rows.prices(answer.duals)
-        trials = [prices] if best_prices is None else [_mixed(best_prices, prices), prices]
+        duals = master.duals(answer.duals)
+        trials = [duals]
+        if best_duals is not None:
+            pairs = zip(best_duals, duals, strict=True)
+            smoothed = Duals(*(SMOOTHING * old + (1 - SMOOTHING) * new for old, new in pairs))
+            trials = [smoothed, duals]
         columns: list[Column] = []
         for trial in trials:
             states = cluster.states(trial)
-            value = float(cluster.paid(trial).sum() / cluster.collected(trial, states))
-            if value > best or best_prices is None:
-                best, best_prices = value, trial
-            columns = rows.new_columns(trial, states)
+            supply = cluster.dual_supply_per_slot(trial, states)
+            value = float(cluster.min_dual_cost(trial).sum() / supply)
+            if value > best or best_duals is None:
+                best, best_duals = value, trial
+            columns = master.new_columns(trial, states)
             if columns:
                 break
         if not columns:
             break
-        lp.add_columns(np.zeros(len(columns)), rows.matrix(columns))
-    return best_prices
+        lp.add_columns(np.zeros(len(columns)), master.matrix(columns))
+    return best_duals
 
 
-def _mixed(a: Prices, b: Prices) -> Prices:
-    pairs = ((a.pieces, b.pieces), (a.inside, b.inside), (a.running, b.running))
-    return Prices(*(SMOOTHING * one + (1 - SMOOTHING) * other for one, other in pairs))
-
-
-class _Rows:
-    """The programme's rows, and the columns it has."""
+class _Master:
+    """Rows of the master LP, and the columns generated so far."""
 
     def __init__(self, cluster: Cluster, low: float) -> None:
-        self.cluster = cluster
-        n, levels, self.capacity = len(cluster.gpus), cluster.levels, cluster.capacity
+        self.cluster, self.capacity = cluster, cluster.capacity
+        n, levels = len(cluster.gpus), cluster.levels
         finite = np.where(np.isfinite(cluster.slots), cluster.slots, 0.0)
-        self.long = np.flatnonzero(finite.max(axis=1) > low)
-        self.wide = [g for g in sorted(cluster.sizes) if g > 1]
-        self.once = {int(j): n + i for i, j in enumerate(self.long)}
-        at = n + len(self.long)
-        pairs = [(g, q) for g in self.wide for q in range(1, levels + 1)]
-        self.cuts = {pair: at + i for i, pair in enumerate(pairs)}
-        self.pieces = at + len(pairs) - 1  # of n and y: + (n - 1) capacity + y
+        self.long_jobs = np.flatnonzero(finite.max(axis=1) > low)
+        self.run_limit_row = {int(j): n + i for i, j in enumerate(self.long_jobs)}
+        offset = n + len(self.long_jobs)
+        spanning_sizes = [g for g in sorted(cluster.sizes) if g > 1]
+        pairs = [(g, q) for g in spanning_sizes for q in range(1, levels + 1)]
+        self.cut_row = {pair: offset + i for i, pair in enumerate(pairs)}
+        self.pieces = offset + len(pairs) - 1  # of n and y: + (n - 1) capacity + y
         self.inside = self.pieces + levels * self.capacity
-        first = self.inside + self.capacity + 1
-        self.servers = {c: first + i for i, c in enumerate(cluster.servers)}
-        self.count = first + len(cluster.servers)
-        self.known: set[tuple[tuple[int, float], ...]] = set()
+        offset = self.inside + self.capacity + 1
+        self.server_row = {c: offset + i for i, c in enumerate(cluster.servers)}
+        self.num_rows = offset + len(cluster.servers)
+        self.generated: set[tuple[tuple[int, float], ...]] = set()
 
     def programme(self) -> MilpArrays:
-        """With the deadline, all ways to run jobs, and enough states and cuts to be feasible."""
-        columns = [self._deadline(), *self._runs(), *self._unknown(self._first())]
-        lower, upper = np.zeros(self.count), np.full(self.count, np.inf)
+        """Initial LP: deadline variable, all runs, and states and cuts that make it feasible."""
+        columns = [self._deadline(), *self._runs(), *self._not_generated(self._initial())]
+        lower, upper = np.zeros(self.num_rows), np.full(self.num_rows, np.inf)
         lower[: len(self.cluster.gpus)] = 1.0
-        bounded = [*self.servers.values(), *self.once.values()]
+        bounded = [*self.server_row.values(), *self.run_limit_row.values()]
         lower[bounded], upper[bounded] = -np.inf, 0.0
-        cost = np.zeros(len(columns))
+        zeros = np.zeros(len(columns))
+        cost = zeros.copy()
         cost[0] = 1.0
         return MilpArrays(
-            cost, self.matrix(columns).T.tocsr(), lower, upper, np.zeros(len(columns)),
-            np.full(len(columns), np.inf), np.zeros(len(columns), dtype=np.bool_),
-        )  # fmt: skip
+            cost, self.matrix(columns).T.tocsr(), lower, upper, zeros, zeros + np.inf, zeros > 0
+        )
 
     def matrix(self, columns: list[Column]) -> csr_array:
         """Row i holds the coefficients of column i."""
@@ -388,53 +379,53 @@ class _Rows:
                 np.array([row for column in columns for row in column], dtype=np.int32),
                 np.concatenate(([0], np.cumsum(lengths))).astype(np.int32),
             ),
-            shape=(len(columns), self.count),
+            shape=(len(columns), self.num_rows),
         )
 
-    def prices(self, duals: Floats) -> Prices:
-        """The duals as prices."""
+    def duals(self, by_row: Floats) -> Duals:
+        """U, V and sigma in the duals of the rows."""
         levels, capacity = self.cluster.levels, self.capacity
-        duals = np.abs(duals)
+        by_row = np.abs(by_row)
         pieces, inside = np.zeros((levels, capacity + 1)), np.zeros(capacity + 1)
-        pieces[:, 1:] = duals[self.pieces + 1 : self.inside + 1].reshape(levels, capacity)
-        inside[1:] = duals[self.inside + 1 : self.inside + capacity + 1]
+        pieces[:, 1:] = by_row[self.pieces + 1 : self.inside + 1].reshape(levels, capacity)
+        inside[1:] = by_row[self.inside + 1 : self.inside + capacity + 1]
         running = np.zeros(len(self.cluster.gpus))
-        running[self.long] = duals[list(self.once.values())]
-        return Prices(pieces, inside, running)
+        running[self.long_jobs] = by_row[list(self.run_limit_row.values())]
+        return Duals(pieces, inside, running)
 
-    def new_columns(self, prices: Prices, states: dict[int, list[State]]) -> list[Column]:
-        """The states of highest price and the cheapest cuts that the programme lacks."""
-        least, _ = _cheapest_cuts(prices.pieces, self.wide[-1])
+    def new_columns(self, duals: Duals, states: dict[int, list[State]]) -> list[Column]:
+        """The states of maximum dual and the cheapest cuts that the LP lacks."""
+        cost, _ = _cheapest_cuts(duals.pieces, max(g for g, _ in self.cut_row))
         columns = [self._state(c, state) for c, own in states.items() for state in own]
-        for g, q in self.cuts:
-            columns.append(self._cut(g, q, _cheapest_cut(prices.pieces, least, q, g)))
-        return list(self._unknown(columns))
+        for g, q in self.cut_row:
+            columns.append(self._cut(g, q, _cheapest_cut(duals.pieces, cost, q, g)))
+        return list(self._not_generated(columns))
 
-    def _unknown(self, columns: Iterable[Column]) -> Iterator[Column]:
+    def _not_generated(self, columns: Iterable[Column]) -> Iterator[Column]:
         for column in columns:
             key = tuple(sorted(column.items()))
-            if key not in self.known:
-                self.known.add(key)
+            if key not in self.generated:
+                self.generated.add(key)
                 yield column
 
     def _deadline(self) -> Column:
         servers = self.cluster.servers
-        column = {row: -float(servers[c]) for c, row in self.servers.items()}
-        return column | dict.fromkeys(self.once.values(), -1.0)
+        column = {row: -float(servers[c]) for c, row in self.server_row.items()}
+        return column | dict.fromkeys(self.run_limit_row.values(), -1.0)
 
     def _runs(self) -> Iterator[Column]:
         """A slot of each job at each level, and inside one server."""
         for j, slots in enumerate(self.cluster.slots.tolist()):
             gpus, (*spanning, inside) = int(self.cluster.gpus[j]), slots
-            once = {self.once[j]: 1.0} if j in self.once else {}
+            limit = {self.run_limit_row[j]: 1.0} if j in self.run_limit_row else {}
             if inside < math.inf:
-                yield {j: 1 / inside, self.inside + gpus: -1.0} | once
+                yield {j: 1 / inside, self.inside + gpus: -1.0} | limit
             for q, length in enumerate(spanning, start=1):
                 longer = spanning[q] if q < len(spanning) else math.inf
-                if length < math.inf and longer > length:  # else the next level costs no more
-                    yield {j: 1 / length, self.cuts[gpus, q]: -1.0} | once
+                if length < math.inf and longer > length:  # dominated if the next is as short
+                    yield {j: 1 / length, self.cut_row[gpus, q]: -1.0} | limit
 
-    def _first(self) -> Iterator[Column]:
+    def _initial(self) -> Iterator[Column]:
         """States and cuts of equal pieces, as far as possible."""
         levels, sizes = self.cluster.levels, self.cluster.sizes
         for c in self.cluster.servers:
@@ -444,7 +435,7 @@ class _Rows:
             for n in range(1, levels + 1):
                 for y in range(1, c // n + 1):
                     yield self._state(c, State(n, (y,) * n, ()))
-        for g, q in self.cuts:
+        for g, q in self.cut_row:
             for y in range(1, min(self.capacity, g - 1) + 1):
                 whole, rest = divmod(g, y)
                 yield self._cut(g, q, [(q, y)] * whole + ([(q, rest)] if rest else []))
@@ -452,8 +443,8 @@ class _Rows:
     def _state(self, capacity: int, state: State) -> Column:
         rows = [self.pieces + (state.n - 1) * self.capacity + y for y in state.pieces]
         rows += [self.inside + g for g in state.inside]
-        return {self.servers[capacity]: 1.0} | {r: float(k) for r, k in Counter(rows).items()}
+        return {self.server_row[capacity]: 1.0} | {r: float(k) for r, k in Counter(rows).items()}
 
     def _cut(self, gpus: int, level: int, pieces: Iterable[tuple[int, int]]) -> Column:
         rows = Counter(self.pieces + (n - 1) * self.capacity + y for n, y in pieces)
-        return {self.cuts[gpus, level]: 1.0} | {r: -float(k) for r, k in rows.items()}
+        return {self.cut_row[gpus, level]: 1.0} | {r: -float(k) for r, k in rows.items()}

@@ -1,4 +1,4 @@
-"""Durations that no schedule can beat: of each job by the size of server a GPU stands in."""
+"""Minimum durations of jobs, by the capacity of the server of a GPU."""
 
 from __future__ import annotations
 
@@ -9,27 +9,17 @@ from functools import cached_property
 import numpy as np
 
 from optsched.makespan.contention import Floats, Ints
-from optsched.makespan.instance import (
-    MakespanInstance,
-    duration,
-    fewest_servers,
-    server_prefix,
-    spanning_duration,
-)
+from optsched.makespan.instance import MakespanInstance, duration, min_servers
 
 
 @dataclass(frozen=True)
 class Durations:
-    """Least slots of every job, infinity where it cannot run; ``fewest`` servers that hold it.
-
-    ``inside``: d1_j in one server, were one large enough; ``spanning``: over two or more, alone on
-    its links, on the fewest that hold it.
-    """
+    """Minimum slots of every job, infinity where it cannot run."""
 
     instance: MakespanInstance
-    inside: Floats
-    spanning: Floats
-    fewest: Ints
+    inside: Floats  # d1_j: on one server (even if none is large enough)
+    spanning: Floats  # on the fewest servers that hold it, at least two, alone on its links
+    min_servers: Ints  # smallest number of servers that hold it
 
     @cached_property
     def gpus(self) -> Ints:
@@ -37,29 +27,31 @@ class Durations:
         return np.array([job.gpus for job in self.instance.jobs], dtype=np.int64)
 
     def on(self, capacity: int) -> Floats:
-        """d_jc: least slots a GPU of a server of that capacity is taken by each job."""
+        """d_jc: minimum slots that each job occupies a GPU of a server with this capacity."""
         one = np.where(self.gpus <= capacity, self.inside, math.inf)
         return np.minimum(one, self.spanning)
 
     @cached_property
-    def least(self) -> Floats:
-        """Least slots of each job anywhere."""
+    def minimum(self) -> Floats:
+        """Minimum slots of each job on any placement."""
         return self.on(max(self.instance.servers))
 
     @cached_property
     def estimate(self) -> Floats:
-        """rho^_j: slots on the fewest servers at p = 1; the least where those make no progress."""
-        fewest = np.where(self.fewest == 1, self.inside, self.spanning)
-        return np.where(np.isfinite(fewest), fewest, self.least)
+        """rho_hat_j: slots on the fewest servers at p = 1; `minimum` without progress there."""
+        slots = np.where(self.min_servers == 1, self.inside, self.spanning)
+        return np.where(np.isfinite(slots), slots, self.minimum)
 
 
 def durations_of(instance: MakespanInstance) -> Durations:
-    """The least durations of every job. Complexity: O(n log S)."""
-    prefix = server_prefix(instance.servers)
-    fewest = [fewest_servers(job.gpus, prefix) for job in instance.jobs]
+    """Minimum durations of every job. Complexity: O(n log S)."""
+    fewest = min_servers(instance)
     inside = [duration(instance, job, 1, 0) for job in instance.jobs]
+    # More servers and more contention only slow a job.
     spanning = [
-        spanning_duration(instance, job, n) for job, n in zip(instance.jobs, fewest, strict=True)
+        duration(instance, job, max(2, count), 1)
+        if job.gpus > 1 and len(instance.servers) > 1
+        else math.inf
+        for job, count in zip(instance.jobs, fewest, strict=True)
     ]
-    as_int = np.array(fewest, dtype=np.int64)
-    return Durations(instance, np.array(inside), np.array(spanning), as_int)
+    return Durations(instance, np.array(inside), np.array(spanning), np.array(fewest, np.int64))

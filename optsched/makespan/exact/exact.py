@@ -1,14 +1,14 @@
-"""Method ``exact``: bounds against heuristics first, then a search over states or `ilp`.
+"""Method ``exact``: heuristics and bounds first, then state-space search or `ilp`.
 
-A handful of jobs on a handful of GPUs are searched: where they must all share links, the search
-takes a second and `ilp` more than a minute (two of three crowded cases of the tests). Others are
-modelled. Under continuous progress, which no model takes, the heuristics go on: optimal where they
-meet the bound, otherwise the best schedule and the bound stand.
+Tiny instances are solved by state-space search (1 s where ilp takes over a minute with heavy
+contention: two of three crowded cases of the tests); others by ilp. With continuous progress, which
+no model supports, the heuristics continue: optimal where they meet the bound, otherwise the best
+schedule and the bound are returned.
 
-The search goes slot by slot. A state is the iterations left of each job and the runs begun so far.
-From one slot to the next every choice of starts is tried, waiting included: a job may gain from
-starting between two events, since contention comes and goes. States that differ by a permutation of
-equal servers count once; a state met before, in any slot, is dropped, and so is one whose bound
+The search proceeds slot by slot. A state is the remaining iterations of each job and the runs begun
+so far. From one slot to the next every choice of starts is tried, including delays: starting
+between events can be better because of contention. States that differ by a permutation of equal
+servers count once; a state reached before, in any slot, is dropped, and so is one whose bound
 reaches the best known schedule. Guarantee: optimal unless a limit ends it; then the slot reached is
 the bound. Complexity: exponential.
 """
@@ -26,14 +26,14 @@ from optsched.makespan.bounds.best import Bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Schedule
 from optsched.makespan.exact.starting_schedules import take_starting_schedules
-from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
+from optsched.makespan.incumbent import SEARCH_TIME_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance, iterations_per_slot
 from optsched.makespan.models.ilp import Pipeline
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings
 
 MAX_JOBS, MAX_SERVERS, MAX_GPUS, MAX_SLOTS = 5, 4, 16, 60
-"""Instances whose states are searched: seconds there, where `ilp` may take minutes."""
+"""Instances for the state-space search: seconds there, where `ilp` may take minutes."""
 MAX_STATES = 1_000_000
 
 Placement = tuple[int, ...]
@@ -43,45 +43,46 @@ Runs = tuple[tuple[int, Placement] | None, ...]
 
 
 class State(NamedTuple):
-    """Iterations left of each job, and the runs begun."""
+    """Remaining iterations of each job, and the runs begun."""
 
-    left: tuple[int, ...]
+    remaining: tuple[int, ...]
     runs: Runs
+
+    @property
+    def running(self) -> dict[int, Placement]:
+        """Placements of the running jobs."""
+        runs = enumerate(self.runs)
+        return {j: run[1] for j, run in runs if run is not None and self.remaining[j]}
 
 
 def exact(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
-    """Schedule optimally; under continuous progress as well as heuristics can."""
+    """Schedule optimally; with continuous progress as well as heuristics can."""
     incumbent = Incumbent(instance, settings)
-    with incumbent.working():
+    with incumbent.until_deadline():
         take_starting_schedules(incumbent, settings)
-        incumbent.bounded(settings.deadline.share(SEARCH_SHARE))
-    if incumbent.met or incumbent.impossible or incumbent.cut:
+        incumbent.compute_bound(settings.deadline.share(SEARCH_TIME_SHARE))
+    if incumbent.is_decided or incumbent.timed_out:
         return replace(incumbent.outcome(proves=True), chosen=incumbent.name or None)
     if not instance.slotted:
-        return replace(Pipeline(incumbent).search_alone(), chosen=incumbent.name or None)
-    if _is_tiny(incumbent):
-        return replace(search_states(incumbent), chosen="state-search")
-    return replace(Pipeline(incumbent).run(), chosen="ilp")
-
-
-def _is_tiny(incumbent: Incumbent) -> bool:
-    """Whether few enough jobs run on few enough GPUs for the search over states."""
-    instance = incumbent.instance
-    return (
+        return replace(Pipeline(incumbent).run_heuristics(), chosen=incumbent.name or None)
+    is_tiny = (
         len(instance.jobs) <= MAX_JOBS
         and len(instance.servers) <= MAX_SERVERS
         and instance.gpus <= MAX_GPUS
         and min(incumbent.value, instance.horizon) <= MAX_SLOTS
     )
+    if is_tiny:
+        return replace(search_states(incumbent), chosen="state-search")
+    return replace(Pipeline(incumbent).run(), chosen="ilp")
 
 
 def search_states(incumbent: Incumbent) -> Outcome:
     """Search below the incumbent, as long as there is time."""
-    search = StateSearch(incumbent.instance, incumbent.beyond, incumbent.settings.deadline)
-    with incumbent.working():
+    search = StateSearch(incumbent.instance, incumbent.cutoff, incumbent.settings.deadline)
+    with incumbent.until_deadline():
         search.run()
-        incumbent.offer(search.schedule, "state-search")
-        incumbent.prove(Bound(search.bound, "state-search"))
+        incumbent.update_schedule(search.schedule, "state-search")
+        incumbent.update_bound(Bound(search.bound, "state-search"))
     return incumbent.outcome({"states": len(search.seen)}, proves=True)
 
 
@@ -90,53 +91,53 @@ class StateSearch:
 
     def __init__(self, instance: MakespanInstance, cutoff: float, deadline: Deadline) -> None:
         self.instance, self.cutoff, self.deadline = instance, cutoff, deadline
-        self.least = [int(slots) for slots in durations_of(instance).least]
+        self.min_duration = [int(slots) for slots in durations_of(instance).minimum]
         self.schedule: Schedule | None = None
         self.seen: set[tuple] = set()
         self.is_cut = False
         self.speed = lru_cache(maxsize=None)(self._speed)
         jobs = instance.jobs
-        self.start = State(tuple(job.iterations for job in jobs), (None,) * len(jobs))
-        self.bound = min(float(self._slots_left(self.start)), cutoff)
+        self.root = State(tuple(job.iterations for job in jobs), (None,) * len(jobs))
+        self.bound = min(float(self._min_slots_left(self.root)), cutoff)
 
     def run(self) -> None:
         """Search until the optimum is known or a limit is reached; sets schedule and bound."""
-        layer, slot = [self.start], 0
+        layer, slot = [self.root], 0
         while layer:
-            following, least = [], self.cutoff
+            next_layer, lower_bound = [], self.cutoff
             for state in layer:
-                for after in self._successors(state, slot):
-                    if not any(after.left):
-                        self.schedule, self.bound = _schedule(after), slot + 1.0
+                for successor in self._successors(state, slot):
+                    if not any(successor.remaining):
+                        self.schedule, self.bound = _schedule(successor), slot + 1.0
                         return
-                    total = slot + 1.0 + self._slots_left(after)
-                    key = self._key(after)
+                    total = slot + 1.0 + self._min_slots_left(successor)
+                    key = self._key(successor)
                     if total < self.cutoff and key not in self.seen:
                         self.seen.add(key)
-                        following.append(after)
-                        least = min(least, total)
+                        next_layer.append(successor)
+                        lower_bound = min(lower_bound, total)
                 if self.is_cut:
                     return
-            layer, slot, self.bound = following, slot + 1, least
+            layer, slot, self.bound = next_layer, slot + 1, lower_bound
         self.bound = self.cutoff
 
     def _successors(self, state: State, slot: int) -> Iterator[State]:
         """States a slot later, until a limit is reached."""
-        free = list(self.instance.servers)
-        for j in _running(state):
-            free = [a - b for a, b in zip(free, _placement(state, j), strict=True)]
+        free = self.instance.servers
+        for placement in state.running.values():
+            free = _without(free, placement)
         tried: set[tuple] = set()
-        for runs in self._starts(state.runs, slot, tuple(free), 0):
+        for runs in self._starts(state.runs, slot, free, 0):
             if len(self.seen) + len(tried) > MAX_STATES or self.deadline.is_over:
                 self.is_cut = True
                 return
-            begun = State(state.left, runs)
-            key = self._key(begun)
+            started = State(state.remaining, runs)
+            key = self._key(started)
             if key not in tried:
                 tried.add(key)
-                left = self._left_after_a_slot(begun)
-                if left != state.left:  # otherwise nothing runs, or nothing gets on
-                    yield State(left, runs)
+                remaining = self._remaining_after_slot(started)
+                if remaining != state.remaining:  # skip states without progress
+                    yield State(remaining, runs)
 
     def _starts(self, runs: Runs, slot: int, free: Placement, j: int) -> Iterator[Runs]:
         """Every way to start some of the pending jobs from `j` on, or none."""
@@ -146,57 +147,44 @@ class StateSearch:
         yield from self._starts(runs, slot, free, j + 1)
         if runs[j] is None:
             for placement in _placements(self.instance.jobs[j].gpus, free):
-                begun = (*runs[:j], (slot, placement), *runs[j + 1 :])
-                rest = tuple(a - b for a, b in zip(free, placement, strict=True))
-                yield from self._starts(begun, slot, rest, j + 1)
+                started = (*runs[:j], (slot, placement), *runs[j + 1 :])
+                yield from self._starts(started, slot, _without(free, placement), j + 1)
 
-    def _left_after_a_slot(self, state: State) -> tuple[int, ...]:
-        used = {
-            j: [s for s, count in enumerate(_placement(state, j)) if count] for j in _running(state)
-        }
-        sharing = Counter(s for servers in used.values() if len(servers) > 1 for s in servers)
-        left = list(state.left)
+    def _remaining_after_slot(self, state: State) -> tuple[int, ...]:
+        used = {j: [s for s, n in enumerate(y) if n] for j, y in state.running.items()}
+        spanning = Counter(s for servers in used.values() if len(servers) > 1 for s in servers)
+        remaining = list(state.remaining)
         for j, servers in used.items():
-            level = max(sharing[s] for s in servers)
-            left[j] = max(0, left[j] - self.speed(j, len(servers), level * (len(servers) > 1)))
-        return tuple(left)
+            level = max(spanning[s] for s in servers) if len(servers) > 1 else 0
+            remaining[j] = max(0, remaining[j] - self.speed(j, len(servers), level))
+        return tuple(remaining)
 
     def _speed(self, j: int, servers: int, level: int) -> int:
         instance = self.instance
         return int(iterations_per_slot(instance, instance.jobs[j], servers, level))
 
-    def _slots_left(self, state: State) -> int:
-        """Least slots until all jobs have ended: the longest, or the area."""
+    def _min_slots_left(self, state: State) -> int:
+        """Lower bound on the remaining slots: the longest job, or the area."""
         longest, work = 0, 0
         for j, (job, run) in enumerate(zip(self.instance.jobs, state.runs, strict=True)):
-            slots = self.least[j]
+            slots = self.min_duration[j]
             if run is not None:
                 used = sum(1 for count in run[1] if count)
                 speed = self.speed(j, used, 1 if used > 1 else 0)
                 if speed == 0:
                     return int(self.cutoff)
-                slots = -(-state.left[j] // speed)
+                slots = -(-state.remaining[j] // speed)
             longest, work = max(longest, slots), work + slots * job.gpus
         return max(longest, -(-work // self.instance.gpus))
 
     def _key(self, state: State) -> tuple:
         """The state up to a permutation of equal servers."""
-        placements = [_placement(state, j) for j in _running(state)]
-        columns = sorted(
-            (capacity, tuple(y[server] for y in placements))
-            for server, capacity in enumerate(self.instance.servers)
-        )
-        return state.left, tuple(run is None for run in state.runs), tuple(columns)
+        columns = zip(self.instance.servers, *state.running.values(), strict=True)
+        return state.remaining, tuple(run is None for run in state.runs), tuple(sorted(columns))
 
 
-def _running(state: State) -> list[int]:
-    return [j for j, run in enumerate(state.runs) if run is not None and state.left[j]]
-
-
-def _placement(state: State, j: int) -> Placement:
-    run = state.runs[j]
-    assert run is not None
-    return run[1]
+def _without(free: Placement, placement: Placement) -> Placement:
+    return tuple(a - b for a, b in zip(free, placement, strict=True))
 
 
 def _schedule(state: State) -> Schedule:
@@ -208,7 +196,7 @@ def _schedule(state: State) -> Schedule:
 
 
 def _placements(gpus: int, free: Placement) -> Iterator[Placement]:
-    """All ways to take so many GPUs of the free ones, lazily: there may be many."""
+    """All ways to take a number of GPUs of the free ones, lazily: there may be many."""
     if len(free) == 1:
         if gpus <= free[0]:
             yield (gpus,)

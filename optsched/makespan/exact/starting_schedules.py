@@ -1,4 +1,4 @@
-"""Schedules of all heuristics in a short time: upper bounds from which exact methods start."""
+"""Starting schedules for exact methods from short heuristic runs."""
 
 from __future__ import annotations
 
@@ -14,30 +14,31 @@ from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Settings
 
+# Moves of the two searches, some seconds each; runs limited by moves are reproducible.
 SEARCH_MOVES = 20_000
 NESTED_MOVES = 2_000_000
-SHARE = 0.5
-"""Share of the time limit for all of them; cut by moves before that, they repeat exactly."""
+TIME_SHARE = 0.5
+"""Share of the time limit for all of them, and of what is left of it for each."""
 
 
 def take_starting_schedules(incumbent: Incumbent, settings: Settings) -> None:
-    """Give the incumbent what the heuristics find within a share of the time."""
-    share = settings.deadline.share(SHARE)
+    """Update the incumbent by the heuristics within a share of the time."""
+    share = settings.deadline.share(TIME_SHARE)
     for name, result in candidates(incumbent.instance, settings, share):
-        incumbent.take(result, name)
-    incumbent.cut = False  # only a share of the time is up
+        incumbent.update_result(result, name)
+    incumbent.timed_out = False  # only a share of the time is up
 
 
 def candidates(
     instance: MakespanInstance, settings: Settings, deadline: Deadline
 ) -> Iterator[tuple[str, SearchResult]]:
-    """Results by method, the quickest method first and in any case."""
+    """Yield (method, result); longest-first always runs."""
     options = MakespanOptions()
     short = replace(settings, time_limit=None, iterations=search_moves(instance))
     simple = simple_bound(durations_of(instance)).value
 
-    def by_baseline(picks: int) -> Callable[[Deadline], SearchResult]:
-        return lambda stop: sjf_bco.by_baseline(instance, options, picks, stop)
+    def baseline(rule: int) -> Callable[[Deadline], SearchResult]:
+        return lambda stop: sjf_bco.baseline_search(instance, options, rule, stop)
 
     def anneal(stop: Deadline) -> SearchResult:
         bound = best_bound(instance, deadline=stop).value
@@ -45,17 +46,17 @@ def candidates(
         return annealing.result(NESTED_MOVES, stop, short.gap)
 
     runs: dict[str, Callable[[Deadline], SearchResult]] = {
-        "longest-first": lambda stop: list_scheduling.by_longest(instance),
-        "first-fit": by_baseline(sjf_bco.FIRST),
-        "list-scheduling": by_baseline(sjf_bco.LEAST_USED),
-        "sjf-bco": lambda stop: sjf_bco.by_sjf_bco(instance, options, stop),
+        "longest-first": lambda stop: list_scheduling.longest_first_schedule(instance),
+        "first-fit": baseline(sjf_bco.FIRST),
+        "list-scheduling": baseline(sjf_bco.LEAST_USED),
+        "sjf-bco": lambda stop: sjf_bco.sjf_bco_search(instance, options, stop),
         "local-search": lambda stop: local_search.search(instance, short, simple, stop),
     }
-    if nested.applies(instance):
+    if nested.is_applicable(instance):
         runs["nested"] = anneal
     for name, run in runs.items():
         if name == "longest-first" or not deadline.is_over:
-            yield name, run(deadline.share(SHARE))
+            yield name, run(deadline.share(TIME_SHARE))
 
 
 def search_moves(instance: MakespanInstance) -> int:

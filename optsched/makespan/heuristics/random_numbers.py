@@ -10,7 +10,7 @@ RandomState = NDArray[np.uint64]
 
 
 def random_state(seed: int) -> RandomState:
-    """A non-zero 64-bit state (1,) from any seed."""
+    """Non-zero 64-bit state (1,) for a seed."""
     return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64) | np.uint64(1)
 
 

@@ -1,26 +1,26 @@
 """SJF-BCO and the paper's baselines: jobs start in a given order on GPUs chosen one by one.
 
 The paper's algorithms share one forward simulation (Algorithms 1-3 and section 7 of sjf-bco). Jobs
-start strictly head of line on idle GPUs whose accumulated time plus the job's estimate stays within
-theta; while the next job finds too few, time moves on to the next completion. Methods differ in the
-order and in how a job chooses among these GPUs:
+start in order, without overtaking, on idle GPUs whose load plus the job's estimated duration is at
+most theta; otherwise time advances to the next completion. Methods differ in the order and in how a
+job selects among these GPUs:
 
 - `sjf-bco`: smallest jobs first; up to kappa GPUs the least used GPUs (FA-FFP), beyond that GPUs of
   the least busy servers (LBSGF).
 - `first-fit`: the first GPUs. `list-scheduling`: the least used. Both in the file's order.
 - `random`: drawn, with theta at the horizon.
 
-Theta is bisected over [1, horizon]. Readings: an infeasible (theta, kappa) counts as the horizon;
-the makespan is not monotone in theta, so the best schedule seen is kept; only kappa in {1} and the
-job sizes matters; u = 1; ties go by name. Guarantee: none. Theorem 5 of the paper is false
-(erratum in models/makespan/README.md). Complexity: O(K log T) simulations for K distinct sizes and
-horizon T (random: one), each O(n (GPUs + S log S) + completions).
+Theta is bisected over [1, horizon]. Interpretation: an infeasible (theta, kappa) counts as the
+horizon; the makespan is not monotone in theta, so the best schedule seen is kept; only kappa in {1}
+and the job sizes matters; estimates count as they are (the paper's u = 1); ties go by name.
+Guarantee: none. Theorem 5 of the paper is false (erratum in models/makespan/README.md). Complexity:
+O(K log T) simulations for K distinct sizes and horizon T (random: one), each O(n (GPUs + S log S) +
+completions).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -38,62 +38,43 @@ from optsched.makespan.contention import (
     Schedule,
     ScheduleArrays,
     empty_schedule,
-    jobs_of,
+    job_arrays,
     next_end,
     none_running,
     refresh,
     remove_ended,
-    schedule_from,
+    schedule_from_arrays,
     start,
 )
 from optsched.makespan.heuristics.random_numbers import RandomState, draw, random_state
 from optsched.makespan.incumbent import Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.options import MakespanOptions
+from optsched.makespan.options import MakespanOptions, Order
 from optsched.result import Outcome, Settings
 
 FIRST, LEAST_USED, LEAST_BUSY_SERVERS, RANDOM = 0, 1, 2, 3
 
 
-class Choice(NamedTuple):
-    """How each job chooses among the idle GPUs within theta.
+class GpuSelection(NamedTuple):
+    """How each job selects among the idle GPUs within theta; times in slots."""
 
-    Attributes
-    ----------
-    picks : (n,) int
-        One of the four constants above.
-    estimate : (n,) float
-        rho^_j in slots, what a job adds to the accumulated time of its GPUs.
-    theta : float
-        In slots.
-    spread : float
-        Least busy servers are taken until they have lambda times the job's GPUs.
-    random : (1,) uint64
-        State of the generator.
-    """
-
-    picks: Ints
-    estimate: Floats
+    rule: Ints  # by job: one of the four constants above
+    estimate: Floats  # by job: rho_hat_j, estimated duration
     theta: float
-    spread: float
+    lambda_: float  # the least busy servers are offered until they hold lambda G_j GPUs
     random: RandomState
 
 
 class Gpus(NamedTuple):
-    """The cluster's GPUs, server by server.
+    """The cluster's GPUs, server by server; loads are sums of estimates in slots."""
 
-    By GPU: its server, its accumulated time in slots, whether it is idle. By server: the sum of
-    these times, and whether the present job may use it. ``chosen`` starts with the present job's
-    GPUs; ``taken`` holds the GPUs of each started job from its offset ``Jobs.first`` on.
-    """
-
-    server: Ints
-    busy_time: Floats
+    server: Ints  # by GPU, like load and idle
+    load: Floats
     idle: Bools
-    server_time: Floats
-    allowed: Bools
-    chosen: Ints
-    taken: Ints
+    server_load: Floats
+    offered: Bools  # by server: whether it is offered to the current job
+    chosen: Ints  # starts with the current job's GPUs
+    taken: Ints  # GPUs of each started job, from its `Jobs.offset` on
 
 
 @register_jitable
@@ -107,50 +88,46 @@ def _all_idle(jobs: Jobs) -> Gpus:
         np.zeros(servers),
         np.ones(servers, np.bool_),
         np.empty(len(server), np.int64),
-        np.empty(jobs.first[len(jobs.gpus)], np.int64),
+        np.empty(jobs.offset[len(jobs.gpus)], np.int64),
     )
 
 
 @register_jitable
-def _allow_least_busy(jobs: Jobs, gpus: Gpus, wanted: float) -> None:
-    """Allow the servers with least time per GPU until they hold `wanted` GPUs."""
-    held = 0.0
-    for s in np.argsort(gpus.server_time / jobs.capacity, kind="mergesort"):
-        gpus.allowed[s] = held < wanted
-        held += jobs.capacity[s]
+def _offer_least_busy(jobs: Jobs, gpus: Gpus, wanted: float) -> None:
+    """Offer the servers with the smallest load per GPU until they hold `wanted` GPUs."""
+    offered = 0.0
+    for s in np.argsort(gpus.server_load / jobs.capacity, kind="mergesort"):
+        gpus.offered[s] = offered < wanted
+        offered += jobs.capacity[s]
 
 
 @register_jitable
-def _pick(jobs: Jobs, choice: Choice, gpus: Gpus, j: int) -> bool:
+def _select(jobs: Jobs, selection: GpuSelection, gpus: Gpus, j: int) -> bool:
     """Put job j's GPUs at the front of `chosen`; False when too few qualify."""
-    how, size, chosen = choice.picks[j], jobs.gpus[j], gpus.chosen
-    limit = choice.theta - choice.estimate[j]
-    if how == LEAST_BUSY_SERVERS:
-        _allow_least_busy(jobs, gpus, choice.spread * size)
+    rule, size, chosen = selection.rule[j], jobs.gpus[j], gpus.chosen
+    max_load = selection.theta - selection.estimate[j]
+    if rule == LEAST_BUSY_SERVERS:
+        _offer_least_busy(jobs, gpus, selection.lambda_ * size)
     count = 0
     for g in range(len(gpus.idle)):
-        if not gpus.idle[g] or gpus.busy_time[g] > limit:
+        if not gpus.idle[g] or gpus.load[g] > max_load:
             continue
-        if how == LEAST_BUSY_SERVERS and not gpus.allowed[gpus.server[g]]:
+        if rule == LEAST_BUSY_SERVERS and not gpus.offered[gpus.server[g]]:
             continue
         chosen[count] = g
         count += 1
-        if how == FIRST and count == size:
+        if rule == FIRST and count == size:
             return True
     if count < size:
         return False
-    if how == RANDOM:
+    if rule == RANDOM:
         for i in range(size):
-            k = i + int(draw(choice.random) * (count - i))
+            k = i + int(draw(selection.random) * (count - i))
             chosen[i], chosen[k] = chosen[k], chosen[i]
-    elif count > size:  # the least used, of equally used ones the first
-        times = np.empty(count)
-        for i in range(count):
-            times[i] = gpus.busy_time[chosen[i]]
+    elif count > size:  # the least used, ties by index
         candidates = chosen[:count].copy()
-        by_time = np.argsort(times, kind="mergesort")
-        for i in range(size):
-            chosen[i] = candidates[by_time[i]]
+        by_load = np.argsort(gpus.load[candidates], kind="mergesort")
+        chosen[:size] = candidates[by_load[:size]]
     return True
 
 
@@ -159,29 +136,25 @@ def _start_on_chosen(
     jobs: Jobs, running: Running, schedule: ScheduleArrays, gpus: Gpus, j: int, now: float
 ) -> bool:
     """Start job j on the chosen GPUs unless no running job would then make progress."""
-    base = jobs.first[j]
-    schedule.used[j] = 0
+    base = jobs.offset[j]
+    schedule.num_servers[j] = 0
     for i in range(jobs.gpus[j]):
         g = gpus.chosen[i]
         gpus.taken[base + i] = g
-        k, end = base, base + schedule.used[j]
-        while k < end and schedule.where[k] != gpus.server[g]:
+        k, end = base, base + schedule.num_servers[j]
+        while k < end and schedule.server[k] != gpus.server[g]:
             k += 1
         if k == end:
-            schedule.where[k] = gpus.server[g]
-            schedule.held[k] = 0
-            schedule.used[j] += 1
-        schedule.held[k] += 1
+            schedule.server[k] = gpus.server[g]
+            schedule.gpus_on_server[k] = 0
+            schedule.num_servers[j] += 1
+        schedule.gpus_on_server[k] += 1
     return start(jobs, running, schedule, j, now)
 
 
 @kernel
 def _schedule_in_order(
-    jobs: Jobs,
-    order: Ints,
-    choice: Choice,
-    cutoff: float,
-    schedule: ScheduleArrays,
+    jobs: Jobs, order: Ints, selection: GpuSelection, cutoff: float, schedule: ScheduleArrays
 ) -> float:
     """Schedule all jobs in order; fills the schedule and returns the makespan in slots.
 
@@ -191,181 +164,170 @@ def _schedule_in_order(
     n = len(order)
     gpus = _all_idle(jobs)
     running = none_running(jobs)
-    now, idle_gpus = 0.0, len(gpus.idle)
-    for position in range(n + 1):
-        while True:  # until the job has started; after the last one, until all have ended
-            if position < n:
-                j = order[position]
-                if (
-                    idle_gpus >= jobs.gpus[j]
-                    and _pick(jobs, choice, gpus, j)
-                    and _start_on_chosen(jobs, running, schedule, gpus, j, now)
-                ):
-                    idle_gpus -= jobs.gpus[j]
-                    for i in range(jobs.gpus[j]):
-                        g = gpus.chosen[i]
-                        gpus.idle[g] = False
-                        gpus.busy_time[g] += choice.estimate[j]
-                        gpus.server_time[gpus.server[g]] += choice.estimate[j]
-                    break
-            if running.length[0] == 0:
-                if position == n:
-                    return now
+    now, idle_gpus, position = 0.0, len(gpus.idle), 0
+    while position < n or running.count[0] > 0:
+        # Start the next job if enough GPUs qualify.
+        if position < n:
+            j = order[position]
+            if (
+                idle_gpus >= jobs.gpus[j]
+                and _select(jobs, selection, gpus, j)
+                and _start_on_chosen(jobs, running, schedule, gpus, j, now)
+            ):
+                idle_gpus -= jobs.gpus[j]
+                for i in range(jobs.gpus[j]):
+                    g = gpus.chosen[i]
+                    gpus.idle[g] = False
+                    gpus.load[g] += selection.estimate[j]
+                    gpus.server_load[gpus.server[g]] += selection.estimate[j]
+                position += 1
+                continue
+            if running.count[0] == 0:
                 return np.inf
-            now = next_end(running, schedule, np.inf)
-            if now >= cutoff:
-                return np.inf
-            ended = remove_ended(jobs, running, schedule, now)
-            for r in range(running.length[0], running.length[0] + ended):
-                j = running.job[r]
-                idle_gpus += jobs.gpus[j]
-                for i in range(jobs.first[j], jobs.first[j + 1]):
-                    gpus.idle[gpus.taken[i]] = True
-            refresh(jobs, running, schedule, now)
-    return np.inf
+        # Advance to the next completion.
+        now = next_end(running, schedule, np.inf)
+        if now >= cutoff:
+            return np.inf
+        ended = remove_ended(jobs, running, schedule, now)
+        for r in range(running.count[0], running.count[0] + ended):
+            j = running.jobs[r]
+            idle_gpus += jobs.gpus[j]
+            for i in range(jobs.offset[j], jobs.offset[j + 1]):
+                gpus.idle[gpus.taken[i]] = True
+        refresh(jobs, running, schedule, now)
+    return now
 
 
-@dataclass(frozen=True)
-class Greedy:
-    """An instance as arrays for many simulations."""
+class Simulator:
+    """Arrays of an instance for many simulations."""
 
-    instance: MakespanInstance
-    jobs: Jobs
-    estimate: Floats
-
-    @property
-    def least_theta(self) -> float:
-        """Theta below which no schedule keeps every GPU's accumulated estimates."""
+    def __init__(self, instance: MakespanInstance) -> None:
+        self.instance, self.jobs = instance, job_arrays(instance)
+        self.estimate = durations_of(instance).estimate
         work = float(self.estimate @ self.jobs.gpus)
-        return max(work / self.instance.gpus, float(self.estimate.max()))
+        self.min_theta = max(work / instance.gpus, float(self.estimate.max()))
+
+    def order(self, order: Order) -> Ints:
+        """Jobs in the file's order, or by size, ties by name."""
+        if order == "arrival":
+            return np.arange(len(self.jobs.gpus), dtype=np.int64)
+        names = [job.name for job in self.instance.jobs]
+        by_size = sorted(range(len(names)), key=lambda j: (self.jobs.gpus[j], names[j]))
+        return np.array(by_size, dtype=np.int64)
 
     def run(
         self,
         order: Ints,
-        picks: Ints,
+        rule: Ints | int,
         theta: float,
-        spread: float = 1.0,
+        lambda_: float = 1.0,
         cutoff: float = np.inf,
         seed: int = 0,
     ) -> tuple[float, Schedule | None]:
         """Makespan and schedule, or infinity and None."""
-        choice = Choice(picks, self.estimate, float(theta), float(spread), random_state(seed))
+        rules = np.broadcast_to(np.int64(rule), len(order)).copy()
+        selection = GpuSelection(
+            rules, self.estimate, float(theta), float(lambda_), random_state(seed)
+        )
         arrays = empty_schedule(self.jobs)
         simulate = _schedule_in_order.for_size(2 * len(order) * self.instance.gpus)
-        makespan = float(simulate(self.jobs, order, choice, float(cutoff), arrays))
-        return makespan, None if makespan == np.inf else schedule_from(self.jobs, arrays)
-
-
-def prepare(instance: MakespanInstance) -> Greedy:
-    """Arrays of an instance for the simulation."""
-    return Greedy(instance, jobs_of(instance), durations_of(instance).estimate)
+        makespan = float(simulate(self.jobs, order, selection, float(cutoff), arrays))
+        return makespan, None if makespan == np.inf else schedule_from_arrays(self.jobs, arrays)
 
 
 def best_theta(
-    greedy: Greedy, order: Ints, choices: Sequence[Ints], spread: float, deadline: Deadline
+    simulator: Simulator,
+    order: Ints,
+    rules: Sequence[Ints | int],
+    lambda_: float,
+    deadline: Deadline,
 ) -> SearchResult:
     """Bisect theta over [1, horizon] as Algorithm 1 does; the best schedule seen and its theta.
 
-    Each theta tries every one of `choices`. A simulation stops as soon as it cannot beat the best
-    schedule: the bisection needs no more of it. The clock is read between simulations; if the time
-    is up before any schedule is found, the widest theta is tried once. Theta has the horizon's
-    tolerance, so that a horizon met exactly is within reach.
+    Each theta tries every one of `rules`, as long as it can beat the best schedule. At the deadline
+    without a schedule, theta = horizon is tried once. Theta is scaled by the horizon's tolerance.
     """
-    horizon, latest = greedy.instance.horizon, greedy.instance.latest_end
+    horizon, latest = simulator.instance.horizon, simulator.instance.latest_end
     tolerance = latest / horizon
     best: Schedule | None = None
     best_value, best_at = np.nextafter(latest, np.inf), None
-    cut = False
+    timed_out = False
     left, right = 1, horizon
     try:
-        while left <= right and not cut:
+        while left <= right and not timed_out:
             theta = (left + right) // 2
             improved = False
-            for picks in choices if theta * tolerance >= greedy.least_theta else ():
+            for rule in rules if theta * tolerance >= simulator.min_theta else ():
                 if deadline.is_over:
-                    cut = True
+                    timed_out = True
                     break
-                value, schedule = greedy.run(order, picks, theta * tolerance, spread, best_value)
+                value, schedule = simulator.run(order, rule, theta * tolerance, lambda_, best_value)
                 if schedule is not None and value < best_value:
                     best, best_value, best_at, improved = schedule, value, theta, True
             if improved:
                 right = theta - 1
             else:
                 left = theta + 1
-        for picks in reversed(choices) if cut else ():
+        for rule in reversed(rules) if timed_out else ():
             if best is None:
                 best_at = horizon
-                _, best = greedy.run(order, picks, latest, spread, best_value)
+                _, best = simulator.run(order, rule, latest, lambda_, best_value)
     except OutOfTimeError:
-        cut = True
-    return SearchResult(best, cut, {"theta": best_at})
+        timed_out = True
+    return SearchResult(best, timed_out, {"theta": best_at})
 
 
-def smallest_first(gpus: Ints, names: Sequence[str]) -> Ints:
-    """Jobs by size, ties by name."""
-    order = sorted(range(len(names)), key=lambda j: (gpus[j], names[j]))
-    return np.array(order, dtype=np.int64)
-
-
-def kappas_of(gpus: Ints) -> list[int]:
-    """Values of kappa that differ: 1 and every job size."""
+def distinct_kappas(gpus: Ints) -> list[int]:
+    """Values of kappa that give different rules: 1 and every job size."""
     return sorted({1, *gpus.tolist()})
 
 
-def by_sjf_bco(
+def sjf_bco_search(
     instance: MakespanInstance, options: MakespanOptions, deadline: Deadline
 ) -> SearchResult:
     """Best schedule of SJF-BCO, over all kappa unless one is given."""
-    greedy = prepare(instance)
-    gpus = greedy.jobs.gpus
-    order = smallest_first(gpus, [job.name for job in instance.jobs])
-    kappas = kappas_of(gpus) if options.kappa is None else [options.kappa]
-    choices = [
-        np.where(gpus <= kappa, LEAST_USED, LEAST_BUSY_SERVERS).astype(np.int64) for kappa in kappas
-    ]
-    return best_theta(greedy, order, choices, options.lambda_, deadline)
+    simulator = Simulator(instance)
+    gpus = simulator.jobs.gpus
+    kappas = distinct_kappas(gpus) if options.kappa is None else [options.kappa]
+    rules = [np.where(gpus <= kappa, LEAST_USED, LEAST_BUSY_SERVERS) for kappa in kappas]
+    order = simulator.order("smallest-first")
+    return best_theta(simulator, order, rules, options.lambda_, deadline)
 
 
-def by_baseline(
-    instance: MakespanInstance, options: MakespanOptions, picks: int, deadline: Deadline
+def baseline_search(
+    instance: MakespanInstance, options: MakespanOptions, rule: int, deadline: Deadline
 ) -> SearchResult:
     """Best schedule of First-Fit (FIRST) or List-Scheduling (LEAST_USED)."""
-    greedy = prepare(instance)
-    order = _order(instance, options, greedy)
-    choices = [np.full(len(order), picks, dtype=np.int64)]
-    return best_theta(greedy, order, choices, 1.0, deadline)
+    simulator = Simulator(instance)
+    return best_theta(simulator, simulator.order(options.order), [rule], 1.0, deadline)
 
 
-def at_random(instance: MakespanInstance, options: MakespanOptions, seed: int) -> SearchResult:
-    """A schedule on GPUs drawn at random.
-
-    Only the horizon limits theta: accumulated estimates are below what jobs take.
-    """
-    greedy = prepare(instance)
-    order = _order(instance, options, greedy)
-    picks = np.full(len(order), RANDOM, dtype=np.int64)
-    _, schedule = greedy.run(order, picks, instance.latest_end, seed=seed)
+def random_search(instance: MakespanInstance, options: MakespanOptions, seed: int) -> SearchResult:
+    """A schedule on GPUs drawn at random; theta = horizon: estimates never exceed durations."""
+    simulator = Simulator(instance)
+    order = simulator.order(options.order)
+    _, schedule = simulator.run(order, RANDOM, instance.latest_end, seed=seed)
     return SearchResult(schedule)
 
 
 def sjf_bco(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
     """Schedule by SJF-BCO."""
     incumbent = Incumbent(instance, settings)
-    return incumbent.heuristic(lambda stop: by_sjf_bco(instance, options, stop))
+    return incumbent.heuristic(lambda stop: sjf_bco_search(instance, options, stop))
 
 
 def first_fit(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
     """Schedule by First-Fit: the first idle GPUs, server by server."""
     incumbent = Incumbent(instance, settings)
-    return incumbent.heuristic(lambda stop: by_baseline(instance, options, FIRST, stop))
+    return incumbent.heuristic(lambda stop: baseline_search(instance, options, FIRST, stop))
 
 
 def list_scheduling(
     instance: MakespanInstance, options: MakespanOptions, settings: Settings
 ) -> Outcome:
-    """Schedule by List-Scheduling: the least used idle GPUs, wherever they are."""
+    """Schedule by List-Scheduling: the idle GPUs with the smallest load, on any server."""
     incumbent = Incumbent(instance, settings)
-    return incumbent.heuristic(lambda stop: by_baseline(instance, options, LEAST_USED, stop))
+    return incumbent.heuristic(lambda stop: baseline_search(instance, options, LEAST_USED, stop))
 
 
 def random_placement(
@@ -373,10 +335,4 @@ def random_placement(
 ) -> Outcome:
     """Schedule on idle GPUs drawn at random."""
     incumbent = Incumbent(instance, settings)
-    return incumbent.heuristic(lambda _: at_random(instance, options, settings.seed))
-
-
-def _order(instance: MakespanInstance, options: MakespanOptions, greedy: Greedy) -> Ints:
-    if options.order == "smallest-first":
-        return smallest_first(greedy.jobs.gpus, [job.name for job in instance.jobs])
-    return np.arange(len(instance.jobs), dtype=np.int64)
+    return incumbent.heuristic(lambda _: random_search(instance, options, settings.seed))

@@ -1,11 +1,12 @@
-"""What the slotted models are built from: the letters of models/makespan/README.md as numbers."""
+"""Data of the time-indexed models, by the symbols of models/makespan/README.md."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import pyomo.environ as pyo
 
@@ -17,31 +18,32 @@ from optsched.makespan.contention import Schedule
 from optsched.makespan.instance import MakespanInstance, duration, iterations_per_slot
 from optsched.result import Settings, Termination
 
+ROUNDING = 1e-6
+"""A solver's tolerance on a bound that is an integral number of slots."""
 
-@dataclass(frozen=True)
-class Planned:
-    """When a job starts, None if that is open, and in a server of which size, None if it spans."""
+
+class FixedDecision(NamedTuple):
+    """Fixed decisions of a job: start (None: free) and server capacity (None: spans)."""
 
     start: int | None
-    size: int | None
+    capacity: int | None
 
 
-ROUNDING = 1e-6
-"""A solver's tolerance on a bound that is a whole number of slots."""
-Plan = tuple[Planned | None, ...]
-"""By job: what is no longer to be chosen, if anything."""
+Plan = tuple[FixedDecision | None, ...]
+"""Fixed decisions by job (None: free)."""
 
 
 def without_starts(plan: Plan) -> Plan:
-    """The same plan, but jobs inside one server may start when they like."""
+    """The same plan, with free starts of the jobs inside one server."""
     return tuple(
-        each if each is None or each.size is None else Planned(None, each.size) for each in plan
+        fixed if fixed is None or fixed.capacity is None else fixed._replace(start=None)
+        for fixed in plan
     )
 
 
 @dataclass(frozen=True)
 class MakespanModelData:
-    """What the model is built from.
+    """What a time-indexed model is built from.
 
     Attributes
     ----------
@@ -50,14 +52,14 @@ class MakespanModelData:
     bound : int
         LB on the makespan, slots.
     contention : bool
-        False gives spanning runs their least duration only: the relaxation by pools.
+        If False, spanning runs take their minimum duration (pool relaxation).
     deadline : Deadline
         Building stops there.
     plan : Plan or None
-        By job: what is no longer to be chosen.
+        Fixed decisions by job.
     pruned : bool
-        Whether of equal servers and equal jobs one order is enough: (10) and (11). A model for the
-        package's own solve has them; a user's constraint may name one of two equal servers.
+        Whether to add symmetry breaking (10), (11); off for models given to users, whose
+        constraints may refer to a particular server.
     """
 
     instance: MakespanInstance
@@ -87,8 +89,8 @@ class MakespanModelData:
         """O_s."""
         return self.instance.servers[s]
 
-    def most(self, j: int, s: int) -> int:
-        """c_js: most GPUs that a spanning job can have on a server."""
+    def max_gpus(self, j: int, s: int) -> int:
+        """c_js: maximum GPUs that a spanning job can have on a server."""
         return min(self.gpus(j) - 1, self.capacity(s))
 
     def inside(self, j: int) -> int | None:
@@ -97,49 +99,39 @@ class MakespanModelData:
         return None if math.isinf(slots) else int(slots)
 
     @cached_property
-    def most_contending(self) -> int:
-        """Q: no server is shared by more spanning jobs."""
+    def max_level(self) -> int:
+        """Q: upper bound on the spanning jobs on one server."""
         return min(sum(job.gpus >= 2 for job in self.instance.jobs), max(self.instance.servers))
 
     def widths(self, j: int) -> range:
         """k: numbers of servers a spanning run of job j can use."""
-        planned = self._planned(j)
-        if planned is not None and planned.size is not None:
+        fixed = self._fixed(j)
+        if fixed is not None and fixed.capacity is not None:
             return range(0)
-        fewest = max(2, int(self.durations.fewest[j]))
+        fewest = max(2, int(self.durations.min_servers[j]))
         return range(fewest, min(self.gpus(j), len(self.servers)) + 1)
 
-    def holds(self, j: int, s: int) -> bool:
+    def can_run_inside(self, j: int, s: int) -> bool:
         """Whether job j can run inside server s."""
-        planned = self._planned(j)
-        may = planned is None or planned.size == self.capacity(s)
-        return may and self.gpus(j) <= self.capacity(s) and self.inside(j) is not None
+        fixed = self._fixed(j)
+        allowed = fixed is None or fixed.capacity == self.capacity(s)
+        return allowed and self.gpus(j) <= self.capacity(s) and self.inside(j) is not None
 
     def starts(self, j: int, slots: int) -> range:
         """a: slots at which a run of job j may start to end by the horizon."""
-        last, planned = self.horizon - slots, self._planned(j)
-        start = None if planned is None else planned.start
-        return range(last + 1) if start is None else range(start, min(start, last) + 1)
+        last, fixed = self.horizon - slots, self._fixed(j)
+        if fixed is None or fixed.start is None:
+            return range(last + 1)
+        return range(fixed.start, min(fixed.start, last) + 1)
 
     def speed(self, j: int, k: int, level: int) -> int:
         """phi_j(k, q): iterations per slot."""
         return int(iterations_per_slot(self.instance, self.instance.jobs[j], k, level))
 
-    def likeness(self, j: int) -> Hashable:
-        """Equal for jobs that the model cannot tell apart: GPUs, durations and shares done."""
-        done: tuple[float, ...] = ()
-        if self.contention:
-            needed = self.instance.jobs[j].iterations
-            done = tuple(
-                min(self.speed(j, k, level), needed) / needed
-                for k in self.widths(j)
-                for level in range(1, self.most_contending + 1)
-            )
-        spread = tuple(self.spanning_durations(j, k) for k in self.widths(j))
-        return self.gpus(j), self.inside(j), spread, done
-
-    def _planned(self, j: int) -> Planned | None:
-        return None if self.plan is None else self.plan[j]
+    def share_done(self, j: int, k: int, level: int) -> float:
+        """min(phi_j(k, q), F_j) / F_j."""
+        needed = self.instance.jobs[j].iterations
+        return min(self.speed(j, k, level), needed) / needed
 
     def spanning_durations(self, j: int, k: int) -> range:
         """d: slots a run over k servers can take, from alone to contended throughout."""
@@ -149,8 +141,31 @@ class MakespanModelData:
             return range(0)
         if not self.contention:
             return range(int(shortest), int(shortest) + 1)
-        longest = duration(self.instance, job, k, self.most_contending)
+        longest = duration(self.instance, job, k, self.max_level)
         return range(int(shortest), int(min(self.horizon, longest)) + 1)
+
+    def interchangeable_jobs(self) -> list[list[int]]:
+        """Jobs that the model cannot distinguish: equal GPUs, durations and shares done."""
+        return list(grouped((self._symmetry_key(j), j) for j in self.jobs).values())
+
+    def _symmetry_key(self, j: int) -> Hashable:
+        shares: tuple[float, ...] = ()
+        if self.contention:
+            levels = range(1, self.max_level + 1)
+            shares = tuple(self.share_done(j, k, q) for k in self.widths(j) for q in levels)
+        spanning = tuple(self.spanning_durations(j, k) for k in self.widths(j))
+        return self.gpus(j), self.inside(j), spanning, shares
+
+    def _fixed(self, j: int) -> FixedDecision | None:
+        return None if self.plan is None else self.plan[j]
+
+
+def grouped(pairs: Iterable[tuple]) -> dict:
+    """Group values by key, keeping order."""
+    groups: dict = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def model_data(
@@ -162,19 +177,18 @@ def model_data(
     plan: Plan | None = None,
     pruned: bool = True,
 ) -> MakespanModelData:
-    """Gather the model's data."""
-    clock = deadline or Deadline()
-    durations = durations_of(instance)
-    data = MakespanModelData(instance, durations, horizon, bound, True, clock, plan, pruned)
+    """Data of the full model; refuses what is too large or takes too long to build."""
+    deadline, durations = deadline or Deadline(), durations_of(instance)
+    data = MakespanModelData(instance, durations, horizon, bound, True, deadline, plan, pruned)
     nonzeros = model_nonzeros(data)
-    require_time(clock, nonzeros)
+    require_time(deadline, nonzeros)
     refuse_many_nonzeros("ilp", nonzeros, "fewer jobs, longer slots, a shorter horizon")
     return data
 
 
 @dataclass(frozen=True)
-class Solved:
-    """Bound that a solved slotted model proves, and what was read off its solution.
+class SlottedResult:
+    """Result of a time-indexed model: proved bound, schedule or plan.
 
     Every schedule that ends by the model's horizon takes at least `bound` slots; where there is
     none, it is the horizon plus one.
@@ -188,32 +202,32 @@ class Solved:
 
 def solve_slots(
     model: pyo.ConcreteModel, low: int, horizon: int, settings: Settings, build_time: float
-) -> Solved:
-    """Solve a model whose makespan is a whole number of slots between two values."""
+) -> SlottedResult:
+    """Solve a model whose makespan is an integral number of slots between two values."""
 
-    def whole_slots(bound: float | None) -> int:
+    def rounded_up(bound: float | None) -> int:
         return low if bound is None else max(low, math.ceil(bound - ROUNDING))
 
     answer = solve_model(
         model,
         settings,
         build_time=build_time,
-        listener=lambda _, bound: settings.progress.report(None, whole_slots(bound)),
+        listener=lambda _, bound: settings.progress.report(None, rounded_up(bound)),
     )
     infeasible = answer.termination is Termination.INFEASIBLE
-    return Solved(horizon + 1 if infeasible else whole_slots(answer.bound), answer)
+    return SlottedResult(horizon + 1 if infeasible else rounded_up(answer.bound), answer)
 
 
 def model_nonzeros(data: MakespanModelData) -> int:
-    """Roughly the nonzeros of the model, without building it; counted as far as there may be."""
+    """Estimated nonzeros of the model; stops counting above the limit."""
     horizon, servers = data.horizon, len(data.servers)
     spanners = sum(data.gpus(j) > 1 for j in data.jobs)
     total = 0
     for j in data.jobs:
         inside = data.inside(j)
         if inside is not None and inside <= horizon:
-            held = sum(data.holds(j, s) for s in data.servers)
-            total += held * len(data.starts(j, inside)) * (inside + 6)  # (5) for each slot of a run
+            fitting = sum(data.can_run_inside(j, s) for s in data.servers)
+            total += fitting * len(data.starts(j, inside)) * (inside + 6)  # (5) in each slot
         for k in data.widths(j):
             lengths = data.spanning_durations(j, k)
             if len(lengths) == 0:
@@ -221,7 +235,7 @@ def model_nonzeros(data: MakespanModelData) -> int:
             runs = sum(len(data.starts(j, d)) for d in lengths)
             covered = sum(d * len(data.starts(j, d)) for d in lengths)
             total += 5 * runs + covered * (2 * servers + 2)
-            total += horizon * data.most_contending * (servers + 2)
+            total += horizon * data.max_level * (servers + 2)
         if data.gpus(j) > 1:
             total += horizon * servers * (15 + spanners)
         if total > sizes.MOST_NONZEROS:

@@ -1,11 +1,12 @@
-"""Method ``ilp``: heuristics, bounds, a relaxation and the full MILP, until they meet.
+"""Method ``ilp``: heuristics, bounds, a relaxation and the full MILP, until the gap closes.
 
-1. The heuristics give an upper bound UB; 2. area, longest job and columns a lower bound LB; 3.
-local searches from other seeds, which stop at LB, may lower UB; 4. the relaxation by pools raises
-LB, makespan by makespan, and the full model with its starts may lower UB; 5. the full model asks
-for a schedule of at most UB - 1 slots. The details say where it stopped.
+1. The heuristics give an upper bound UB. 2. Area, longest job and columns give a lower bound LB. 3.
+Local searches from other seeds, which stop at LB, may lower UB. 4. The pool relaxation is solved
+for increasing makespans to raise LB; its start times, fixed in the full model, may lower UB. 5. The
+full model is solved with horizon UB - 1. The details say where it stopped.
 
-Guarantee: optimal when it ends as "optimal"; at a time limit the incumbent and the bound stand.
+Guarantee: optimal when it ends as "optimal"; at a time limit the incumbent and the bound are
+returned.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ from optsched.backends import require_solver
 from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
 from optsched.makespan.bounds.best import Bound
-from optsched.makespan.contention import evaluate, schedule_of
+from optsched.makespan.contention import evaluate, schedule_from_solution
 from optsched.makespan.exact.starting_schedules import (
     NESTED_MOVES,
     search_moves,
     take_starting_schedules,
 )
 from optsched.makespan.heuristics.local_search import local_search, search
-from optsched.makespan.heuristics.nested import Annealing, applies
-from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
+from optsched.makespan.heuristics.nested import Annealing, is_applicable
+from optsched.makespan.incumbent import SEARCH_TIME_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation
 from optsched.makespan.models.data import (
     Plan,
-    Solved,
+    SlottedResult,
     model_data,
     solve_slots,
     without_starts,
@@ -41,23 +42,27 @@ from optsched.makespan.models.pools import solve_pools
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings
 
-POOLS_SHARE, TARGET_SHARE = 0.6, 0.5
-"""Share of the time left that the pools may take, and of that any one question to them."""
+POOLS_TIME_SHARE = 0.6
+"""Share of the time left for the pool relaxation."""
+POOL_MODEL_TIME_SHARE = 0.5
+"""Share of the pools' time left for any one model."""
 SEARCHES = 8
 """Local searches before any model is built: each is far cheaper than closing a gap of one slot."""
-NESTED_SHARE, MOVES_A_PAIR, MOST_MOVES = 0.1, 2_000, 100_000_000
-"""Share of the time left for the start's annealing to go on after them; its moves by square of
-jobs, since models grow like that, and at most without a limit: some seconds for 160 jobs."""
+# The annealing after them: share of the time left; moves by the square of the jobs, since models
+# grow like that; and an upper limit without a time limit, some seconds for 160 jobs.
+ANNEALING_TIME_SHARE = 0.1
+ANNEALING_MOVES_PER_JOB_SQUARED = 2_000
+MAX_ANNEALING_MOVES = 100_000_000
 
 
 def ilp(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
     """Solve by the pipeline."""
     require_solver(settings.solver)
-    found = Incumbent(instance, settings)
-    with found.working():
-        take_starting_schedules(found, settings)
-        found.bounded(settings.deadline.share(SEARCH_SHARE))
-    return Pipeline(found).run()
+    incumbent = Incumbent(instance, settings)
+    with incumbent.until_deadline():
+        take_starting_schedules(incumbent, settings)
+        incumbent.compute_bound(settings.deadline.share(SEARCH_TIME_SHARE))
+    return Pipeline(incumbent).run()
 
 
 def model(
@@ -65,15 +70,15 @@ def model(
 ) -> pyo.ConcreteModel:
     """Build the full model: every schedule within the horizon is a solution of it.
 
-    A pruned one has only schedules that may beat the best heuristic's, and orders what is equal.
+    A pruned one has only schedules that may beat the best heuristic's, and breaks symmetries.
     """
     settings = Settings()
-    found = Incumbent(instance, settings)
+    incumbent = Incumbent(instance, settings)
     if pruned:
-        take_starting_schedules(found, settings)
-    found.bounded(settings.deadline, contention=False)
-    top = int(min(found.value, instance.horizon))
-    low = min(int(found.bound.value), top)
+        take_starting_schedules(incumbent, settings)
+    incumbent.compute_bound(settings.deadline, contention=False)
+    top = int(min(incumbent.value, instance.horizon))
+    low = min(int(incumbent.bound.value), top)
     return formulation.build(model_data(instance, top, low, pruned=pruned))
 
 
@@ -84,147 +89,136 @@ class Pipeline:
     Attributes
     ----------
     searching : bool
-        Whether heuristics go on beside the models; otherwise these are alone.
+        Whether heuristics run between the models.
     """
 
-    found: Incumbent
+    incumbent: Incumbent
     searching: bool = True
 
     def __post_init__(self) -> None:
-        self.settings = self.found.settings
+        self.instance, self.settings = self.incumbent.instance, self.incumbent.settings
         self.deadline = self.settings.deadline
 
     def run(self) -> Outcome:
-        """Run the stages until upper and lower bound meet."""
+        """Run the stages until the gap is closed."""
         stage = "bounds"
-        with self.found.working():
-            for following, work in (
-                ("search", self._search),
-                ("pools", self._pools),
-                ("full model", self._full_model),
-            ):
-                if self._met() or self.deadline.is_over:
+        stages = {"search": self._search, "pools": self._pools, "full model": self._full_model}
+        with self.incumbent.until_deadline():
+            for name, work in stages.items():
+                if self.incumbent.is_decided or self.deadline.is_over:
                     break
-                stage = following
+                stage = name
                 try:
                     work()
-                except (NotApplicableError, OutOfTimeError) as refusal:  # what is known stands
+                except (NotApplicableError, OutOfTimeError) as refusal:  # keep the incumbent
                     stage += f": {getattr(refusal, 'found', 'not built in the time left')}"
-                    self._search_on()
+                    self._use_remaining_time()
                     break
-        details = {"stopped_at": stage}
-        return self.found.outcome(details, proves=True)
+        return self.incumbent.outcome({"stopped_at": stage}, proves=True)
 
-    def search_alone(self) -> Outcome:
-        """Only let the heuristics go on: under continuous progress, which no model knows."""
-        with self.found.working():
+    def run_heuristics(self) -> Outcome:
+        """Run heuristics only (no model supports continuous progress)."""
+        with self.incumbent.until_deadline():
             self._search()
-            if not self._met():
-                self._search_on()
-        details = {"stopped_at": "search: the models work slot by slot"}
-        return self.found.outcome(details, proves=True)
+            if not self.incumbent.is_decided:
+                self._use_remaining_time()
+        details = {"stopped_at": "search: the models are indexed by slots"}
+        return self.incumbent.outcome(details, proves=True)
 
     def _search(self) -> None:
-        """Cut by moves, so that it repeats, or by the deadline."""
+        """Search from other seeds, limited by moves (reproducible) or by the deadline."""
         if not self.searching:
             return
-        instance, moves = self.found.instance, search_moves(self.found.instance)
-        for seed in range(self.settings.seed + 1, self.settings.seed + 1 + SEARCHES):
-            if self._met() or self.deadline.is_over:
+        incumbent, instance, first = self.incumbent, self.instance, self.settings.seed + 1
+        for seed in range(first, first + SEARCHES):
+            if incumbent.is_decided or self.deadline.is_over:
                 return
+            moves = search_moves(instance)
             short = replace(self.settings, seed=seed, iterations=moves, time_limit=None)
-            target, stop = self.found.bound.value, self.deadline.share(SEARCH_SHARE)
-            self.found.take(search(instance, short, target, stop), "local-search")
-        moves = MOVES_A_PAIR * len(instance.jobs) ** 2
-        if applies(instance) and moves > NESTED_MOVES and not self._met():
-            most = min(moves, MOST_MOVES) if self.deadline.limit is None else moves
-            self._anneal(most, self.deadline.share(NESTED_SHARE), self.settings.seed)
-        self.found.cut = False  # a share of the time was up
+            stop = self.deadline.share(SEARCH_TIME_SHARE)
+            result = search(instance, short, incumbent.bound.value, stop)
+            incumbent.update_result(result, "local-search")
+        moves = ANNEALING_MOVES_PER_JOB_SQUARED * len(instance.jobs) ** 2
+        if is_applicable(instance) and moves > NESTED_MOVES and not incumbent.is_decided:
+            max_moves = min(moves, MAX_ANNEALING_MOVES) if self.deadline.limit is None else moves
+            share = self.deadline.share(ANNEALING_TIME_SHARE)
+            self._anneal(max_moves, share, self.settings.seed)
+        incumbent.timed_out = False  # only a share of the time was up
 
     def _anneal(self, moves: int | None, deadline: Deadline, seed: int) -> None:
-        found, progress = self.found, self.settings.progress
-        annealing = Annealing(found.instance, found.bound.value, seed, progress)
-        found.take(annealing.result(moves, deadline, self.settings.gap), "nested")
+        bound, progress = self.incumbent.bound.value, self.settings.progress
+        annealing = Annealing(self.instance, bound, seed, progress)
+        result = annealing.result(moves, deadline, self.settings.gap)
+        self.incumbent.update_result(result, "nested")
 
     def _pools(self) -> None:
-        """Servers of one size as one, for one makespan after the other, from the bound up.
+        """Solve the pool relaxation for increasing makespans.
 
-        Of each it is asked first whether it can be had where no link is shared: the full model then
-        tells on which servers. Where no links at all are too few, the bound rises.
+        For each, first look for a schedule without shared links and fix its starts in the full
+        model; then prove infeasibility to raise the bound.
         """
-        found, stop = self.found, self.deadline.share(POOLS_SHARE)
-        target = int(found.bound.value)
-        with suppress(NotApplicableError, OutOfTimeError):  # the other models may be smaller
-            while target < found.beyond and not self._met() and not stop.is_over:
-                self._planned(target, stop.share(TARGET_SHARE))
-                if target == found.bound.value and not self._met():
-                    settings = self.settings.within(stop.share(TARGET_SHARE))
-                    solved = solve_pools(found.instance, target, target, settings, apart=False)
-                    found.note(solved.answer)
-                    found.prove(Bound(float(solved.bound), "pools"))
+        incumbent, stop = self.incumbent, self.deadline.share(POOLS_TIME_SHARE)
+        target = int(incumbent.bound.value)
+        with suppress(NotApplicableError, OutOfTimeError):  # the full model may be smaller
+            while target < incumbent.cutoff and not incumbent.is_decided and not stop.is_over:
+                self._solve_by_plan(target, stop.share(POOL_MODEL_TIME_SHARE))
+                if target == incumbent.bound.value and not incumbent.is_decided:
+                    settings = self.settings.within(stop.share(POOL_MODEL_TIME_SHARE))
+                    result = solve_pools(self.instance, target, target, settings)
+                    incumbent.record_answer(result.answer)
+                    incumbent.update_bound(Bound(float(result.bound), "pools"))
                 target += 1
 
-    def _planned(self, target: int, deadline: Deadline) -> None:
-        """Look for a schedule of so many slots in which no link is shared.
+    def _solve_by_plan(self, target: int, deadline: Deadline) -> None:
+        """Look for a schedule of `target` slots without shared links.
 
-        Servers that are whole for what runs on them together may be too small for it one by one;
-        then the jobs inside servers may start when they like.
+        A pool plan may not fit the individual servers; then single-server starts are freed.
         """
-        found, settings = self.found, self.settings.within(deadline)
-        solved = solve_pools(found.instance, target, target, settings, apart=True)
-        found.note(solved.answer)
-        for plan in () if solved.plan is None else (solved.plan, without_starts(solved.plan)):
-            if found.value > target:
+        incumbent, settings = self.incumbent, self.settings.within(deadline)
+        result = solve_pools(self.instance, target, target, settings, no_link_sharing=True)
+        incumbent.record_answer(result.answer)
+        for plan in () if result.plan is None else (result.plan, without_starts(result.plan)):
+            if incumbent.value > target:
                 with suppress(NotApplicableError, OutOfTimeError):
                     self._solve("pools", target, deadline, plan)
 
     def _full_model(self) -> None:
-        self._solve("full model", int(self.found.beyond) - 1, self.deadline)
+        self._solve("full model", int(self.incumbent.cutoff) - 1, self.deadline)
 
     def _solve(
-        self,
-        source: str,
-        horizon: int,
-        deadline: Deadline,
-        plan: Plan | None = None,
+        self, source: str, horizon: int, deadline: Deadline, plan: Plan | None = None
     ) -> None:
-        """Let the incumbent have what a slotted model finds; what it proves, unless to a plan."""
-        found, settings = self.found, self.settings.within(deadline)
-        low = int(found.bound.value) if plan is None else horizon
-        solved = solve_slotted(found.instance, horizon, low, settings, plan)
-        found.note(solved.answer)
+        """Update the incumbent by the model's schedule and, without a plan, by its bound."""
+        incumbent, settings = self.incumbent, self.settings.within(deadline)
+        low = int(incumbent.bound.value) if plan is None else horizon
+        result = solve_slotted(self.instance, horizon, low, settings, plan)
+        incumbent.record_answer(result.answer)
         if plan is None:
-            found.prove(Bound(float(solved.bound), source))
-        if solved.schedule is not None and evaluate(found.instance, solved.schedule).fits:
-            found.offer(solved.schedule, source)
+            incumbent.update_bound(Bound(float(result.bound), source))
+        if result.schedule is not None and evaluate(self.instance, result.schedule).fits:
+            incumbent.update_schedule(result.schedule, source)
 
-    def _search_on(self) -> None:
-        """Spend the rest of the time on the heuristics, or what they take unlimited.
-
-        The model could not be built.
-        """
+    def _use_remaining_time(self) -> None:
+        """Spend the rest of the time on the heuristics, or what they take without a limit."""
         if self.deadline.is_over or not self.searching:
             return
-        found = self.found
-        if applies(found.instance):
-            most = MOST_MOVES if self.deadline.limit is None else None
-            self._anneal(most, self.deadline, self.settings.seed + 1)
+        if is_applicable(self.instance):
+            max_moves = MAX_ANNEALING_MOVES if self.deadline.limit is None else None
+            self._anneal(max_moves, self.deadline, self.settings.seed + 1)
             return
-        outcome = local_search(found.instance, MakespanOptions(), self.settings)
+        outcome = local_search(self.instance, MakespanOptions(), self.settings)
         if outcome.solution is not None:
-            found.offer(schedule_of(found.instance, outcome.solution), "local-search")
-
-    def _met(self) -> bool:
-        return self.found.met or self.found.impossible
+            schedule = schedule_from_solution(self.instance, outcome.solution)
+            self.incumbent.update_schedule(schedule, "local-search")
 
 
 def solve_slotted(
     instance: MakespanInstance, horizon: int, low: int, settings: Settings, plan: Plan | None = None
-) -> Solved:
-    """Build and solve the slotted model between two makespans."""
+) -> SlottedResult:
+    """Build and solve the full model between two makespans."""
     began = clock()
     data = model_data(instance, horizon, low, deadline=settings.deadline, plan=plan)
     built = formulation.build(data)
-    solved = solve_slots(built, low, horizon, settings, clock() - began)
-    schedule = formulation.read_schedule(built, data) if solved.answer.has_solution else None
-    return replace(solved, schedule=schedule)
+    result = solve_slots(built, low, horizon, settings, clock() - began)
+    schedule = formulation.read_schedule(built, data) if result.answer.has_solution else None
+    return replace(result, schedule=schedule)

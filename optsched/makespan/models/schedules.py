@@ -1,8 +1,8 @@
 """Method ``ilp-schedules``: the paper's reformulation (10)-(13) over a generated set of schedules.
 
-Its constraint (12) makes all jobs follow one and the same schedule, so all it does is select the
-best of an enumerated set: here the heuristics over their parameters. Guarantee: the best of that
-set, nothing about the optimum. The paper's set of all feasible schedules is exponential.
+Its constraint (12) makes all jobs follow the same schedule, so it only selects the best of an
+enumerated set: here the heuristics over their parameters. Guarantee: the best of that set, nothing
+about the optimum. The paper's set of all feasible schedules is exponential.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from optsched.makespan.exact.starting_schedules import candidates
 from optsched.makespan.heuristics.sjf_bco import (
     FIRST,
     LEAST_USED,
-    at_random,
-    by_baseline,
-    by_sjf_bco,
-    kappas_of,
+    baseline_search,
+    distinct_kappas,
+    random_search,
+    sjf_bco_search,
 )
-from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent, SearchResult
+from optsched.makespan.incumbent import SEARCH_TIME_SHARE, Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import ORDERS, MakespanOptions
 from optsched.result import Outcome, Settings, Termination
 
-SPREADS = (1.0, 2.0, 4.0, 8.0)
+LAMBDAS = (1.0, 2.0, 4.0, 8.0)
 RANDOM_SEEDS = 5
 
 
@@ -41,67 +41,67 @@ def ilp_schedules(
 ) -> Outcome:
     """Select the best of the generated schedules by the paper's ILP."""
     require_solver(settings.solver)
-    found = Incumbent(instance, settings)
+    incumbent = Incumbent(instance, settings)
     generated: list[Evaluation] = []
-    with found.working():
-        share = settings.deadline.share(SEARCH_SHARE)
-        for each in _generated(instance, settings, share):
-            found.offer(each.schedule)
+    with incumbent.until_deadline():
+        share = settings.deadline.share(SEARCH_TIME_SHARE)
+        for each in _distinct_schedules(instance, settings, share):
+            incumbent.update_schedule(each.schedule)
             generated.append(each)
-        found.cut = share.is_over
-        found.bounded(settings.deadline.share(SEARCH_SHARE))
+        incumbent.timed_out = share.is_over
+        incumbent.compute_bound(settings.deadline.share(SEARCH_TIME_SHARE))
         if generated:
             require_time(settings.deadline, 4 * len(instance.jobs) * len(generated))
             began = clock()
             built = _build(instance, generated)
             answer = solve_model(built, settings, build_time=clock() - began)
-            found.note(answer)
-            found.cut |= answer.termination is Termination.TIME_LIMIT
+            incumbent.record_answer(answer)
+            incumbent.timed_out |= answer.termination is Termination.TIME_LIMIT
             if answer.termination is Termination.OPTIMAL:
                 first = built.JOBS.first()
-                found.best = generated[
+                incumbent.best = generated[
                     max(built.SCHEDULES, key=lambda k: pyo.value(built.follows[first, k]))
                 ]
-    return found.outcome({"schedules": len(generated)})
+    return incumbent.outcome({"schedules": len(generated)})
 
 
 def model(
     instance: MakespanInstance, options: MakespanOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
     """Build the model over the generated schedules alone. Nothing in it is pruned."""
-    return _build(instance, list(_generated(instance, Settings(), Deadline())))
+    return _build(instance, list(_distinct_schedules(instance, Settings(), Deadline())))
 
 
-def _generated(
+def _distinct_schedules(
     instance: MakespanInstance, settings: Settings, deadline: Deadline
 ) -> Iterator[Evaluation]:
     """Different schedules within the horizon: every heuristic over its parameters."""
     seen: set[str] = set()
-    for found in _found(instance, settings, deadline):
-        if found.schedule is not None and repr(found.schedule) not in seen:
-            seen.add(repr(found.schedule))
-            each = evaluate(instance, found.schedule)
+    for result in _heuristic_results(instance, settings, deadline):
+        if result.schedule is not None and repr(result.schedule) not in seen:
+            seen.add(repr(result.schedule))
+            each = evaluate(instance, result.schedule)
             if each.makespan <= instance.latest_end:
                 yield each
 
 
-def _found(
+def _heuristic_results(
     instance: MakespanInstance, settings: Settings, deadline: Deadline
 ) -> Iterator[SearchResult]:
-    """What each heuristic finds, as long as there is time."""
-    for _, found in candidates(instance, settings, deadline):
-        yield found
+    """Results of all heuristics over their parameters, as long as there is time."""
+    for _, result in candidates(instance, settings, deadline):
+        yield result
     runs: list[Callable[[], SearchResult]] = []
-    for kappa in kappas_of(np.array([job.gpus for job in instance.jobs])):
-        for spread in SPREADS:
-            options = MakespanOptions(kappa, spread)
-            runs.append(partial(by_sjf_bco, instance, options, deadline))
+    for kappa in distinct_kappas(np.array([job.gpus for job in instance.jobs])):
+        for lambda_ in LAMBDAS:
+            options = MakespanOptions(kappa, lambda_)
+            runs.append(partial(sjf_bco_search, instance, options, deadline))
     for order in ORDERS:
         options = MakespanOptions(order=order)
-        runs.append(partial(by_baseline, instance, options, FIRST, deadline))
-        runs.append(partial(by_baseline, instance, options, LEAST_USED, deadline))
+        runs.append(partial(baseline_search, instance, options, FIRST, deadline))
+        runs.append(partial(baseline_search, instance, options, LEAST_USED, deadline))
         for seed in range(RANDOM_SEEDS):
-            runs.append(partial(at_random, instance, options, settings.seed + seed))
+            runs.append(partial(random_search, instance, options, settings.seed + seed))
     for run in runs:
         if deadline.is_over:
             return
@@ -110,7 +110,7 @@ def _found(
 
 def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.ConcreteModel:
     model = pyo.ConcreteModel(name="makespan-schedules")
-    # A solver's tolerances are absolute, real ends of any size.
+    # Scale ends: solver tolerances are absolute.
     positive = [each.makespan for each in generated if each.makespan > 0]
     unit = 1.0 if instance.slotted else min(positive, default=1.0)
     model.JOBS = pyo.RangeSet(0, len(instance.jobs) - 1, doc="j")

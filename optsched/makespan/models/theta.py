@@ -1,10 +1,9 @@
 """Method ``theta``: the paper's feasibility ILP (14)-(16), as a lower bound on the makespan.
 
-It asks whether jobs can be given GPUs so that no GPU's estimated times sum to more than theta; the
-least such theta bounds every makespan from below, because estimates here are least durations.
-Minimising theta is the paper's bisection in one step. Its linear relaxation is the area bound (or
-the longest job). Guarantee: a bound, no schedule. Its GPUs are all alike, so large instances prove
-slowly: the column bound is the one to use.
+Assign GPUs to jobs so that the load of every GPU is at most theta; the minimum theta is a lower
+bound on every makespan, because estimates here are minimum durations. Minimising theta is the
+paper's bisection in one step. Its linear relaxation is the area bound (or the longest job).
+Guarantee: a bound, no schedule. GPU symmetry makes large instances slow; prefer the column bound.
 """
 
 from __future__ import annotations
@@ -20,28 +19,27 @@ from optsched.makespan.bounds.best import Bound, simple_bound
 from optsched.makespan.bounds.durations import Durations, durations_of
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.models.data import ROUNDING
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings, Termination
 
-ROUNDING = 1e-6
-
 
 def theta(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
-    """The least theta, or what is proven of it at the time limit."""
+    """The minimum theta, or the proven bound at the time limit."""
     require_solver(settings.solver)
     durations = durations_of(instance)
-    found, status = Incumbent(instance, settings), Termination.TIME_LIMIT
-    with found.working():
+    incumbent, status = Incumbent(instance, settings), Termination.TIME_LIMIT
+    with incumbent.until_deadline():
         began = clock()
-        built = _build(durations, found.bound.value, settings.deadline)
+        built = _build(durations, incumbent.bound.value, settings.deadline)
         answer = solve_model(built, settings, build_time=clock() - began)
-        found.note(answer)
+        incumbent.record_answer(answer)
         status = answer.termination
         if answer.bound is not None:
             value = _unit(durations) * answer.bound * (1 - 1e-9)
             value = float(math.ceil(value - ROUNDING)) if instance.slotted else value
-            found.prove(Bound(value, "theta"))
-    return found.bound_alone(status, "a bound: theta has no schedule")
+            incumbent.update_bound(Bound(value, "theta"))
+    return incumbent.bound_outcome(status, "theta gives a lower bound only, no schedule")
 
 
 def model(
@@ -69,15 +67,15 @@ def _build(durations: Durations, low: float, deadline: Deadline) -> pyo.Concrete
         # sum_g x_jg = G_j
         return sum(model.takes[j, g] for g in model.GPUS) == int(durations.gpus[j])
 
-    @model.Constraint(model.GPUS, doc="(T2) a GPU's estimated times stay within theta")
+    @model.Constraint(model.GPUS, doc="(T2) the load of a GPU is at most theta")
     def within_theta(model: pyo.ConcreteModel, g: int) -> pyo.Expression:
         # sum_j rho_j x_jg <= theta
-        load = sum(float(durations.least[j]) / unit * model.takes[j, g] for j in model.JOBS)
+        load = sum(float(durations.minimum[j]) / unit * model.takes[j, g] for j in model.JOBS)
         return load <= model.theta
 
     return model
 
 
 def _unit(durations: Durations) -> float:
-    """Slots that count as 1: a solver's tolerances are absolute, real durations of any size."""
-    return 1.0 if durations.instance.slotted else float(durations.least.max()) or 1.0
+    """Slots that count as 1, since solver tolerances are absolute."""
+    return 1.0 if durations.instance.slotted else float(durations.minimum.max()) or 1.0
