@@ -31,7 +31,7 @@ from optsched.makespan.bounds import best as bounds
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate, solution_from_evaluation
 from optsched.makespan.exact.starting_schedules import take_starting_schedules
-from optsched.makespan.heuristics.sjf_bco import first_fit, list_scheduling
+from optsched.makespan.heuristics.sjf_bco import schedule_by_name
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models.ilp import Pipeline, solve_slotted
@@ -234,8 +234,8 @@ def measure(
     if result.check is not None and not result.check.feasible:
         sys.exit(f"{label} seed {seed}: the checker refuses the solution")
     ratios = []
-    for baseline in (list_scheduling, first_fit):
-        other = baseline(instance, MakespanOptions(), Settings()).claimed
+    for baseline in ("list-scheduling", "first-fit"):
+        other = schedule_by_name(baseline, instance, MakespanOptions(), Settings()).claimed
         ratios.append(None if other is None or not result.objective else result.objective / other)
     return Row(label, seed, tuple(seconds), result, *ratios)
 

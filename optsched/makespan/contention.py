@@ -65,10 +65,10 @@ class ScheduleArrays(NamedTuple):
 
 
 class Running(NamedTuple):
-    """Running jobs: the first ``count[0]`` of ``jobs``, in the order of their starts."""
+    """Running jobs: the first ``num_running[0]`` of ``jobs``, in the order of their starts."""
 
     jobs: Ints
-    count: Ints
+    num_running: Ints  # (1,)
     spanning_jobs: Ints  # by server
     level: Ints  # p_j, by job like all that follow
     rate: Floats  # iterations per slot
@@ -157,8 +157,8 @@ def _run_at_level(
 def _begin(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: float) -> None:
     """Add job j to the running ones; the others need `refresh`."""
     _count_spanning(jobs, running, schedule, j, 1)
-    running.jobs[running.count[0]] = j
-    running.count[0] += 1
+    running.jobs[running.num_running[0]] = j
+    running.num_running[0] += 1
     running.remaining[j] = jobs.iterations[j]
     _run_at_level(jobs, running, schedule, j, _level(jobs, running, schedule, j), now)
 
@@ -166,7 +166,7 @@ def _begin(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: 
 @register_jitable
 def refresh(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float) -> None:
     """Update the rate and the end of every running job whose level has changed."""
-    for r in range(running.count[0]):
+    for r in range(running.num_running[0]):
         j = running.jobs[r]
         if schedule.num_servers[j] <= 1:
             continue
@@ -184,12 +184,12 @@ def start(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: f
     if spans:
         refresh(jobs, running, schedule, now)
     fastest = running.rate[j]
-    for r in range(running.count[0]):
+    for r in range(running.num_running[0]):
         fastest = max(fastest, running.rate[running.jobs[r]])
     if fastest > 0.0:
         schedule.starts[j] = now
         return True
-    running.count[0] -= 1
+    running.num_running[0] -= 1
     _count_spanning(jobs, running, schedule, j, -1)
     if spans:
         refresh(jobs, running, schedule, now)
@@ -199,7 +199,7 @@ def start(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: f
 @register_jitable
 def next_end(running: Running, schedule: ScheduleArrays, until: float) -> float:
     """Earliest end of a running job, at most `until`."""
-    for r in range(running.count[0]):
+    for r in range(running.num_running[0]):
         until = min(until, schedule.finish[running.jobs[r]])
     return until
 
@@ -207,7 +207,7 @@ def next_end(running: Running, schedule: ScheduleArrays, until: float) -> float:
 @register_jitable
 def remove_ended(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float) -> int:
     """Move completed jobs behind the running ones, which then need `refresh`; return how many."""
-    count, left = running.count[0], 0
+    count, left = running.num_running[0], 0
     for r in range(count):
         j = running.jobs[r]
         if schedule.finish[j] > now:
@@ -216,7 +216,7 @@ def remove_ended(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: fl
             left += 1
         else:
             _count_spanning(jobs, running, schedule, j, -1)
-    running.count[0] = left
+    running.num_running[0] = left
     return count - left
 
 
@@ -227,7 +227,7 @@ def _completions(jobs: Jobs, order: Ints, schedule: ScheduleArrays) -> None:
     running = none_running(jobs)
     schedule.finish[:] = np.inf
     next_index = 0
-    while next_index < n or running.count[0] > 0:
+    while next_index < n or running.num_running[0] > 0:
         next_start = schedule.starts[order[next_index]] if next_index < n else np.inf
         now = next_end(running, schedule, next_start)
         if now == np.inf:

@@ -126,7 +126,9 @@ def test_the_command_line_says_why(tmp_path: Any, capsys: pytest.CaptureFixture[
 def test_a_heuristic_that_finds_nothing_is_no_conflict() -> None:
     case = made([2, 2, 2], [(3, 2, 2.0), (3, 2, 2.0)], 3, SLOW_LINKS, slot=4.0)
     instance = MakespanInstance.from_dict(case)
-    with pytest.raises(InputError, match=r"ended no-solution.*best schedule found takes 4 slots.*bound 3"):
+    with pytest.raises(
+        InputError, match=r"ended no-solution.*best schedule found takes 4 slots.*bound 3"
+    ):
         optsched.explain(instance, method="longest-first")
     cut = optsched.solve(instance, "ilp", time_limit=0.0)
     assert conflict_of(cut) is None

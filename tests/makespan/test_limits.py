@@ -28,7 +28,7 @@ from optsched.makespan.exact.exact import StateSearch
 from optsched.makespan.exact.starting_schedules import candidates, take_starting_schedules
 from optsched.makespan.heuristics import local_search
 from optsched.makespan.heuristics.nested import is_applicable
-from optsched.makespan.heuristics.sjf_bco import sjf_bco_search
+from optsched.makespan.heuristics.sjf_bco import search_by_name
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation, ilp, pools
@@ -177,10 +177,10 @@ def test_looks_at_the_clock_change_no_schedule(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.usefixtures("ticking")
 def test_sjf_bco_stops_between_simulations() -> None:
     instance = optsched.load("makespan/paper-160x20")
-    cut = sjf_bco_search(instance, MakespanOptions(), Deadline(6.0, began=0.0))
+    cut = search_by_name("sjf-bco", instance, MakespanOptions(), Deadline(6.0, began=0.0))
     assert cut.timed_out
     assert cut.schedule is not None
-    whole = sjf_bco_search(instance, MakespanOptions(), Deadline())
+    whole = search_by_name("sjf-bco", instance, MakespanOptions(), Deadline())
     assert evaluate(instance, cut.schedule).makespan >= evaluate(instance, whole.schedule).makespan
 
 

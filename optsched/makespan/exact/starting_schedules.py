@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from optsched.deadline import Deadline
 from optsched.makespan.bounds.best import best_bound, simple_bound
 from optsched.makespan.bounds.durations import durations_of
-from optsched.makespan.heuristics import list_scheduling, local_search, nested, sjf_bco
+from optsched.makespan.heuristics import list_scheduling, local_search, nested
+from optsched.makespan.heuristics.sjf_bco import search_by_name
 from optsched.makespan.incumbent import Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
@@ -33,12 +35,8 @@ def candidates(
     instance: MakespanInstance, settings: Settings, deadline: Deadline
 ) -> Iterator[tuple[str, SearchResult]]:
     """Yield (method, result); longest-first always runs."""
-    options = MakespanOptions()
     short = replace(settings, time_limit=None, iterations=search_moves(instance))
     simple = simple_bound(durations_of(instance)).value
-
-    def baseline(rule: int) -> Callable[[Deadline], SearchResult]:
-        return lambda stop: sjf_bco.baseline_search(instance, options, rule, stop)
 
     def anneal(stop: Deadline) -> SearchResult:
         bound = best_bound(instance, deadline=stop).value
@@ -47,11 +45,10 @@ def candidates(
 
     runs: dict[str, Callable[[Deadline], SearchResult]] = {
         "longest-first": lambda stop: list_scheduling.longest_first_schedule(instance),
-        "first-fit": baseline(sjf_bco.FIRST),
-        "list-scheduling": baseline(sjf_bco.LEAST_USED),
-        "sjf-bco": lambda stop: sjf_bco.sjf_bco_search(instance, options, stop),
-        "local-search": lambda stop: local_search.search(instance, short, simple, stop),
     }
+    for method in ("first-fit", "list-scheduling", "sjf-bco"):
+        runs[method] = partial(search_by_name, method, instance, MakespanOptions())
+    runs["local-search"] = lambda stop: local_search.search(instance, short, simple, stop)
     if nested.is_applicable(instance):
         runs["nested"] = anneal
     for name, run in runs.items():

@@ -188,7 +188,7 @@ def schedule_list(
                 _limit_links(jobs, rules, j, link_limits, schedule)
             max_free = free.max()
         pending = remaining
-        if running.count[0] == 0:
+        if running.num_running[0] == 0:
             return now if pending == 0 else np.inf
         # Move on to the next completion, and free what ends there.
         now = next_end(running, schedule, np.inf)
@@ -196,7 +196,7 @@ def schedule_list(
             return np.inf
         ended = remove_ended(jobs, running, schedule, now)
         any_spanned = False
-        for r in range(running.count[0], running.count[0] + ended):
+        for r in range(running.num_running[0], running.num_running[0] + ended):
             j = running.jobs[r]
             any_spanned |= schedule.num_servers[j] > 1
             total += jobs.gpus[j]
@@ -207,7 +207,7 @@ def schedule_list(
             refresh(jobs, running, schedule, now)
             if limited:
                 link_limits[:] = UNLIMITED
-                for r in range(running.count[0]):
+                for r in range(running.num_running[0]):
                     _limit_links(jobs, rules, running.jobs[r], link_limits, schedule)
 
 

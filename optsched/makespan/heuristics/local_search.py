@@ -12,6 +12,7 @@ Beyond the paper.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from itertools import chain, takewhile
 from typing import NamedTuple
@@ -194,7 +195,7 @@ def search(
         first.rules,
         np.array([first.makespan]),
         first.order.copy(),
-        SpanningRules(*(rule.copy() for rule in first.rules)),
+        copy.deepcopy(first.rules),
         np.array([first.makespan]),
         np.zeros(1, dtype=np.int64),
         random_state(settings.seed),

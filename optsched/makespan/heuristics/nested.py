@@ -376,15 +376,12 @@ def nested(instance: MakespanInstance, options: MakespanOptions, settings: Setti
         moves = max(200, PARAMETERS.initial_search_moves_times_jobs // len(instance.jobs))
         if settings.iterations is not None:
             moves = min(moves, settings.iterations)
-        short, stop = (
-            replace(settings, iterations=moves),
-            settings.deadline.share(PARAMETERS.initial_search_time_share),
-        )
-        incumbent.update_result(
-            search(instance, short, incumbent.bound.value, stop), "local search"
-        )
+        short = replace(settings, iterations=moves)
+        stop = settings.deadline.share(PARAMETERS.initial_search_time_share)
+        result = search(instance, short, incumbent.bound.value, stop)
+        incumbent.update_result(result, "local search")
         incumbent.timed_out, bound = False, incumbent.bound.value
-        if not (incumbent.is_optimal or incumbent.is_infeasible):
+        if not incumbent.is_decided:
             settings.deadline.check()
             annealing = Annealing(instance, bound, settings.seed, settings.progress)
             result = annealing.result(settings.iterations, settings.deadline, settings.gap)

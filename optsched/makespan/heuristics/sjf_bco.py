@@ -165,7 +165,7 @@ def _schedule_in_order(
     gpus = _all_idle(jobs)
     running = none_running(jobs)
     now, idle_gpus, position = 0.0, len(gpus.idle), 0
-    while position < n or running.count[0] > 0:
+    while position < n or running.num_running[0] > 0:
         # Start the next job if enough GPUs qualify.
         if position < n:
             j = order[position]
@@ -182,14 +182,14 @@ def _schedule_in_order(
                     gpus.server_load[gpus.server[g]] += selection.estimate[j]
                 position += 1
                 continue
-            if running.count[0] == 0:
+            if running.num_running[0] == 0:
                 return np.inf
         # Advance to the next completion.
         now = next_end(running, schedule, np.inf)
         if now >= cutoff:
             return np.inf
         ended = remove_ended(jobs, running, schedule, now)
-        for r in range(running.count[0], running.count[0] + ended):
+        for r in range(running.num_running[0], running.num_running[0] + ended):
             j = running.jobs[r]
             idle_gpus += jobs.gpus[j]
             for i in range(jobs.offset[j], jobs.offset[j + 1]):
@@ -282,57 +282,34 @@ def distinct_kappas(gpus: Ints) -> list[int]:
     return sorted({1, *gpus.tolist()})
 
 
-def sjf_bco_search(
-    instance: MakespanInstance, options: MakespanOptions, deadline: Deadline
+def search_by_name(
+    method: str,
+    instance: MakespanInstance,
+    options: MakespanOptions,
+    deadline: Deadline,
+    seed: int = 0,
 ) -> SearchResult:
-    """Best schedule of SJF-BCO, over all kappa unless one is given."""
+    """Best schedule of SJF-BCO, over all kappa unless one is given, or of a baseline."""
     simulator = Simulator(instance)
-    gpus = simulator.jobs.gpus
-    kappas = distinct_kappas(gpus) if options.kappa is None else [options.kappa]
-    rules = [np.where(gpus <= kappa, LEAST_USED, LEAST_BUSY_SERVERS) for kappa in kappas]
-    order = simulator.order("smallest-first")
-    return best_theta(simulator, order, rules, options.lambda_, deadline)
-
-
-def baseline_search(
-    instance: MakespanInstance, options: MakespanOptions, rule: int, deadline: Deadline
-) -> SearchResult:
-    """Best schedule of First-Fit (FIRST) or List-Scheduling (LEAST_USED)."""
-    simulator = Simulator(instance)
+    if method == "random":  # theta = horizon: estimates never exceed durations
+        order = simulator.order(options.order)
+        _, schedule = simulator.run(order, RANDOM, instance.latest_end, seed=seed)
+        return SearchResult(schedule)
+    if method == "sjf-bco":
+        gpus = simulator.jobs.gpus
+        kappas = distinct_kappas(gpus) if options.kappa is None else [options.kappa]
+        rules = [np.where(gpus <= kappa, LEAST_USED, LEAST_BUSY_SERVERS) for kappa in kappas]
+        order = simulator.order("smallest-first")
+        return best_theta(simulator, order, rules, options.lambda_, deadline)
+    rule = {"first-fit": FIRST, "list-scheduling": LEAST_USED}[method]
     return best_theta(simulator, simulator.order(options.order), [rule], 1.0, deadline)
 
 
-def random_search(instance: MakespanInstance, options: MakespanOptions, seed: int) -> SearchResult:
-    """A schedule on GPUs drawn at random; theta = horizon: estimates never exceed durations."""
-    simulator = Simulator(instance)
-    order = simulator.order(options.order)
-    _, schedule = simulator.run(order, RANDOM, instance.latest_end, seed=seed)
-    return SearchResult(schedule)
-
-
-def sjf_bco(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
-    """Schedule by SJF-BCO."""
-    incumbent = Incumbent(instance, settings)
-    return incumbent.heuristic(lambda stop: sjf_bco_search(instance, options, stop))
-
-
-def first_fit(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
-    """Schedule by First-Fit: the first idle GPUs, server by server."""
-    incumbent = Incumbent(instance, settings)
-    return incumbent.heuristic(lambda stop: baseline_search(instance, options, FIRST, stop))
-
-
-def list_scheduling(
-    instance: MakespanInstance, options: MakespanOptions, settings: Settings
+def schedule_by_name(
+    method: str, instance: MakespanInstance, options: MakespanOptions, settings: Settings
 ) -> Outcome:
-    """Schedule by List-Scheduling: the idle GPUs with the smallest load, on any server."""
+    """Schedule by SJF-BCO or one of the paper's baselines."""
     incumbent = Incumbent(instance, settings)
-    return incumbent.heuristic(lambda stop: baseline_search(instance, options, LEAST_USED, stop))
-
-
-def random_placement(
-    instance: MakespanInstance, options: MakespanOptions, settings: Settings
-) -> Outcome:
-    """Schedule on idle GPUs drawn at random."""
-    incumbent = Incumbent(instance, settings)
-    return incumbent.heuristic(lambda _: random_search(instance, options, settings.seed))
+    return incumbent.heuristic(
+        lambda stop: search_by_name(method, instance, options, stop, settings.seed)
+    )

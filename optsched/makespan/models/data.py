@@ -43,32 +43,17 @@ def without_starts(plan: Plan) -> Plan:
 
 @dataclass(frozen=True)
 class MakespanModelData:
-    """What a time-indexed model is built from.
-
-    Attributes
-    ----------
-    horizon : int
-        H: every job ends by then.
-    bound : int
-        LB on the makespan, slots.
-    contention : bool
-        If False, spanning runs take their minimum duration (pool relaxation).
-    deadline : Deadline
-        Building stops there.
-    plan : Plan or None
-        Fixed decisions by job.
-    pruned : bool
-        Whether to add symmetry breaking (10), (11); off for models given to users, whose
-        constraints may refer to a particular server.
-    """
+    """What a time-indexed model is built from."""
 
     instance: MakespanInstance
     durations: Durations
-    horizon: int
-    bound: int
-    contention: bool
-    deadline: Deadline = field(default_factory=Deadline)
+    horizon: int  # H: every job ends by then
+    bound: int  # lower bound on the makespan, slots
+    contention: bool  # if False, spanning runs take their minimum duration (pool relaxation)
+    deadline: Deadline = field(default_factory=Deadline)  # of building
     plan: Plan | None = None
+    # Whether to add symmetry breaking (10), (11); off for models given to users, whose constraints
+    # may refer to a particular server.
     pruned: bool = True
 
     @property

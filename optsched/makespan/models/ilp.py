@@ -84,16 +84,10 @@ def model(
 
 @dataclass
 class Pipeline:
-    """The stages after heuristics and bounds, whose results the incumbent already has.
-
-    Attributes
-    ----------
-    searching : bool
-        Whether heuristics run between the models.
-    """
+    """The stages after heuristics and bounds, whose results the incumbent already has."""
 
     incumbent: Incumbent
-    searching: bool = True
+    searching: bool = True  # whether heuristics run between the models
 
     def __post_init__(self) -> None:
         self.instance, self.settings = self.incumbent.instance, self.incumbent.settings

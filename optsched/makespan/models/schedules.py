@@ -7,8 +7,7 @@ about the optimum. The paper's set of all feasible schedules is exponential.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 import numpy as np
 import pyomo.environ as pyo
@@ -19,14 +18,7 @@ from optsched.backends.sizes import require_time
 from optsched.deadline import Deadline, clock
 from optsched.makespan.contention import Evaluation, evaluate
 from optsched.makespan.exact.starting_schedules import candidates
-from optsched.makespan.heuristics.sjf_bco import (
-    FIRST,
-    LEAST_USED,
-    baseline_search,
-    distinct_kappas,
-    random_search,
-    sjf_bco_search,
-)
+from optsched.makespan.heuristics.sjf_bco import distinct_kappas, search_by_name
 from optsched.makespan.incumbent import SEARCH_TIME_SHARE, Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import ORDERS, MakespanOptions
@@ -91,21 +83,15 @@ def _heuristic_results(
     """Results of all heuristics over their parameters, as long as there is time."""
     for _, result in candidates(instance, settings, deadline):
         yield result
-    runs: list[Callable[[], SearchResult]] = []
-    for kappa in distinct_kappas(np.array([job.gpus for job in instance.jobs])):
-        for lambda_ in LAMBDAS:
-            options = MakespanOptions(kappa, lambda_)
-            runs.append(partial(sjf_bco_search, instance, options, deadline))
-    for order in ORDERS:
-        options = MakespanOptions(order=order)
-        runs.append(partial(baseline_search, instance, options, FIRST, deadline))
-        runs.append(partial(baseline_search, instance, options, LEAST_USED, deadline))
-        for seed in range(RANDOM_SEEDS):
-            runs.append(partial(random_search, instance, options, settings.seed + seed))
-    for run in runs:
+    kappas = distinct_kappas(np.array([job.gpus for job in instance.jobs]))
+    runs = [("sjf-bco", MakespanOptions(kappa, x), 0) for kappa in kappas for x in LAMBDAS]
+    for options in (MakespanOptions(order=order) for order in ORDERS):
+        runs += [("first-fit", options, 0), ("list-scheduling", options, 0)]
+        runs += [("random", options, settings.seed + seed) for seed in range(RANDOM_SEEDS)]
+    for method, options, seed in runs:
         if deadline.is_over:
             return
-        yield run()
+        yield search_by_name(method, instance, options, deadline, seed)
 
 
 def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.ConcreteModel:
