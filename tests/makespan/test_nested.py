@@ -1,8 +1,7 @@
-"""Nested annealing: aligned blocks, pairs of half blocks, cycles of annealings, tempering."""
+"""Nested annealing: aligned blocks, pairs of half blocks, cycles of annealings."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -16,7 +15,7 @@ from optsched.generators.makespan import generate_makespan
 from optsched.kernels import compiled_at_once
 from optsched.makespan.contention import evaluate, solution_from_evaluation
 from optsched.makespan.heuristics import nested
-from optsched.makespan.heuristics.nested import Annealing, Tempering, _partner, compute_loads
+from optsched.makespan.heuristics.nested import Annealing, _partner, compute_loads
 from optsched.makespan.instance import MakespanInstance
 from optsched.methods import warm_up
 from optsched.result import Termination
@@ -121,40 +120,6 @@ def test_cycles_are_made_until_the_moves_are_spent() -> None:
     result = annealing.result(3_000_000, Deadline(), 0.0)
     assert not result.timed_out
     assert (annealing.best, annealing.moves, annealing.restarts) == (4.0, 3_000_000, 15)
-
-
-def test_every_temperature_keeps_its_distribution() -> None:
-    """Three jobs of 2 slots on two GPUs, target 3: loads 4 and 2 in 6 of 8 states, cost 1; 6 and 0
-    in the other 2, cost 9. At temperature t the first have 6 / (6 + 2 exp(-8 / t)) of the time: 89%
-    where t is 8, the hottest, and all but one in 10^11 at the coldest, 0.32."""
-    parameters = nested.PARAMETERS
-    blocks = Annealing(instance_of([(1, 2)] * 3, [2]), 3.0, 0).paired
-    scale = math.sqrt(8.0) / parameters.max_sqrt_temperature
-    tempering = Tempering(blocks, np.zeros((3, 2), dtype=np.int64), scale, 0)
-    assert tempering.temperatures[-1] == pytest.approx(8.0)
-    level, rounds = np.zeros(parameters.num_replicas), 4000
-    for _ in range(rounds):
-        for now, temperature in zip(tempering.replicas, tempering.temperatures, strict=True):
-            nested.anneal(blocks, now, 3.0, temperature, 3)  # few: they cannot mend exchanges
-        tempering.exchange(3.0)
-        level += [now.load.max() == 4.0 for now in tempering.replicas]
-    expected = 6.0 / (6.0 + 2.0 * np.exp(-8.0 / np.array(tempering.temperatures)))
-    np.testing.assert_allclose(level / rounds, expected, atol=0.02)
-    assert level[-1] / rounds < 0.92
-
-
-def test_tempering_continues_from_the_best() -> None:
-    instance = instance_of(CROSSED, [4])  # 10 at best
-    annealing = Annealing(instance, 10.0, 0)
-    assert annealing.best > 10.0
-    annealing._temper(3_000_000)
-    assert annealing.best == evaluate(instance, annealing.schedule()).makespan == 10.0
-    assert annealing.moves < 3_000_000
-    assert annealing.tempering is not None
-    for now in annealing.tempering.replicas:
-        load = np.zeros_like(now.load)
-        compute_loads(annealing.paired, now.position, load)
-        np.testing.assert_array_equal(load, now.load)
 
 
 def test_partners_are_drawn_equally_often_either_way() -> None:

@@ -36,7 +36,7 @@ FAMILIES = (
     "slow inside",
 )
 MOVES = 6_000
-"""Of a run, in which annealings of 100 take turns with tempering several times."""
+"""Of a run, in which annealings of 100 go through several rounds."""
 
 
 def draw(seed: int, number: int) -> tuple[str, dict]:

@@ -8,9 +8,7 @@ durations on a GPU. The cost is the sum over GPUs of max(0, load - target)^2; th
 above the bound and decreases each time it is reached.
 
 Each cycle has one long annealing from a high temperature and short ones from the best loads of the
-cycle. After a round of cycles, parallel tempering (Swendsen and Wang, Physical Review Letters 57,
-1986) continues from the best schedule: replicas at fixed temperatures exchange their states. A
-short local search, which may span servers, runs first; the better schedule is returned.
+cycle. A short local search, which may span servers, runs first; the better schedule is returned.
 
 Guarantee: never worse than longest-first, nor than blocks filled greedily widest first. Anytime;
 equal (seed, iterations) give equal schedules. Complexity: O(width) a move, but the rare moves of
@@ -19,6 +17,7 @@ blocks scan all jobs. Beyond the paper. Where blocks do not nest, local-search r
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -62,20 +61,15 @@ class AnnealingParameters:
     moves: int = 20_000_000
     moves_per_job: int = 10_000
     min_moves: int = 200_000
-    # One round; then tempering for half of the round's moves, counted in short annealings.
+    # One round, repeated until a limit.
     cycles: tuple[Cycle, ...] = (
         Cycle(0, 6, False), Cycle(1, 6, True), Cycle(4, 3, True), Cycle(4, 3, False),
     )  # fmt: skip
-    tempering_length: int = 14
     # First and last temperature: from scratch, and from a state whose widest jobs mostly stay.
     sqrt_temperatures: tuple[float, float] = (2e-2, 1e-3)
     warm_sqrt_temperatures: tuple[float, float] = (8e-3, 4e-4)
     moves_per_temperature: int = 20_000
     min_temperatures: int = 200
-    # Number and range of the tempering's temperatures, a geometric sequence.
-    num_replicas: int = 12
-    min_sqrt_temperature: float = 4e-3
-    max_sqrt_temperature: float = 2e-2
     # With integral slots, temperatures are no lower than for a bound of this many.
     min_scale: float = 200.0
     # First target as a multiple of the bound; range of a short annealing's first target, as a share
@@ -103,6 +97,8 @@ SIMILAR_DURATION, SCAN_LIMIT = PARAMETERS.similar_duration, PARAMETERS.scan_limi
 REJECTED = math.inf
 MAX_NEG_LOG_UNIFORM = 37.0
 """Above -log(1 - u) for every u < 1 of 53 bits: no rise of more such temperatures is accepted."""
+RELATIVE_STEP = 1e-6
+"""By which targets fall at least with continuous progress, else by a slot."""
 ROUNDING = 1.001  # margin over the rounding errors that the cost sums up
 
 
@@ -358,7 +354,7 @@ def anneal(
 
 
 def compute_loads(blocks: Blocks, position: Ints, load: Floats) -> None:
-    """Write the load of every GPU, in slots."""
+    """Compute the load of every GPU, in slots."""
     load[:] = 0.0
     for j, (first, gap) in enumerate(position.tolist()):
         _add_to_block(load, first, gap, int(blocks.width[j]), blocks.duration[j])
@@ -407,7 +403,7 @@ class Annealing:
         seed: int,
         progress: Progress | None = None,
     ) -> None:
-        self.instance, self.bound, self.seed = instance, bound, seed
+        self.instance, self.bound = instance, bound
         self.progress = progress or Progress()
         self.deadline = Deadline()
         durations = durations_of(instance)
@@ -416,11 +412,10 @@ class Annealing:
         self.state = AnnealingState(self.greedy.copy(), np.zeros(instance.gpus), random_state(seed))
         compute_loads(self.aligned, self.greedy, self.state.load)
         self.rng = np.random.default_rng(seed)
-        self.tempering: Tempering | None = None
         self.moves = self.restarts = 0
         self.best, self.best_position = float(self.state.load.max()), self.greedy.copy()
         self.cycle_best, self.cycle_best_position = np.inf, self.greedy.copy()
-        # Temperatures are shares of this many slots; targets fall by at least `step`.
+        # Temperatures are shares of this many slots.
         self.temperature_scale = max(bound, PARAMETERS.min_scale) if instance.slotted else bound
 
     def result(self, max_moves: float | None, deadline: Deadline, gap: float) -> SearchResult:
@@ -429,95 +424,71 @@ class Annealing:
             max_moves = PARAMETERS.moves if deadline.limit is None else math.inf
         self.deadline, timed_out = deadline, False
         try:
-            for start, length, pairs in self._phases():
+            for start, length, blocks in self._phases():
                 is_closed = self.best - self.bound <= max(gap, 1e-9) * self.best
                 if is_closed or self.moves >= max_moves:
                     break
-                moves = int(min(length, max_moves - self.moves))
-                if start == "tempering":
-                    self._temper(moves)
-                else:
-                    self._anneal(start, moves, self.paired if pairs else self.aligned)
+                self._anneal(start, int(min(length, max_moves - self.moves)), blocks)
         except OutOfTimeError:
             timed_out = True
         details = {"moves": self.moves, "restarts": self.restarts}
         return SearchResult(self.schedule(), timed_out, details)
 
-    def _phases(self) -> Iterator[tuple[str, int, bool]]:
-        """Yield start, moves and whether jobs may occupy pairs, without end."""
+    def _phases(self) -> Iterator[tuple[str, int, Blocks]]:
+        """Yield start, moves and blocks of the annealings, without end."""
         short = max(PARAMETERS.min_moves, PARAMETERS.moves_per_job * len(self.best_position))
-        while True:
-            for cycle in PARAMETERS.cycles:
-                start = "scratch" if cycle.long_multiple else "greedy"
-                yield start, (cycle.long_multiple or 1) * short, cycle.pairs
-                yield from [("cycle best", short, cycle.pairs)] * cycle.restarts
-            yield "tempering", PARAMETERS.tempering_length * short, True
+        for cycle in itertools.cycle(PARAMETERS.cycles):
+            blocks = self.paired if cycle.pairs else self.aligned
+            start = "scratch" if cycle.long_multiple else "greedy"
+            yield start, (cycle.long_multiple or 1) * short, blocks
+            yield from [("cycle best", short, blocks)] * cycle.restarts
 
     def _anneal(self, start: str, total: int, blocks: Blocks) -> None:
         """One annealing towards a target that decreases each time it is reached."""
-        first_target = PARAMETERS.initial_target * self.bound
+        state = self.state
+        # Where to start, and the first target.
+        target = PARAMETERS.initial_target * self.bound
         if start == "cycle best":
             share = self.rng.uniform(*PARAMETERS.restart_target)
-            first_target = self.bound + (self.cycle_best - self.bound) * share
-            self.state.position[:] = self.cycle_best_position
+            target = self.bound + (self.cycle_best - self.bound) * share
+            state.position[:] = self.cycle_best_position
         else:
             self.cycle_best = np.inf
             if start == "greedy":
-                self.state.position[:] = self.greedy
-        target = min(first_target, self.cycle_best - self._target_step())
+                state.position[:] = self.greedy
+        target = min(target, self.cycle_best - self._target_step)
+        compute_loads(blocks, state.position, state.load)
+        # A geometric sequence of temperatures, some moves at each.
         warm = start != "scratch"
         hot, cold = PARAMETERS.warm_sqrt_temperatures if warm else PARAMETERS.sqrt_temperatures
-        compute_loads(blocks, self.state.position, self.state.load)
-        per_temperature = min(
-            PARAMETERS.moves_per_temperature, -(-total // PARAMETERS.min_temperatures)
-        )
+        max_moves = min(PARAMETERS.moves_per_temperature, -(-total // PARAMETERS.min_temperatures))
         begin = self.moves
         while (done := self.moves - begin) < total:
+            self.deadline.check()
             temperature = (hot * self.temperature_scale * (cold / hot) ** (done / total)) ** 2
-            moves = min(per_temperature, total - done)
-            if self._move(self.state, blocks, target, temperature, moves) < moves:  # reached
+            moves = min(max_moves, total - done)
+            count = int(anneal.for_size(16 * moves)(blocks, state, target, temperature, moves))
+            self.moves += max(count, 1)
+            # Keep the best, of the cycle and of all.
+            makespan = float(state.load.max())
+            if makespan < self.cycle_best:
+                self.cycle_best = makespan
+                self.cycle_best_position[:] = state.position
+            if makespan < self.best:
+                self.best = makespan
+                self.best_position[:] = state.position
+                if makespan <= self.instance.latest_end:
+                    self.progress.report(makespan)
+            # Lower the target once it is reached.
+            if count < moves:
                 if self.best <= self.bound:
                     break
-                target = max(self.bound, min(target, self.cycle_best) - self._target_step())
+                target = max(self.bound, min(target, self.cycle_best) - self._target_step)
         self.restarts += 1
 
-    def _temper(self, total: int) -> None:
-        """Continue the tempering, at first from the best positions."""
-        if self.tempering is None:
-            self.tempering = Tempering(
-                self.paired, self.best_position, self.temperature_scale, self.seed
-            )
-        tempering, end = self.tempering, self.moves + total
-        first_target = PARAMETERS.initial_target * self.bound
-        while self.moves < end and self.best > self.bound:
-            target = max(self.bound, min(first_target, self.best - self._target_step()))
-            moves = max(1, (end - self.moves) // PARAMETERS.num_replicas)
-            moves = min(PARAMETERS.moves_per_temperature, moves)
-            for state, temperature in zip(tempering.replicas, tempering.temperatures, strict=True):
-                if self.moves < end:
-                    self._move(state, self.paired, target, temperature, moves)
-            tempering.exchange(target)
-
-    def _move(
-        self, state: AnnealingState, blocks: Blocks, target: float, temperature: float, moves: int
-    ) -> int:
-        """Make moves at one temperature; return their number, smaller if the target is reached."""
-        self.deadline.check()
-        count = int(anneal.for_size(16 * moves)(blocks, state, target, temperature, moves))
-        self.moves += max(count, 1)
-        makespan = float(state.load.max())
-        if makespan < self.cycle_best:
-            self.cycle_best = makespan
-            self.cycle_best_position[:] = state.position
-        if makespan < self.best:
-            self.best = makespan
-            self.best_position[:] = state.position
-            if makespan <= self.instance.latest_end:
-                self.progress.report(makespan)
-        return count
-
+    @property
     def _target_step(self) -> float:
-        return 1.0 if self.instance.slotted else 1e-6 * self.best
+        return 1.0 if self.instance.slotted else RELATIVE_STEP * self.best
 
     def schedule(self) -> Schedule:
         """Best positions as a schedule: aligned jobs first, widest first; paired ones last."""
@@ -536,38 +507,6 @@ class Annealing:
             placed[j] = {int(server_of[first[j]]): gpus}
             free_at[block] = starts[j] + durations.inside[j]
         return Schedule(tuple(starts), tuple(placed))
-
-
-class Tempering:
-    """Replicas for parallel tempering, one for each temperature."""
-
-    def __init__(self, blocks: Blocks, start: Ints, scale: float, seed: int) -> None:
-        count = PARAMETERS.num_replicas
-        shares = np.geomspace(
-            PARAMETERS.min_sqrt_temperature, PARAMETERS.max_sqrt_temperature, count
-        )
-        self.temperatures: list[float] = np.square(shares * scale).tolist()
-        self.rng = np.random.default_rng((seed, count))
-        load = np.zeros(len(blocks.server_start))
-        compute_loads(blocks, start, load)
-        self.replicas = [
-            AnnealingState(start.copy(), load.copy(), random_state(replica_seed))
-            for replica_seed in self.rng.integers(2**63, size=count).tolist()
-        ]
-        self.odd = False
-
-    def exchange(self, target: float) -> None:
-        """Exchange the states of neighbouring temperatures, even and odd pairs alternately.
-
-        Acceptance probability min(1, exp(-d)), d = increase of sum(cost / temperature).
-        """
-        costs = [float(np.square(np.maximum(r.load - target, 0.0)).sum()) for r in self.replicas]
-        for k in range(int(self.odd), len(self.replicas) - 1, 2):
-            colder, hotter = self.temperatures[k : k + 2]
-            gain = (costs[k] - costs[k + 1]) * (1.0 / colder - 1.0 / hotter)
-            if gain >= 0.0 or self.rng.random() < math.exp(gain):
-                self.replicas[k], self.replicas[k + 1] = self.replicas[k + 1], self.replicas[k]
-        self.odd = not self.odd
 
 
 def _greedy_positions(aligned: Blocks, durations: Durations) -> Ints:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -47,47 +46,34 @@ class Configuration(NamedTuple):
     inside: bool
 
 
-@dataclass(frozen=True)
 class Pools:
-    """What the model is built from; `no_link_sharing`: whether (P5) holds."""
+    """What the model is built from; refuses what is too large or takes too long to build.
 
-    data: MakespanModelData
-    no_link_sharing: bool
+    ``servers`` are the N_c by capacity, the largest first; ``configurations``, by job, those that
+    end by the horizon, of equal GPUs the shortest.
+    """
 
-    @cached_property
-    def servers(self) -> dict[int, int]:
-        """N_c: servers by capacity, the largest first."""
-        return dict(sorted(Counter(self.data.instance.servers).items(), reverse=True))
-
-    @cached_property
-    def configurations(self) -> list[list[Configuration]]:
-        """By job: its configurations that end by the horizon, of equal GPUs the shortest."""
-        configurations, total = [], 0
-        for j in self.data.jobs:
+    def __init__(self, data: MakespanModelData, *, no_link_sharing: bool = False) -> None:
+        self.data, self.no_link_sharing = data, no_link_sharing
+        self.servers = dict(sorted(Counter(data.instance.servers).items(), reverse=True))
+        self.configurations: list[list[Configuration]] = []
+        nonzeros = 0
+        for j in data.jobs:
             best: dict[tuple[int, ...], Configuration] = {}
             for each in self._configurations(j):
                 if each.gpus not in best or each.slots < best[each.gpus].slots:
-                    total += self._nonzeros(each)
+                    pools = sum(gpus > 0 for gpus in each.gpus)
+                    nonzeros += len(self.starts(each)) * (4 + pools * each.slots)
                     best[each.gpus] = each
-                if total > limits.MOST_NONZEROS:
+                if nonzeros > limits.MOST_NONZEROS:
                     break
-            require_time(self.data.deadline, total)
-            refuse_many_nonzeros("ilp-relaxed", total, "fewer jobs or longer slots")
-            configurations.append(list(best.values()))
-        return configurations
-
-    @property
-    def nonzeros(self) -> int:
-        """Estimated nonzeros of the model."""
-        return sum(self._nonzeros(each) for of_job in self.configurations for each in of_job)
+            require_time(data.deadline, nonzeros)
+            refuse_many_nonzeros("ilp-relaxed", nonzeros, "fewer jobs or longer slots")
+            self.configurations.append(list(best.values()))
 
     def starts(self, configuration: Configuration) -> range:
         """a: slots at which a run may start to end by the horizon."""
         return range(self.data.horizon - configuration.slots + 1)
-
-    def _nonzeros(self, configuration: Configuration) -> int:
-        pools = sum(gpus > 0 for gpus in configuration.gpus)
-        return len(self.starts(configuration)) * (4 + pools * configuration.slots)
 
     def _configurations(self, j: int) -> Iterator[Configuration]:
         gpus, inside = self.data.gpus(j), self.data.inside(j)
@@ -145,7 +131,7 @@ def model(
     durations = durations_of(instance)
     low = min(int(best_bound(instance, contention=False).value), instance.horizon)
     data = MakespanModelData(instance, durations, instance.horizon, low, False, pruned=pruned)
-    return build(Pools(data, no_link_sharing=False))
+    return build(Pools(data))
 
 
 def solve_pools(
@@ -160,8 +146,7 @@ def solve_pools(
     began = clock()
     durations, deadline = durations_of(instance), settings.deadline
     data = MakespanModelData(instance, durations, horizon, low, False, deadline)
-    pools = Pools(data, no_link_sharing)
-    require_time(deadline, pools.nonzeros)
+    pools = Pools(data, no_link_sharing=no_link_sharing)
     model = build(pools)
     result = solve_slots(model, low, horizon, settings, clock() - began)
     plan = read_plan(model, pools) if result.answer.has_solution else None
