@@ -178,7 +178,7 @@ class MakespanInstance(InstanceFile):
             if any(iteration_time(self, job, servers, 1) == 0 for servers in server_counts):
                 raise fault(where, "iteration time 0", "an iteration time above 0 s")
             if all(iterations_per_slot(self, job, servers, 1) == 0 for servers in server_counts):
-                found = f"an iteration longer than the slot of {self.slot:g} s on every placement"
+                found = f"an iteration longer than a slot ({self.slot:g} s) on every placement"
                 raise fault(where, found, "a longer slot, or progress=continuous")
         return self
 

@@ -62,7 +62,7 @@ def test_servers_of_one_size_as_one_pool() -> None:
     assert single is None  # jobs of one GPU are left to the full model
     assert first is not None
     assert second is not None
-    assert first.size is second.size is None
+    assert first.capacity is second.capacity is None
     assert first.start < second.start
     assert least(made, 12, apart.plan) == pytest.approx(apart.bound)
 

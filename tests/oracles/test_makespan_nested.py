@@ -35,8 +35,8 @@ FAMILIES = (
     "tight horizon",
     "slow inside",
 )
-MOVES = 6_000
-"""Of a run, in which annealings of 100 go through several rounds."""
+MOVES = 6_900
+"""Of a run: two rounds of annealings of 100 moves each, and a third up to a cycle with pairs."""
 
 
 def draw(seed: int, number: int) -> tuple[str, dict]:
