@@ -188,9 +188,9 @@ def generate_workload(
         submit,
         gpus[group],
         duration / alpha[index][group],
-        Labels.indexed(user[group], [f"u{u}" for u in range(shape.users)]),
-        Labels.indexed(group, names),
-        Labels.indexed(index[group], [configuration.key for configuration in configurations]),
+        Labels.of([f"u{u}" for u in user[group].tolist()]),
+        Labels.of([names[g] for g in group.tolist()]),
+        Labels.of([configurations[i].key for i in index[group].tolist()]),
     )
     workload.check()
     provenance = {

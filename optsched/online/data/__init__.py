@@ -1,1 +1,1 @@
-"""Workloads, catalogues and clusters: what a run is given."""
+"""Input data: workloads, catalogues, clusters."""

@@ -45,17 +45,6 @@ class Labels:
         codes = (code_of.setdefault(value, len(code_of)) for value in column)
         return cls(np.fromiter(codes, np.int32, len(column)), tuple(code_of))
 
-    @classmethod
-    def indexed(cls, index: Ints, names: Sequence[str]) -> Labels:
-        """As `of` for the column ``[names[i] for i in index]``, of distinct names."""
-        rows = len(index)
-        first = np.full(len(names), rows, dtype=np.int64)
-        first[index[::-1]] = np.arange(rows)[::-1]  # reversed: the first occurrence wins
-        used = np.argsort(first, kind="stable")[: np.count_nonzero(first < rows)]
-        rank = np.empty(len(names), dtype=np.int32)
-        rank[used] = np.arange(len(used), dtype=np.int32)
-        return cls(rank[index], tuple(names[i] for i in used.tolist()))
-
     def take(self, rows: Ints) -> Labels:
         """The column of some rows, with the same list of values."""
         return Labels(self.codes[rows], self.values)

@@ -11,30 +11,27 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.arrays import Floats
 from optsched.kernels import kernel
-from optsched.online.prediction.statistics import Examples
+from optsched.online.data.workload import Codes
+from optsched.online.prediction.statistics import Examples, Model
 
-Codes = NDArray[np.int32]
 Transform = Callable[[Floats], Floats]
 TREES = 100
 
 
-def fit_forest(examples: Examples, seed: int) -> Callable[[Codes, Codes], Floats]:
+def fit_forest(examples: Examples, seed: int) -> Model:
     """Fit on the iterations themselves."""
     return _fit(examples, seed, np.asarray, np.asarray)
 
 
-def fit_log_forest(examples: Examples, seed: int) -> Callable[[Codes, Codes], Floats]:
+def fit_log_forest(examples: Examples, seed: int) -> Model:
     """Fit on their logarithm: less sensitive to long jobs; biased low."""
     return _fit(examples, seed, np.log, np.exp)
 
 
-def _fit(
-    examples: Examples, seed: int, forward: Transform, back: Transform
-) -> Callable[[Codes, Codes], Floats]:
+def _fit(examples: Examples, seed: int, forward: Transform, back: Transform) -> Model:
     seen = np.zeros(examples.groups, dtype=bool)
     seen[examples.group] = True
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.arrays import Floats, Ints
 from optsched.deadline import clock
@@ -27,6 +26,7 @@ from optsched.online.prediction.statistics import (
     UNSEEN,
     ZERO,
     Examples,
+    Model,
     default_lengths,
     fit_constant,
     fit_group_mean,
@@ -40,12 +40,6 @@ if TYPE_CHECKING:
     from optsched.online.options import OnlineOptions
 
 DAY = 86_400.0
-
-
-class Model(Protocol):
-    """Fitted model: predicts iterations of (user, group) codes."""
-
-    def __call__(self, user: NDArray[np.int32], group: NDArray[np.int32], /) -> Floats: ...
 
 
 @dataclass(frozen=True)

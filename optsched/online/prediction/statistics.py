@@ -13,12 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.arrays import Floats, Ints
 from optsched.online.data.jobs import Jobs
+from optsched.online.data.workload import Codes
 
-Codes = NDArray[np.int32]
 _BLOCK_SIZE = 2**16
 """Ints converted to Python numbers at a time, which bounds the memory."""
 ZERO, MEAN, MEDIAN = "zero", "mean", "median"
@@ -31,8 +30,8 @@ HOUR = 3600.0
 class Examples:
     """Users, groups (as codes) and iterations of past jobs."""
 
-    user: NDArray[np.int32]
-    group: NDArray[np.int32]
+    user: Codes
+    group: Codes
     iterations: Floats
     users: int
     groups: int
@@ -59,13 +58,17 @@ class Examples:
         )
 
 
-def fit_constant(examples: Examples, seed: int) -> Callable[[Codes, Codes], Floats]:
+Model = Callable[[Codes, Codes], Floats]
+"""Fitted model: predicts iterations of (user, group) codes."""
+
+
+def fit_constant(examples: Examples, seed: int) -> Model:
     """The mean of all; 0 without examples."""
     value = float(examples.iterations.mean()) if len(examples) else 0.0
     return lambda user, group: np.full(len(group), value)
 
 
-def fit_group_mean(examples: Examples, seed: int) -> Callable[[Codes, Codes], Floats]:
+def fit_group_mean(examples: Examples, seed: int) -> Model:
     """The mean of the group; unseen 0."""
     total = np.bincount(examples.group, examples.iterations, minlength=examples.groups)
     count = np.bincount(examples.group, minlength=examples.groups)
@@ -73,7 +76,7 @@ def fit_group_mean(examples: Examples, seed: int) -> Callable[[Codes, Codes], Fl
     return lambda user, group: mean[group]
 
 
-def fit_group_median(examples: Examples, seed: int) -> Callable[[Codes, Codes], Floats]:
+def fit_group_median(examples: Examples, seed: int) -> Model:
     """The median of the group, else of the user, else of all; 0 without examples."""
     overall = float(np.median(examples.iterations)) if len(examples) else 0.0
     by_user = _medians(examples.user, examples.iterations, examples.users)

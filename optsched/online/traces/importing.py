@@ -131,7 +131,7 @@ def workload_of_trace(
         trace.duration / alpha,
         trace.user,
         trace.group,
-        Labels.indexed(index[pair], [configuration.key for configuration in drawn]),
+        Labels.of([drawn[i].key for i in index[pair].tolist()]),
         trace.walltime,
     )
     workload.check()
