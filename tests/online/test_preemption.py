@@ -473,8 +473,8 @@ def test_restoring_is_what_resumptions_took() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "expected"),
     [
-        ("max-min", PolicyOptions(checkpoint=5.0, round=5.0), "nothing but restore"),
-        ("las", PolicyOptions(checkpoint=400.0), "nothing but restore"),
+        ("max-min", PolicyOptions(checkpoint=5.0, round=5.0), "would only restore"),
+        ("las", PolicyOptions(checkpoint=400.0), "would only restore"),
     ],
 )
 def test_settings_refused_by_name(name: str, options: PolicyOptions, expected: str) -> None:
