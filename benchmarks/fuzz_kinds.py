@@ -21,7 +21,7 @@ from optsched.experiments.report.table_formats import as_csv, as_latex, as_markd
 from optsched.experiments.store.row import done
 from optsched.experiments.store.store import Store
 from optsched.generators.placement import instance_from_profile
-from optsched.generators.rolling_trace import read_trace
+from optsched.generators.rolling import read_trace
 from optsched.library import shipped_folder
 from optsched.library.best_known import read_best_known
 from optsched.online.data.catalogue import read_catalogue

@@ -11,8 +11,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from optsched.library.sets import library_folder, library_set, make, set_names
-from optsched.library.standing import standings
+from optsched.library.best_records import best_records
+from optsched.library.sets import library_folder, library_set, load_entry, set_names
 from optsched.library.verifying import verify_entry
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,13 +29,13 @@ def main() -> None:
         "found in",
     )
     print(f"{heads[0]:26}{heads[1]:>10}{heads[2]:>17}{heads[3]:>19}{heads[4]:>15}{heads[5]:>11}")
-    verify_entry(standings(library_set(set_names()[0]).entries[:1])[0])  # imports, compiled code
+    verify_entry(best_records(library_set(set_names()[0]).entries[:1])[0])  # imports, compiled code
     total = 0.0
     for name in set_names():
         made, verified, found, faults = [], [], 0.0, 0
-        for known in standings(library_set(name).entries):
+        for known in best_records(library_set(name).entries):
             began = time.process_time()
-            make(known.entry)
+            load_entry(known.entry)
             made.append(time.process_time() - began)
             began = time.process_time()
             faults += bool(verify_entry(known).faults)

@@ -35,7 +35,7 @@ from measured_model import (
 )
 
 from optsched.errors import InputError
-from optsched.plotting.axes import MARK, headed, house_style
+from optsched.plotting.axes import MARK_COLOUR, add_heading, house_style
 from optsched.zoo.device import A100_BF16
 
 if TYPE_CHECKING:
@@ -232,12 +232,12 @@ def _drawn(found: Sequence[Judged]) -> Figure:
                 seconds[own], times[own], ".", markersize=4, label=f"tensor parallelism {tensor}"
             )
         ends = np.array([seconds.min() / 1.3, seconds.max() * 1.3])
-        axis.plot(ends, ends, color=MARK, linewidth=0.8)
-        axis.fill_between(ends, 0.9 * ends, 1.1 * ends, color=MARK, alpha=0.12, linewidth=0)
+        axis.plot(ends, ends, color=MARK_COLOUR, linewidth=0.8)
+        axis.fill_between(ends, 0.9 * ends, 1.1 * ends, color=MARK_COLOUR, alpha=0.12, linewidth=0)
         axis.set(
             xscale="log", yscale="log", xlabel="measured, seconds", ylabel="predicted, seconds"
         )
-        headed(axis, f"{each.name}: mean error {100 * each.means.mean():.1f}%")
+        add_heading(axis, f"{each.name}: mean error {100 * each.means.mean():.1f}%")
     return figure
 
 

@@ -38,7 +38,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from machine import peak_memory
 
-from optsched.generators.workload import WorkloadShape, generate_workload
+from optsched.generators.online import WorkloadShape, generate_workload
 from optsched.methods import warm_up
 from optsched.online.bounds.flow import flow_bounds
 from optsched.online.bounds.gang import gang_bound

@@ -42,7 +42,7 @@ from optsched.online.prediction.predictors import Prediction, predict, report
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
-from optsched.plotting.axes import COLOURS, WORDS, house_style, legend_below
+from optsched.plotting.axes import COLOURS, NOTE_COLOUR, house_style, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -344,7 +344,7 @@ def _drawn(rows: Sequence[Row]) -> Figure:
                 values = _over_best(chosen, name)
                 label = name if place == 0 else None
                 ax.scatter(values, [place + shift] * len(values), s=14, color=colour, label=label)
-        ax.axvline(1.0, color=WORDS, linewidth=1)
+        ax.axvline(1.0, color=NOTE_COLOUR, linewidth=1)
         ax.set_xscale("log")
         ax.set_title(f"policies know {said}")
         ax.set_xlabel("mean flow time over\nthe best baseline's")

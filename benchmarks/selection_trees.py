@@ -24,10 +24,10 @@ import numpy as np
 
 from optsched.backends import GrowingLp, LpAnswer
 from optsched.deadline import Deadline
+from optsched.library.best_records import EQUAL_RTOL, best_records
 from optsched.library.measuring import today
 from optsched.library.records import Record, add, locked, packed
-from optsched.library.sets import entries, make
-from optsched.library.standing import SAME, standings
+from optsched.library.sets import all_entries, load_entry
 from optsched.library.verify import verify
 from optsched.methods import solve
 from optsched.result import Settings
@@ -70,20 +70,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("store")
     parser.add_argument("--time-limit", type=float, default=60.0)
     given = parser.parse_args(arguments)
-    selections = [entry for entry in entries() if entry.problem == "selection"]
-    for known in standings(selections, given.store):
+    selections = [entry for entry in all_entries() if entry.problem == "selection"]
+    for known in best_records(selections, given.store):
         if known.has_certified_bound:
             continue
-        entry, instance = known.entry, make(known.entry)
+        entry, instance = known.entry, load_entry(known.entry)
         result: Any = solve(instance, "columns", time_limit=given.time_limit)
         duals = result.solution.certificate.model_dump(mode="json")
-        target = result.objective * (1 - SAME)
+        target = result.objective * (1 - EQUAL_RTOL)
         tree = selection_tree(instance, duals, target, Deadline(given.time_limit))
         print(f"{entry.name}: {'no tree' if tree is None else len(tree['nodes'])}", flush=True)
         if tree is not None:
             fields = {"instance": entry.name, "sha256": entry.sha256, "by": "selection_trees.py"}
             fields |= {"kind": "bound", "value": verify(instance.to_dict(), tree), "date": today()}
-            record = Record.of(**fields, proof="certificate", certificate=packed(tree))
+            record = Record(**fields, proof="certificate", certificate=packed(tree))
             with locked(Path(given.store) / f"{entry.set_name}.jsonl") as stream:
                 add(stream, [record.line()])
 

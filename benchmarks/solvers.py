@@ -30,7 +30,7 @@ from machine import take_one_core
 import optsched
 from optsched.backends import solver_version
 from optsched.errors import OptschedError
-from optsched.library.sets import entries, set_names
+from optsched.library.sets import all_entries, set_names
 from optsched.methods import warm_up
 from optsched.result import Result
 
@@ -38,7 +38,7 @@ PROBLEMS = ("placement", "makespan", "selection")
 SOLVERS = ("highs", "scip", "cbc", "glpk")
 OURS = "ours"
 MODELS = {"placement": "ilp", "makespan": "ilp", "selection": "milp"}
-PROVED = 1e-6
+PROVED_GAP = 1e-6
 WORDS = ("threshold bisection", "full model", "relaxation", "pools", "milp", "ilp", *SOLVERS)
 """Sources of bounds that rest on what a solver said."""
 HEAD = """# Solvers
@@ -131,7 +131,7 @@ def main() -> None:
 def drawn(problem: str, each: int) -> list[str]:
     """Names of the instances of a problem, at equal distances in the order of its sets."""
     sets = tuple(sorted(name for name in set_names() if name.startswith(f"{problem}/")))
-    names = [entry.name for entry in entries(sets)]
+    names = [entry.name for entry in all_entries(sets)]
     return [names[(2 * i + 1) * len(names) // (2 * each)] for i in range(each)]
 
 
@@ -174,7 +174,7 @@ def contradictions(rows: Sequence[Row]) -> Iterator[str]:
     """Rows whose value lies below what another says no solution is below."""
     for row in rows:
         above = best_bound(rows, row.instance)
-        if row.value is not None and row.value < above * (1 - PROVED):
+        if row.value is not None and row.value < above * (1 - PROVED_GAP):
             yield f"{row.instance}: {row.solver} has {row.value!r}, a bound says {above!r}"
 
 

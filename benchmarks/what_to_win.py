@@ -143,7 +143,7 @@ def draw(runs: list[Run], path: Path) -> None:
     """A bar a policy, and the two bounds."""
     from matplotlib import pyplot as plt
 
-    from optsched.plotting.axes import COLOURS, FAINT, WIDTH, headed, house_style
+    from optsched.plotting.axes import COLOURS, FAINT, WIDTH, add_heading, house_style
 
     with house_style():
         figure, ax = plt.subplots(figsize=(WIDTH, 3.4), layout="constrained")
@@ -162,7 +162,7 @@ def draw(runs: list[Run], path: Path) -> None:
         ax.grid(axis="y", color=FAINT)
         ax.invert_yaxis()
         ax.set_xlabel("mean hours from submission to end")
-        headed(ax, "What a better scheduler would win")
+        add_heading(ax, "What a better scheduler would win")
         figure.savefig(path)
         plt.close(figure)
 

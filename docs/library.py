@@ -13,9 +13,9 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+from optsched.library.best_records import OPEN, PROVED_GAP, BestRecords, best_records, status_counts
 from optsched.library.records import Record, unpacked
-from optsched.library.sets import LibrarySet, library_folder, library_set, make, set_names
-from optsched.library.standing import OPEN, PROVED, Standing, standings, status_counts
+from optsched.library.sets import LibrarySet, library_folder, library_set, load_entry, set_names
 from optsched.problems import PROBLEMS
 
 FOLDER = Path(__file__).resolve().parent / "library"
@@ -94,7 +94,7 @@ def main() -> None:
 
 def pages() -> dict[str, str]:
     """The text of every page, by file name."""
-    known = {name: standings(library_set(name).entries) for name in set_names()}
+    known = {name: best_records(library_set(name).entries) for name in set_names()}
     texts = {f"{page_name(name)}.md": set_page(library_set(name), known[name]) for name in known}
     for each in (each for found in known.values() for each in found if each.status == OPEN):
         texts[f"{page_name(each.entry.name)}.md"] = "\n".join(_open_lines(each)) + "\n"
@@ -106,7 +106,7 @@ def page_name(name: str) -> str:
     return name.replace("/", "-")
 
 
-def index_page(known: dict[str, list[Standing]]) -> Iterator[str]:
+def index_page(known: dict[str, list[BestRecords]]) -> Iterator[str]:
     """The lines of the index."""
     rows = {name: status_counts(found) for name, found in known.items()}
     total = {key: sum(row[key] for row in rows.values()) for key in COUNTS}
@@ -129,18 +129,18 @@ def index_page(known: dict[str, list[Standing]]) -> Iterator[str]:
     yield "```"
 
 
-def set_page(chosen: LibrarySet, known: Sequence[Standing]) -> str:
+def set_page(chosen: LibrarySet, known: Sequence[BestRecords]) -> str:
     """The page of a set."""
     return "\n".join(_set_lines(chosen, known)) + "\n"
 
 
-def _set_lines(chosen: LibrarySet, known: Sequence[Standing]) -> Iterator[str]:
+def _set_lines(chosen: LibrarySet, known: Sequence[BestRecords]) -> Iterator[str]:
     problem = PROBLEMS[chosen.name.partition("/")[0]]
     counts = status_counts(known)
     yield f"# {chosen.name}"
     yield ""
     yield WRITTEN
-    yield chosen.why
+    yield chosen.purpose
     yield ""
     counted = ", ".join(f"{counts[key]} {said}" for key, said in COUNTS.items())
     yield f"{counted}. `optsched library make {chosen.name} DIR` makes it."
@@ -174,7 +174,7 @@ def _set_lines(chosen: LibrarySet, known: Sequence[Standing]) -> Iterator[str]:
         yield "```"
 
 
-def _run_lines(name: str, known: Sequence[Standing]) -> Iterator[str]:
+def _run_lines(name: str, known: Sequence[BestRecords]) -> Iterator[str]:
     """What each method found within each limit, from the lines of the runs that ship."""
     bounds = {each.entry.name: each.bound.value for each in known if each.bound is not None}
     best = {each.entry.name: each.value.value for each in known if each.value is not None}
@@ -191,7 +191,7 @@ def _run_lines(name: str, known: Sequence[Standing]) -> Iterator[str]:
     for (method, limit), runs in sorted(by_method.items()):
         found = [run for run in runs if run.get("value") is not None]
         excess = [100 * max(run["value"] / bounds[run["instance"]] - 1, 0.0) for run in found]
-        equal = sum(run["value"] <= best[run["instance"]] * (1 + PROVED) for run in found)
+        equal = sum(run["value"] <= best[run["instance"]] * (1 + PROVED_GAP) for run in found)
         seconds = [run["seconds"] for run in runs if "seconds" in run]
         middle = f"{median(seconds):.3g}" if seconds else "-"
         told = (f"{fmean(excess):.3f}", f"{max(excess):.3f}") if excess else ("-", "-")
@@ -205,7 +205,7 @@ def unit(name: str) -> str:
     return units.get(name.partition("/")[0], PROBLEMS[name.partition("/")[0]].unit)
 
 
-def _cells(known: Standing) -> list[str]:
+def _cells(known: BestRecords) -> list[str]:
     number = known.entry.name.rpartition("/")[2]
     return [
         f"[{number}]({page_name(known.entry.name)}.md)" if known.status == OPEN else number,
@@ -217,7 +217,7 @@ def _cells(known: Standing) -> list[str]:
     ]
 
 
-def _proof(known: Standing) -> str:
+def _proof(known: BestRecords) -> str:
     """What the best bound rests on."""
     if known.bound is None or known.bound.proof is None:
         return "-"
@@ -232,7 +232,7 @@ def _number(record: Record | None) -> str:
     return "-" if record is None else f"{record.value:.9g}"
 
 
-def _open_lines(known: Standing) -> Iterator[str]:
+def _open_lines(known: BestRecords) -> Iterator[str]:
     """The page of an open instance."""
     entry = known.entry
     yield f"# {entry.name}"
@@ -276,7 +276,7 @@ def _open_lines(known: Standing) -> Iterator[str]:
     yield "```"
 
 
-def pictured(known: Sequence[Standing]) -> Standing:
+def pictured(known: Sequence[BestRecords]) -> BestRecords:
     """The instance whose solution is drawn: the first open one, or the first."""
     return next((k for k in known if k.status == OPEN and k.value), known[0])
 
@@ -289,14 +289,14 @@ def draw_solution(chosen: LibrarySet, path: Path) -> None:
     from optsched.plotting.axes import house_style
     from optsched.problem import resolve
 
-    known = pictured(standings(chosen.entries))
+    known = pictured(best_records(chosen.entries))
     if known.value is None:
         return
     problem = PROBLEMS[known.entry.problem]
     document = unpacked(known.value.solution or "", known.entry.name)
     with house_style():
         solution = resolve(problem.solution).from_dict(document, known.entry.name)
-        figure = optsched.plot(make(known.entry), solution).figure
+        figure = optsched.plot(load_entry(known.entry), solution).figure
         figure.savefig(path, dpi=100)
         plt.close(figure)
 
@@ -305,10 +305,10 @@ def draw_status(path: Path) -> None:
     """A bar a set: proved by certificates, by a word, and open."""
     import matplotlib.pyplot as plt
 
-    from optsched.plotting.axes import COLOURS, FAINT, WIDTH, headed, house_style
+    from optsched.plotting.axes import COLOURS, FAINT, WIDTH, add_heading, house_style
 
     names = list(set_names())[::-1]
-    counts = [status_counts(standings(library_set(name).entries)) for name in names]
+    counts = [status_counts(best_records(library_set(name).entries)) for name in names]
     certain = [row["proved_by_certificate"] for row in counts]
     words = [row["proved"] - row["proved_by_certificate"] for row in counts]
     left = [row["open"] for row in counts]
@@ -320,7 +320,7 @@ def draw_status(path: Path) -> None:
             ax.barh(names, values, left=begin, label=label, color=colour)
             begin = [a + b for a, b in zip(begin, values, strict=True)]
         ax.set_xlabel("instances")
-        headed(ax)
+        add_heading(ax)
         figure.savefig(path, metadata={"Date": None})
         plt.close(figure)
 

@@ -706,7 +706,7 @@ def test_instances_list_and_copy(run: Run) -> None:
     code, _, error = run("instances", "copy", "mine")
     assert code == 2
     assert len(error.splitlines()) == 1
-    assert error.endswith("found a file, expected none: choose an empty folder\n")
+    assert error.endswith("found an existing file, expected an empty folder\n")
 
 
 def test_methods(run: Run) -> None:

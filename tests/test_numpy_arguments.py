@@ -12,12 +12,11 @@ import pytest
 import optsched
 from optsched.errors import InputError
 from optsched.generators.makespan import Workload, generate_makespan
-from optsched.generators.online import generate_online
+from optsched.generators.online import WorkloadShape, generate_online, generate_workload
 from optsched.generators.placement import Hardware, generate_placement, instance_from_profile
 from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.generators.selection import SelectionSettings, generate_selection
 from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
-from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.profiles import Training
 from optsched.result import Outcome, Settings, Termination
 from optsched.zoo import profile_model

@@ -24,7 +24,7 @@ from optsched.experiments.plans.plan import read_plan
 from optsched.experiments.plans.units import expand
 from optsched.experiments.store.store import Store
 from optsched.files import json_text, read_document
-from optsched.generators.workload import generate_workload
+from optsched.generators.online import generate_workload
 from optsched.io.numerals import real_of, whole_of
 from optsched.io.reading import csv_rows
 from optsched.io.writing import csv_text, write_text

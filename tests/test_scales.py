@@ -15,7 +15,7 @@ from scales import MONEY, TIME, changes_of_unit, factor, in_units
 
 import optsched
 from optsched import check, solve
-from optsched.generators.workload import generate_workload
+from optsched.generators.online import generate_workload
 from optsched.library import shipped_names
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs

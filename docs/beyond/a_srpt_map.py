@@ -22,7 +22,7 @@ from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdi
 from optsched.experiments.papers.pictures import panels
 from optsched.experiments.plans.plan import Family
 from optsched.online.policies.by_name import Hold, Offer
-from optsched.plotting.axes import headed
+from optsched.plotting.axes import add_heading
 from optsched.result import Outcome, Settings, Termination
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def draw(rows: pd.DataFrame) -> Figure:
         ax.set_xticks(range(len(LOADS)), [f"{load:g}" for load in LOADS])
         ax.set_yticks(range(len(values)), values)
         ax.set_xlabel("load")
-        headed(ax, textwrap.fill(axis, 26), [])
+        add_heading(ax, textwrap.fill(axis, 26), [])
     figure.colorbar(
         image, ax=axes, label="A-SRPT's mean flow below the best baseline's, %, median", shrink=0.6
     )

@@ -17,7 +17,7 @@ from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdi
 from optsched.experiments.papers.pictures import panels
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import bootstrap_mean
-from optsched.plotting.axes import COLOURS, MARK, WIDTH
+from optsched.plotting.axes import COLOURS, MARK_COLOUR, WIDTH
 from optsched.zoo import MODELS
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def draw(rows: pd.DataFrame) -> Figure:
             face = COLOURS[0] if _efficiency(rows, setting) >= EFFICIENT else "white"
             at = [setting.gbits], [value]
             ax.plot(*at, "o", color=COLOURS[0], markerfacecolor=face, clip_on=False)
-        ax.axhline(PAPER, color=MARK, linewidth=0.8, linestyle=":")
+        ax.axhline(PAPER, color=MARK_COLOUR, linewidth=0.8, linestyle=":")
         ax.set_xscale("log")
         ax.set_xticks(GBITS, [str(gbits) for gbits in GBITS])
         ax.minorticks_off()

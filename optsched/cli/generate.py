@@ -138,8 +138,7 @@ def _write(
 def _write_rolling(
     source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
 ) -> None:
-    from optsched.generators.rolling import generate_rolling
-    from optsched.generators.rolling_trace import generate_from_trace, read_trace
+    from optsched.generators.rolling import generate_from_trace, generate_rolling, read_trace
     from optsched.rolling.bounds.clairvoyant import clairvoyant_utilisation
     from optsched.rolling.offered_load import offered_load
     from optsched.rolling.simulator.world import World
@@ -149,7 +148,7 @@ def _write_rolling(
         raise InputError(source, "--trace-format", shown(form), "--trace FILE")
     rows = None
     if trace is not None:
-        rows = read_trace(trace, most=given.get("jobs"), file_format=form)
+        rows = read_trace(trace, max_jobs=given.get("jobs"), file_format=form)
         given["jobs"] = len(rows)
     arguments = generating.arguments_of(generate_rolling, given, source, "")
     for seed in seeds:
@@ -168,8 +167,7 @@ def _write_workload(
 ) -> None:
     from dataclasses import replace
 
-    from optsched.generators.online import generate_online
-    from optsched.generators.workload import WorkloadShape
+    from optsched.generators.online import WorkloadShape, generate_online
 
     like = given.pop("like", None)
     folders = {
@@ -195,7 +193,7 @@ def _write_workload(
 
 def _shape_like(workload: str, arguments: Mapping[str, Any]) -> Any:
     """Return the shape of a workload's jobs on the cluster that the arguments describe."""
-    from optsched.generators.workload import shape_of
+    from optsched.generators.online import shape_of
     from optsched.online.data.jobs import prepare_jobs
 
     names = ("servers", "gpus_per_server", "inter_bandwidth", "intra_bandwidth")

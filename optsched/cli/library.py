@@ -13,9 +13,9 @@ from optsched.cli.settings import Json, Seed, print_json, require_folder
 from optsched.cli.show import note
 from optsched.errors import InputError, shown
 from optsched.files import write_document
+from optsched.library.best_records import best_records, status_counts
 from optsched.library.records import unpacked
-from optsched.library.sets import entries, library_set, required_entry, set_names, write_set
-from optsched.library.standing import shown_record, standings, status_counts
+from optsched.library.sets import all_entries, library_set, required_entry, set_names, write_set
 
 Store = Annotated[
     str | None, Option("--store", metavar="DIR", help="Records besides the shipped ones.")
@@ -54,10 +54,10 @@ def show(
     ] = None,
 ) -> int:
     """Show the best value and bound of an instance, with their history."""
-    (standing,) = standings([required_entry(name)], store)
+    (best,) = best_records([required_entry(name)], store)
     outputs = [
-        (solution, standing.value, "solution"),
-        (certificate, standing.certified, "certificate"),
+        (solution, best.value, "solution"),
+        (certificate, best.certified, "certificate"),
     ]
     for path, record, what in outputs:
         if path is not None:
@@ -65,18 +65,17 @@ def show(
             if packed is None:
                 raise InputError(name, "", f"no {what}", f"one that is known, to write {path}")
             write_document(path, unpacked(packed, name))
-    document = standing.to_dict()
+    document = best.to_dict()
     if as_json:
         print_json(document)
         return DONE
-    best = document.pop("best")
+    values = document.pop("best")
     history = document.pop("history")
-    for key, value in {**document, **best}.items():
+    for key, value in {**document, **values}.items():
         print(f"{key:16} {'-' if value is None else value}")
-    for record in standing.history or ():
-        date = shown_record(record)["date"]
+    for record in best.history or ():
         proof = f", {record.proof}" if record.proof else ""
-        print(f"{date}  {record.kind:6} {record.value!r}{proof}, by {record.by}")
+        print(f"{record.date}  {record.kind:6} {record.value!r}{proof}, by {record.by}")
         if record.command:
             print(f"            {record.command}")
     if not history:
@@ -88,10 +87,10 @@ def show(
 def status(as_json: Json = False, store: Store = None) -> int:
     """Count what is proved, certified and open, set by set."""
     if as_json:
-        print_json(status_counts(standings(entries(), store)))
+        print_json(status_counts(best_records(all_entries(), store)))
         return DONE
     rows = {
-        name: status_counts(standings(library_set(name).entries, store)) for name in set_names()
+        name: status_counts(best_records(library_set(name).entries, store)) for name in set_names()
     }
     total = {key: sum(row[key] for row in rows.values()) for key in next(iter(rows.values()))}
     keys = (
@@ -131,10 +130,9 @@ def measure(
 
     names = None if methods is None else [method.strip() for method in methods.split(",")]
     runs = run(name, store, time_limit=time_limit, methods=names, by=by, only_open=only_open)
-    for done in runs:
-        known = done.standing
-        excess = "-" if known.excess is None else f"{known.excess:.3%}"
-        print(f"{known.entry.name}  {known.status}  {excess}  {done.new} records", flush=True)
+    for best, new in runs:
+        excess = "-" if best.excess is None else f"{best.excess:.3%}"
+        print(f"{best.entry.name}  {best.status}  {excess}  {new} records", flush=True)
     return DONE
 
 
@@ -173,7 +171,7 @@ def verify(
         answers = verify_files(name, solution, certificate)
         if answers:
             return _answered(answers, as_json)
-    chosen = [required_entry(name)] if name else list(entries()) if every else []
+    chosen = [required_entry(name)] if name else list(all_entries()) if every else []
     verdicts = []
     for verdict in verify_many(chosen or drawn(sample or 0, seed), store):
         verdicts.append(verdict)
@@ -204,7 +202,7 @@ def submit(
 
 def _answered(answers: list[Any], as_json: bool) -> int:
     if as_json:
-        print_json([answer.to_dict() for answer in answers])
+        print_json([vars(answer) for answer in answers])
     else:
         for answer in answers:
             print(answer)

@@ -13,7 +13,7 @@ from optsched.cli.generate import Generators
 from optsched.cli.settings import InstanceFile, Options, OutputFile, read_options
 from optsched.cli.show import note
 from optsched.io.outputs import require_outputs
-from optsched.library import files_behind
+from optsched.library import files_read
 from optsched.verbs.exporting import export as run
 
 kinds = typer.Typer(cls=Generators, rich_markup_mode=None)
@@ -40,7 +40,7 @@ def export(
     ] = False,
 ) -> int:
     """Write a method's Pyomo model for another solver."""
-    require_outputs([output], files_behind(file))
+    require_outputs([output], files_read(file))
     chosen = read_options(option)
     objective = run(file, method, file_format, output, options=chosen, pruned=pruned)
     note(f"wrote {output}: {objective}")

@@ -16,7 +16,7 @@ from optsched.experiments.store.store import files_of_store
 from optsched.extras import require_extras
 from optsched.io.outputs import require_outputs
 from optsched.io.writing import replacing
-from optsched.library import files_behind
+from optsched.library import files_read
 from optsched.verbs.picturing import plot as draw
 
 FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
@@ -55,7 +55,7 @@ def plot(
     def drawn() -> Any:
         return draw(file, solution, picture=picture, method=method, options=given)
 
-    save_picture(output, [*files_behind(file), *files_of_store(file), *stores], drawn)
+    save_picture(output, [*files_read(file), *files_of_store(file), *stores], drawn)
     return DONE
 
 

@@ -25,7 +25,7 @@ from optsched.cli.settings import (
 from optsched.errors import InputError, shown
 from optsched.files import instance_sha256, write_document
 from optsched.io.outputs import require_outputs
-from optsched.library import files_behind, load
+from optsched.library import files_read, load
 from optsched.result import Settings
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
@@ -74,7 +74,7 @@ def roll(
     if _is_file(records) and len(names) > 1:
         raise InputError("roll", "--records", shown(records), "a folder, for several policies")
     paths = {name: _record(records, instance.name, name, seed) for name in names}
-    require_outputs(dict.fromkeys(paths.values()), files_behind(file))
+    require_outputs(dict.fromkeys(paths.values()), files_read(file))
     done, ended = _run(instance, names, options, settings, bound)
     digest = instance_sha256(instance.to_dict())
     for run in done if records is not None else ():

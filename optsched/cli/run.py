@@ -33,7 +33,7 @@ from optsched.errors import InputError, MethodWarning, one_line, shown
 from optsched.files import write_document
 from optsched.io.outputs import require_file, require_outputs
 from optsched.io.writing import STANDARD_OUTPUT
-from optsched.library import files_behind, load
+from optsched.library import files_read, load
 from optsched.library.best_known import require_best_known, update
 from optsched.methods import check as check_solution
 from optsched.methods import problem_for
@@ -80,7 +80,7 @@ def solve(
     """
     if as_json:
         require_file(output, "standard output takes what --json prints")
-    require_outputs([output], files_behind(file))
+    require_outputs([output], files_read(file))
     require_solver(solver)
     result = solve_instance(
         file,
@@ -137,7 +137,7 @@ def compare(
         paths, further = _without_methods(paths)
         names = [name.strip() for name in (*methods.split(","), *further)]
     require_file(update_best, "it is read and extended")
-    require_outputs([csv, update_best], (f for path in paths for f in files_behind(path)))
+    require_outputs([csv, update_best], (f for path in paths for f in files_read(path)))
     if update_best is not None:
         require_best_known(update_best)
     require_solver(solver)
@@ -230,7 +230,7 @@ def explain(
         else:
             from optsched.plotting.sensitivity import plot_sensitivity
 
-            save_picture(output, files_behind(file), lambda: plot_sensitivity(curves()))
+            save_picture(output, files_read(file), lambda: plot_sensitivity(curves()))
         return DONE
     for name, given in (("-o", output), ("--time-limit", time_limit)):
         if given is not None:

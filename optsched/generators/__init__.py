@@ -1,5 +1,4 @@
-"""Seeded generators of instances, one file a problem.
+"""Seeded generators of instances, one file per problem.
 
-Equal arguments and seeds give equal instances. All raise InputError for an argument that they
-cannot use.
+Equal arguments and seeds give equal instances. All raise InputError for invalid arguments.
 """

@@ -1,4 +1,4 @@
-"""Arguments of generators: checked against the signature, numpy's numbers as Python's own."""
+"""Validation of generator arguments; numpy scalars are converted to Python numbers."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from optsched.declared import require_arguments
 from optsched.io.numerals import without_numpy
 
 Arguments = ParamSpec("Arguments")
-Made = TypeVar("Made")
+Generated = TypeVar("Generated")
 
 
-def checked(source: str) -> Callable[[Callable[Arguments, Made]], Callable[Arguments, Made]]:
-    """Make a generator refuse arguments out of its annotations' ranges; errors name `source`."""
+def checked(
+    source: str,
+) -> Callable[[Callable[Arguments, Generated]], Callable[Arguments, Generated]]:
+    """Decorate a generator to validate arguments against annotated ranges; errors name `source`."""
 
-    def decorate(make: Callable[Arguments, Made]) -> Callable[Arguments, Made]:
+    def decorate(make: Callable[Arguments, Generated]) -> Callable[Arguments, Generated]:
         signature = inspect.signature(make)
 
         @functools.wraps(make)
-        def made(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Made:
+        def checked_generator(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Generated:
             bound = signature.bind(*args, **kwargs)
             for name, value in bound.arguments.items():
                 bound.arguments[name] = _plain(value)
             require_arguments(source, make, bound.arguments)
             return make(*bound.args, **bound.kwargs)
 
-        return made
+        return checked_generator
 
     return decorate
 

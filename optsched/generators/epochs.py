@@ -2,8 +2,8 @@
 
 The paper trained four networks for at most 100 epochs and stopped a run after 10 epochs without
 improvement: AlexNet mostly runs to the maximum, ResNet and VGG16 stop early, MobileNetV2 in the
-middle. The runs themselves are not published with the figure; these are seeded stand-ins of the
-same shapes, drawn as that many runs and binned.
+middle. The runs are not published with the figure; as many synthetic ones, with similar shapes, are
+drawn and binned instead.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from optsched.declared import Between
 from optsched.errors import InputError, shown
 from optsched.uncertainty.distribution import Distribution
 
-MOST_EPOCHS = 100
-BinWidth = Annotated[int, Between(1, MOST_EPOCHS)]
+MAX_EPOCHS = 100
+BinWidth = Annotated[int, Between(1, MAX_EPOCHS)]
 PATIENCE = 10
 RUNS = 221
 """(648 + 237) / 4: the paper's runs, spread over its four networks."""
@@ -31,11 +31,11 @@ class Shape:
     network: str
     a: float
     b: float
-    at_most: float
+    share_at_max: float
     description: str
 
 
-SHAPES = (
+SHAPES = (  # parameters chosen by eye, to match the description of the figure
     Shape("AlexNet", 4.0, 1.6, 0.45, "right-heavy, mass at the maximum"),
     Shape("ResNet", 1.6, 5.5, 0.02, "early"),
     Shape("VGG16", 1.3, 4.5, 0.03, "early"),
@@ -55,9 +55,9 @@ def shape_of(network: str) -> Shape:
 def sample_epochs(shape: Shape, runs: int, rng: np.random.Generator) -> np.ndarray:
     """Epochs of so many runs: integers in 1 + patience .. 100."""
     spread = rng.beta(shape.a, shape.b, size=runs)
-    epochs = np.floor(PATIENCE + 1 + spread * (MOST_EPOCHS - PATIENCE)).astype(np.int64)
-    epochs = np.minimum(epochs, MOST_EPOCHS)
-    epochs[rng.random(runs) < shape.at_most] = MOST_EPOCHS
+    epochs = np.floor(PATIENCE + 1 + spread * (MAX_EPOCHS - PATIENCE)).astype(np.int64)
+    epochs = np.minimum(epochs, MAX_EPOCHS)
+    epochs[rng.random(runs) < shape.share_at_max] = MAX_EPOCHS
     return epochs
 
 

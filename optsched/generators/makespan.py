@@ -2,8 +2,8 @@
 
 160 jobs of 1, 2, 4, 8, 16 and 32 GPUs in the shares 80/14/26/30/8/2 of the Microsoft trace; 20
 servers of 4, 8, 16 or 32 GPUs; 1,000 to 6,000 iterations of 0.01 to 0.05 s, 50 to 300 s in all
-(uniform), on one server. How much a job's exchange weighs across servers is the `Contention`: the
-paper says only that contention and overhead stay within 15% of the execution time.
+(uniform), on one server. `Contention` sets the cost of communication across servers: the paper
+states only that contention and overhead stay within 15% of the execution time.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ BATCH_SIZE = 32
 
 @dataclass(frozen=True)
 class Contention:
-    """How much it costs to span servers."""
+    """Cost of spanning servers."""
 
     share: float
-    """xi_1."""
+    """Contention share xi_1 of sjf-bco (7)."""
     degradation: float
-    """a."""
+    """Degradation factor a (models/makespan)."""
     overhead: float
-    """xi_2 gamma_0, seconds."""
+    """Overhead of each server used, gamma_0 (models/makespan), seconds."""
     exchange: tuple[float, float]
-    """Range of a job's exchange time alone across servers, as a share of its time on one, but for
-    the ring's factor (g - 1) / g."""
+    """Range of the uncontended communication time across servers over the time of an iteration on
+    one server, before the ring's factor (g - 1) / g."""
     horizon: float
     """Seconds; the paper's 1,200 if that is enough for its baselines."""
 
@@ -54,16 +54,16 @@ CONTENTION: dict[Strength, Contention] = {
 
 @dataclass(frozen=True)
 class Workload:
-    """Ranges of what jobs are like on one server.
+    """Ranges of the jobs' parameters on one server.
 
     Attributes
     ----------
     iterations : tuple of int
-        Least and most iterations of a job, as far as its times allow.
+        Range of the iterations of a job, as far as its times allow.
     iteration_time : tuple of float
-        Least and most seconds of an iteration.
+        Range of the seconds of an iteration.
     execution_time : tuple of float
-        Least and most seconds in all.
+        Range of the seconds of all iterations.
     """
 
     iterations: tuple[int, int] = (1000, 6000)
@@ -92,7 +92,7 @@ def generate_makespan(
     Parameters
     ----------
     jobs, servers : int
-        How many; jobs keep the shares of the sizes up to `largest_job`.
+        Numbers of jobs and servers; jobs keep the shares of the sizes up to `largest_job`.
     contention : str
         "mild" as in the paper; "strong": a job across two servers is up to 1.5 times as slow alone,
         and several times under contention; "prohibitive": 2 to 6 times alone.
@@ -113,7 +113,7 @@ def generate_makespan(
     seed : int
         Equal arguments give equal instances.
     name : str, optional
-        Of the instance; by default one that says its arguments.
+        Name of the instance; by default one that states its arguments.
 
     Returns
     -------
@@ -122,20 +122,18 @@ def generate_makespan(
 
     Examples
     --------
-    >>> made = generate_makespan(10, 4, seed=1)
-    >>> len(made.jobs), made.servers
+    >>> instance = generate_makespan(10, 4, seed=1)
+    >>> len(instance.jobs), instance.servers
     (10, (8, 16, 32, 32))
     """
-    for where, drawn in (("server_sizes", server_sizes), ("sizes", sizes)):
-        if drawn == ():
-            raise InputError("generate makespan", where, "no size", "sizes to draw from")
+    for location, choices in (("server_sizes", server_sizes), ("sizes", sizes)):
+        if choices == ():
+            raise InputError("generate makespan", location, "no size", "sizes to draw from")
     strength, ranges = CONTENTION[contention], workload or Workload()
-    for where, (least, most) in asdict(ranges).items():
-        if not 0 < least <= most < np.inf:
-            expected = "a range above 0, least first"
-            raise InputError(
-                "generate makespan", f"workload.{where}", shown((least, most)), expected
-            )
+    for name_of_range, (low, high) in asdict(ranges).items():
+        if not 0 < low <= high < np.inf:
+            location, found = f"workload.{name_of_range}", shown((low, high))
+            raise InputError("generate makespan", location, found, "a range above 0, least first")
     rng = np.random.default_rng(seed)
     capacities = [int(size) for size in rng.choice(server_sizes, size=servers)]
     if sizes is None:
@@ -169,7 +167,7 @@ def generate_makespan(
 
 
 def job_sizes(jobs: int, largest: int) -> list[int]:
-    """Job sizes in the paper's shares: largest remainders, then the smaller size."""
+    """Job sizes in the paper's shares: largest-remainder rounding, ties to the smaller size."""
     shares = [(g, share) for g, share in zip(JOB_SIZES, JOB_SHARES, strict=True) if g <= largest]
     total = sum(share for _, share in shares)
     exact = [jobs * share / total for _, share in shares]
@@ -184,6 +182,7 @@ def _job(
     name: str, gpus: int, strength: Contention, ranges: Workload, rng: np.random.Generator
 ) -> dict[str, Any]:
     iterations, tau = _iterations_and_time(ranges, rng)
+    # tau, the time of an iteration on one server, is exchange inside the server and computation.
     exchange = float(rng.uniform(*strength.exchange)) * tau
     ring = (gpus - 1) / gpus
     gradient = round(exchange * INTER_BANDWIDTH / 2)

@@ -79,7 +79,7 @@ def generate_placement(
     hardware : Hardware, optional
         The servers.
     training : Training, optional
-        What an iteration is, and on which GPUs; a plan that does not fit into them is refused.
+        Training settings (batch, optimiser, GPU); plans that exceed the memory raise InputError.
     seed : int
         Seed of the offer of free GPUs.
     name : str, optional
@@ -142,17 +142,17 @@ def instance_from_profile(
     Parameters
     ----------
     profile : LayerProfile
-        Of one mini-batch.
+        Profile of one mini-batch.
     gpus : int
         GPUs of the job; those of a replica's slices count.
     free_gpus : list of int
-        Free GPUs by server, summing to `gpus`; in tensor slices, enough for so many.
+        Free GPUs by server, summing to `gpus`; with tensor slices, enough for all replicas.
     stages, all_reduce, hardware, training, name
         As in `generate_placement`.
     provenance : mapping, optional
-        Where the profile is from, for the file.
+        Origin of the profile, for the file.
     source : str
-        What an error line names: the profile's file, say.
+        Source in error messages, such as the profile's file.
 
     Returns
     -------
@@ -162,8 +162,8 @@ def instance_from_profile(
     Examples
     --------
     >>> from optsched.zoo import profile_model
-    >>> made = instance_from_profile(profile_model("VGG19"), 8, [5, 3], stages=2)
-    >>> [stage.replicas for stage in made.job.stages]
+    >>> instance = instance_from_profile(profile_model("VGG19"), 8, [5, 3], stages=2)
+    >>> [stage.replicas for stage in instance.job.stages]
     [7, 1]
     """
     from optsched.zoo import device_named
@@ -184,7 +184,7 @@ def instance_from_profile(
     )
     plan = choice.plan
     if choice.gpus < gpus:
-        free_gpus = _enough(free_gpus, choice.gpus, profile.tensor_parallel)
+        free_gpus = _trimmed_offer(free_gpus, choice.gpus, profile.tensor_parallel)
     micro_batches = (
         {} if training.micro_batches is None else {"micro_batches": training.micro_batches}
     )
@@ -221,27 +221,26 @@ def instance_from_profile(
             "stages": stage_table(choice.iteration, plan),
         },
     }
-    return _with_scaling(PlacementInstance.from_dict(document, source), source)
+    return _with_scaling(PlacementInstance.from_dict(document, source))
 
 
-def _with_scaling(instance: PlacementInstance, source: str) -> PlacementInstance:
-    """The instance, stating in its provenance what it gains over one GPU."""
+def _with_scaling(instance: PlacementInstance) -> PlacementInstance:
+    """Add the speed-up over one GPU to the provenance."""
     from optsched.methods import solve
     from optsched.placement.scaling import measures, one_gpu_time
 
     placed = solve(instance, "repartition").objective
-    document = instance.to_dict()
-    document["provenance"]["scaling"] = {
+    scaling = {
         "one_gpu_time": one_gpu_time(instance),
         "iteration_time": placed,
         "placement": "repartition",
         **measures(instance, placed),
     }
-    return PlacementInstance.from_dict(document, source)
+    return instance.model_copy(update={"provenance": {**instance.provenance, "scaling": scaling}})
 
 
 def _settings_of(training: Training) -> dict[str, Any]:
-    """All settings, but slices, micro-batches and experts only if they are not the default."""
+    """The settings; slices, micro-batches and experts only if they are not the default."""
     settings, default = asdict(training), asdict(Training())
     for name in ("tensor_parallel", "micro_batches", "experts"):
         if settings[name] == default[name]:
@@ -275,15 +274,16 @@ def random_offer(
     free: list[int] = []
     while sum(_whole(offered, replica_gpus) for offered in free) < gpus:
         free.append(int(rng.integers(1, gpus_per_server + 1)))
-    return _enough(free, gpus, replica_gpus)
+    return _trimmed_offer(free, gpus, replica_gpus)
 
 
-def _enough(free_gpus: list[int], gpus: int, replica_gpus: int) -> list[int]:
+def _trimmed_offer(free_gpus: list[int], gpus: int, replica_gpus: int) -> list[int]:
     """The largest servers of an offer that a job needs; the last offers no more than it needs."""
     offered = sorted(free_gpus, reverse=True)
     whole = [_whole(free, replica_gpus) for free in offered]
-    used = zip(offered, whole, truncate_offer(whole, gpus), strict=True)
-    return [free if taken == all_ else taken for free, all_, taken in used if taken]
+    taken = truncate_offer(whole, gpus)
+    rows = zip(offered, whole, taken, strict=True)
+    return [free if used == usable else used for free, usable, used in rows if used]
 
 
 def _whole(free: int, replica_gpus: int) -> int:

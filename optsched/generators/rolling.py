@@ -5,31 +5,44 @@ of arrivals. "exponential": mean inter-arrival time 50,000 s / nodes. "poisson-h
 arrivals of rate eps kappa lam with eps = 0.4, kappa = nodes x the most GPUs a job can get, lam =
 one over the jobs' mean expected time in their fastest configuration; "poisson-low": a quarter of
 that. "load": Poisson arrivals of the rate at which rho, the offered work over the cluster's speed,
-is what is asked; rho = rate x E[W x seconds per epoch on one GPU of speed 1] / sum of GPU speeds,
+equals `load`; rho = rate x E[W x seconds per epoch on one GPU of speed 1] / sum of GPU speeds,
 where a type's speed is the jobs' mean speed on it relative to the slowest type.
+
+Arrivals, and durations where known, may also be those of a trace: a CSV file with the column
+``submit_time`` (seconds) and, optionally, ``duration`` (seconds; rows without a positive one are
+left out). The jobs' networks, memory, weights and speed-ups are drawn as before; a duration becomes
+the job's expected time on one GPU of its slowest type, and its due date keeps its place in (31).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from optsched.declared import Between, Seed, flag, require_declared
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 from optsched.generators.arguments import checked
 from optsched.generators.selection import GPUS, SelectionSettings, generate_selection
 from optsched.generators.selection import due_dates as due_dates
+from optsched.io.numerals import real_of
+from optsched.io.reading import csv_rows
+from optsched.online.traces.importing import import_trace
+from optsched.online.traces.trace import MAX_ROWS
 from optsched.rolling.instance import SCHEMA, RollingInstance
 from optsched.rolling.offered_load import offered_load
+from optsched.schema import LARGEST
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 
 Arrivals = Literal["exponential", "poisson-high", "poisson-low", "load"]
 MEAN_GAP = 50_000.0
+"""Seconds between two arrivals on one node (sts, VII-A3)."""
 EPSILON = 0.4
+"""eps of the Poisson arrivals (sts, VII-A3)."""
 JOBS_PER_NODE = 10
 
 
@@ -67,10 +80,11 @@ class RollingGenerator:
 
 
 def rolling_settings(nodes: int = 10, **changes: Any) -> RollingGenerator:
-    """Settings with the paper's ten jobs per node; other names go where they belong."""
-    own = {k: changes.pop(k) for k in tuple(changes) if k in RollingGenerator.__dataclass_fields__}
+    """Settings with the paper's ten jobs per node; other names go to the matching class."""
+    names = [name for name in changes if name in RollingGenerator.__dataclass_fields__]
+    settings = {name: changes.pop(name) for name in names}
     cluster = SelectionSettings(nodes=nodes, jobs=JOBS_PER_NODE * nodes, sharing=False)
-    return RollingGenerator(replace(cluster, **changes), **own)
+    return RollingGenerator(replace(cluster, **changes), **settings)
 
 
 @checked("generate rolling")
@@ -92,7 +106,7 @@ def generate_rolling(
     name : str, optional
         Name of the instance; by default one that states its arguments.
     submit_times : sequence of float, optional
-        Seconds, one a job, instead of drawn arrivals: those of a trace.
+        Seconds, one per job, instead of drawn arrivals: those of a trace.
 
     Returns
     -------
@@ -101,13 +115,13 @@ def generate_rolling(
 
     Examples
     --------
-    >>> made = generate_rolling(rolling_settings(4, jobs=8), seed=1)
-    >>> len(made.nodes), len(made.jobs)
+    >>> instance = generate_rolling(rolling_settings(4, jobs=8), seed=1)
+    >>> len(instance.nodes), len(instance.jobs)
     (4, 8)
     """
     cluster = settings.cluster
     if submit_times is not None and len(submit_times) != cluster.jobs:
-        found, expected = f"{len(submit_times)} times", f"{cluster.jobs}, one a job"
+        found, expected = f"{len(submit_times)} times", f"{cluster.jobs}, one per job"
         raise InputError("generate rolling", "submit_times", found, expected)
     all_types = set(settings.gpu_types) == {gpu.name for gpu in GPUS}
     nodes = cluster.nodes if all_types else len(GPUS) * cluster.nodes
@@ -128,23 +142,22 @@ def generate_rolling(
         job["due_date"] = round(job["due_date"] + job["submit_time"], 3)
     document |= {
         "schema": SCHEMA,
-        "provenance": _provenance(settings, seed, given=submit_times is not None),
+        "provenance": {
+            "generator": "optsched generate rolling",
+            "seed": seed,
+            **asdict(cluster),
+            **{key: value for key, value in vars(settings).items() if key != "cluster"},
+            "arrivals": settings.arrivals if submit_times is None else "a trace",
+            "gpu_types": list(settings.gpu_types),
+        },
         "name": name or f"{cluster.nodes}x{cluster.jobs}-{kind}-s{seed}",
         "reconfiguration_delay": settings.reconfiguration_delay,
     }
     return RollingInstance.from_dict(document, "generate rolling")
 
 
-def _provenance(settings: RollingGenerator, seed: int, *, given: bool) -> dict[str, Any]:
-    values = asdict(settings)
-    cluster = values.pop("cluster")
-    arrivals = "a trace" if given else settings.arrivals
-    made = {"generator": "optsched generate rolling", "seed": seed}
-    return made | cluster | values | {"arrivals": arrivals, "gpu_types": list(settings.gpu_types)}
-
-
 def _keep_types(document: dict[str, Any], settings: RollingGenerator) -> None:
-    """Only some types' nodes; a due date keeps its place in (31), of those types' times."""
+    """Keep only some GPU types; due dates are rescaled to the range (31) of the remaining types."""
     cluster = settings.cluster
     nodes = [node for node in document["nodes"] if node["gpu_type"] in settings.gpu_types]
     document["nodes"] = nodes[: cluster.nodes]
@@ -158,7 +171,7 @@ def _keep_types(document: dict[str, Any], settings: RollingGenerator) -> None:
 
 
 def _scale_a100(document: dict[str, Any], factor: float) -> None:
-    """Change the A100's speed; due dates stay, they are the jobs' own."""
+    """Change the A100's speed; due dates are not changed."""
     for job in document["jobs"] if factor != 1 else ():
         times = job["epoch_time"].get("A100")
         if times is not None:
@@ -176,3 +189,86 @@ def _mean_gap(settings: RollingGenerator, base: SelectionInstance) -> float:
     fastest = tables.expected.reshape(tables.jobs, -1).min(axis=1).mean()
     high = EPSILON * settings.cluster.nodes * settings.cluster.gpus_per_node / fastest
     return float(1 / (high if settings.arrivals == "poisson-high" else high / 4))
+
+
+@dataclass(frozen=True)
+class TraceRow:
+    """A job of a trace: its submit time and, if known, its duration, seconds."""
+
+    submit_time: float
+    duration: float | None = None
+
+
+def read_trace(
+    path: str | Path, *, max_jobs: int | None = None, file_format: str | None = None
+) -> tuple[TraceRow, ...]:
+    """Read the first `max_jobs` jobs of a trace, by submit time counted from the first."""
+    if max_jobs is not None and max_jobs < 1:
+        raise InputError("generate rolling", "--jobs", shown(max_jobs), "a number from 1 up")
+    if file_format is not None:
+        trace = import_trace(file_format, path)
+        pairs = zip(
+            trace.submit[:max_jobs].tolist(), trace.duration[:max_jobs].tolist(), strict=True
+        )
+        return tuple(TraceRow(submit, time if time > 0 else None) for submit, time in pairs)
+    rows = sorted(_rows(path), key=lambda row: row.submit_time)[:max_jobs]
+    if not rows:
+        raise InputError(str(path), "", "no job", "at least one")
+    begin = rows[0].submit_time
+    return tuple(TraceRow(row.submit_time - begin, row.duration) for row in rows)
+
+
+def _rows(path: str | Path) -> list[TraceRow]:
+    """The jobs of a CSV file, without those of zero duration."""
+    source, lines = str(path), csv_rows(path)
+    _, header = next(lines, (1, []))
+    if "submit_time" not in header:
+        raise InputError(source, "line 1", shown(header), "a column submit_time")
+    rows = []
+    for line, cells in lines:
+        if len(cells) != len(header):
+            expected = f"{len(header)} cells, as in line 1"
+            raise InputError(source, f"line {line}", f"{len(cells)} cells", expected)
+        record = dict(zip(header, cells, strict=True))
+        numbers = {
+            name: _number(source, line, name, record[name])
+            for name in ("submit_time", "duration")
+            if name in record
+        }
+        if numbers.get("duration", 1.0) > 0:
+            rows.append(TraceRow(**numbers))
+        if len(rows) > MAX_ROWS:
+            raise InputError(source, f"line {line}", "more rows", f"at most {MAX_ROWS}")
+    return rows
+
+
+def _number(source: str, line: int, name: str, text: str | None) -> float:
+    value = real_of(text)
+    if value is None or not abs(value) <= LARGEST:
+        raise InputError(source, f"line {line}, {name}", shown(text), "a finite number")
+    return value
+
+
+def generate_from_trace(
+    settings: RollingGenerator, rows: Sequence[TraceRow], *, seed: int = 0, name: str | None = None
+) -> RollingInstance:
+    """Generate a workload with one job per row, with its arrival and duration."""
+    times = [row.submit_time for row in rows]
+    cluster = replace(settings.cluster, jobs=len(times))
+    settings = replace(settings, cluster=cluster)
+    name = name or f"{cluster.nodes}x{cluster.jobs}-trace-s{seed}"
+    document = generate_rolling(settings, seed=seed, name=name, submit_times=times).to_dict()
+    for job, row in zip(document["jobs"], rows, strict=True):
+        if row.duration is not None:
+            _scale_times(job, row.duration)
+    return RollingInstance.from_dict(document, "generate rolling")
+
+
+def _scale_times(job: dict[str, Any], duration: float) -> None:
+    epochs = job["epochs"]
+    mean = sum(w * p for w, p in zip(epochs["values"], epochs["probabilities"], strict=True))
+    factor = duration / (mean * max(times[0] for times in job["epoch_time"].values()))
+    for kind, times in job["epoch_time"].items():
+        job["epoch_time"][kind] = [t * factor for t in times]
+    due_in = job["due_date"] - job["submit_time"]
+    job["due_date"] = job["submit_time"] + due_in * factor

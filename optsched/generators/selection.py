@@ -2,8 +2,8 @@
 
 From the paper: prices (Table III), fractions, memory limits and slowdowns (Table IV), due dates
 (31) with the right end 20% later when GPUs are shared, weights uniform in (0.0254, 0.0444) $/s.
-Not given there, so chosen here and to be varied: relative speeds of the types, the speed-up
-exponent, seconds per epoch, GPUs per node, H = 1 h and rho = 10.
+Not stated in the paper, chosen here: relative speeds of the types, the speed-up exponent, seconds
+per epoch, GPUs per node, H = 1 h and rho = 10.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ GPUS = (
 
 @dataclass(frozen=True)
 class SelectionSettings:
-    """What a generated cluster and its queue look like.
+    """Settings of a generated cluster and its jobs.
 
     Attributes
     ----------
     nodes, jobs : int
-        Sizes; node n is of type n mod 3.
+        Numbers of nodes and jobs; node n is of type n mod 3.
     gpus_per_node : int
         K_n of every node.
     cost_classes : int
@@ -70,7 +70,7 @@ class SelectionSettings:
     penalty : float
         rho of (P1), the factor on the tardiness of postponed jobs.
     bin_width : int
-        Epochs that one value of a job's length stands for.
+        Bin width of the distributions of epochs.
     """
 
     nodes: Annotated[int, Between(1, 20_000)] = 10
@@ -90,7 +90,7 @@ class SelectionSettings:
 
 
 def selection_settings(nodes: int = 10, **changes: Any) -> SelectionSettings:
-    """Settings with the paper's four jobs a node, unless `jobs` says otherwise."""
+    """Settings with the paper's four jobs per node, unless `jobs` is given."""
     return replace(SelectionSettings(nodes=nodes, jobs=JOBS_PER_NODE * nodes), **changes)
 
 
@@ -105,9 +105,9 @@ def generate_selection(
     settings : SelectionSettings, optional
         Sizes, types and shares; by default the paper's.
     seed : int, optional
-        Of every random choice.
+        Seed of every random choice.
     name : str, optional
-        Of the instance; by default one that says its arguments.
+        Name of the instance; by default one that states its arguments.
 
     Returns
     -------
@@ -116,8 +116,8 @@ def generate_selection(
 
     Examples
     --------
-    >>> made = generate_selection(seed=1)
-    >>> len(made.nodes), len(made.jobs)
+    >>> instance = generate_selection(seed=1)
+    >>> len(instance.nodes), len(instance.jobs)
     (10, 40)
     """
     settings = settings or SelectionSettings()
@@ -192,7 +192,7 @@ def _job(
     lengths = {"epochs": {"values": epochs}, "epoch_time": times}
     due = float(rng.uniform(*due_dates(lengths, settings.sharing)))
     if rng.random() < settings.overdue:
-        due = -due / 4
+        due = -due / 4  # passed, by up to a quarter of the longest time allowed
     counts = np.rint(work.probabilities * 1e6)
     return {
         "name": name,

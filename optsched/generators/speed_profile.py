@@ -28,7 +28,7 @@ class ProfileSettings:
     Attributes
     ----------
     network : str
-        Whose distribution of epochs: AlexNet, ResNet, VGG16 or MobileNetV2.
+        Network with the distribution of epochs: AlexNet, ResNet, VGG16 or MobileNetV2.
     gpus : int
         K.
     deadline : float
@@ -40,7 +40,7 @@ class ProfileSettings:
     power, idle_power : float
         Watts of a GPU at work, and of an idle one.
     bin_width : int
-        Epochs that one value of the job's length stands for.
+        Bin width of the distribution of epochs.
     """
 
     network: str = "AlexNet"
@@ -67,9 +67,9 @@ def generate_speed_profile(
     settings : ProfileSettings, optional
         The job and its node.
     seed : int, optional
-        Of every random choice.
+        Seed of every random choice.
     name : str, optional
-        Of the instance; by default one that says its arguments.
+        Name of the instance; by default one that states its arguments.
 
     Returns
     -------

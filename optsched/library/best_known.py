@@ -1,4 +1,4 @@
-"""best_known.json: the best value and bound seen for each instance, and the command behind them."""
+"""best_known.json: the best value and bound per instance, with the command that reproduces them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_best_known(path: str | Path) -> dict[str, dict[str, Any]]:
 
 
 def require_best_known(path: str | Path) -> None:
-    """Refuse a file that `update` could not use, before the work whose results it would take."""
+    """Check that a best_known.json can be read and written, before results are computed."""
     require_outputs([path])
     if os.path.exists(path):
         read_best_known(path)
@@ -39,22 +39,23 @@ def require_best_known(path: str | Path) -> None:
 
 
 def update(path: str | Path, results: Iterable[Result]) -> int:
-    """Add checked results to a best_known.json, and return how many entries changed for the better.
+    """Add checked results to a best_known.json, and return the number of improved entries.
 
-    Results under other options than the default are left out, and rolling ones of other seeds than
-    0, which draw other epochs.
+    Results with other options than the default are ignored, and rolling results with another seed
+    than 0, whose true epochs differ.
     """
     entries = read_best_known(path) if os.path.exists(path) else {}
-    changed = set()
+    improved = set()
     proofs_first = sorted(results, key=lambda r: r.termination is not Termination.OPTIMAL)
     for result in filter(_is_usable, proofs_first):
-        better = _better(entries.get(result.instance), result, str(path))
-        if better != entries.get(result.instance):
-            entries[result.instance] = better
-            changed.add(result.instance)
-    if changed:
+        entry = entries.get(result.instance)
+        merged = _merged(entry, result, str(path))
+        if merged != entry:
+            entries[result.instance] = merged
+            improved.add(result.instance)
+    if improved:
         write_document(path, dict(sorted(entries.items())))
-    return len(changed)
+    return len(improved)
 
 
 def _is_usable(result: Result) -> bool:
@@ -68,10 +69,8 @@ def _is_usable(result: Result) -> bool:
     )
 
 
-def _better(entry: dict[str, Any] | None, result: Result, path: str) -> dict[str, Any]:
+def _merged(entry: dict[str, Any] | None, result: Result, path: str) -> dict[str, Any]:
     """The better of an entry's and a result's value, with the better bound."""
-    if entry is not None and entry["sha256"] != result.instance_sha256:
-        raise InputError(path, result.instance, "the hash of another instance", "the same instance")
     new = {
         "sha256": result.instance_sha256,
         "objective": result.objective,
@@ -81,30 +80,30 @@ def _better(entry: dict[str, Any] | None, result: Result, path: str) -> dict[str
     }
     if entry is None:
         return new
-    bound = max((b for b in (entry["bound"], result.bound) if b is not None), default=None)
+    if entry["sha256"] != result.instance_sha256:
+        raise InputError(path, result.instance, "the hash of another instance", "the same instance")
     is_better = result.objective is not None and (
         entry["objective"] is None or result.objective < entry["objective"] * (1 - 1e-12)
     )
     better: dict[str, Any] = new if is_better else entry
     value = better["objective"]
-    bound = unrounded(bound, value)
+    bounds = [b for b in (entry["bound"], result.bound) if b is not None]
+    bound = unrounded(max(bounds, default=None), value)
     if bound is not None and value is not None and bound > value:
-        by = f"{value} by {better['method']}"
-        raise InputError(path, result.instance, by, f"at least the bound proved, {bound}")
+        found = f"{value} by {better['method']}"
+        raise InputError(path, result.instance, found, f"at least the bound proved, {bound}")
     return {**better, "bound": bound}
 
 
 def _command(result: Result) -> str:
     """The command behind a result, with the instance's shipped name, or else its file's."""
-    name = next(
-        (
-            name
-            for name in shipped_names()
-            if name.startswith(f"{result.problem}/")
-            and name.endswith(f"/{result.instance}")
-            and instance_sha256(load(name).to_dict()) == result.instance_sha256
-        ),
-        f"{result.instance}.json",
+    shipped = (
+        name
+        for name in shipped_names()
+        if name.startswith(f"{result.problem}/")
+        and name.endswith(f"/{result.instance}")
+        and instance_sha256(load(name).to_dict()) == result.instance_sha256
     )
+    name = next(shipped, f"{result.instance}.json")
     seed = f" --seed {result.seed}" if result.seed else ""
     return f"optsched solve {name} --method {result.method}{seed}"

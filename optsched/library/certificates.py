@@ -1,7 +1,6 @@
-"""Candidate certificates for the bounds of methods; `verify` alone decides what they prove.
+"""Candidate certificates for the bounds of methods; only `verify` establishes what they prove.
 
-They are a method's own certificate, simple prices that could prove its bound, and the duals of
-programmes solved for the purpose.
+Candidates: the method's own certificate, simple duals, and duals of LPs solved for this purpose.
 """
 
 from __future__ import annotations
@@ -17,11 +16,12 @@ from optsched.library.verify import RefusedError, verify
 from optsched.result import Result
 
 Certificate = dict[str, Any]
-STRICTLY_BELOW = 1e-10
-"""Relative distance below a value at which it is proved by a strict inequality."""
+STRICT_RTOL = 1e-10
+"""Relative distance below a bound, since only strict inequalities are proved."""
 BISECTIONS = 24
-DIGITS = 9
-"""Significant digits of a price; rounding weakens the bound by about as much."""
+"""Steps in which a threshold within a factor of 2 is known to seven digits."""
+DUAL_DIGITS = 9
+"""Significant digits of a dual; rounding weakens the bound by about as much."""
 
 
 def best_certificate(
@@ -54,28 +54,28 @@ def _placement(instance: Any, result: Result, deadline: Deadline) -> Iterator[Ce
     if result.bound is None or not result.bound > 0:
         return
     stages = len(instance.job.stages)
-    theta = result.bound * (1 - STRICTLY_BELOW)
-    ones = [[int(at == s) for at in range(stages)] for s in range(stages)]
-    for prices in ([0] * stages, [1] * stages, *ones):
-        yield {"kind": "patterns", "threshold": theta, "prices": prices}
+    low = result.bound * (1 - STRICT_RTOL) / 2
+    threshold = high = 2 * low
+    unit_duals = np.eye(stages, dtype=int).tolist()
+    for duals in ([0] * stages, [1] * stages, *unit_duals):
+        yield {"kind": "patterns", "threshold": threshold, "prices": duals}
     counts = getattr(result.solution, "counts", None)
     if counts is None:
         return
     programme = PatternProgramme(instance, tables_of(instance, PlacementOptions()), deadline)
     programme.add_placement(np.array(counts))
-    low, high = theta / 2, theta
-    for step in range(BISECTIONS):
-        at = high if step == 0 else math.sqrt(low * high)
-        certificate = programme.relax(programme.price(at))
+    for _ in range(BISECTIONS):
+        certificate = programme.relax(programme.price(threshold))
+        if certificate is None:
+            return
         if isinstance(certificate, PatternCertificate):
             yield certificate.to_dict()
-            low = at
-            if step == 0:
+            if threshold == high:
                 return
-        elif certificate is None:
-            return
+            low = threshold
         else:
-            high = at
+            high = threshold
+        threshold = math.sqrt(low * high)
 
 
 def _makespan(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:
@@ -86,27 +86,27 @@ def _makespan(instance: Any, result: Result, deadline: Deadline) -> Iterator[Cer
     if result.certificate is not None:
         yield result.certificate.to_dict()
     durations = durations_of(instance)
-    known = best_bound(instance, deadline=deadline)
-    if known.certificate is not None:
-        yield known.certificate.to_dict()
-    longest = int(durations.minimum.argmax())
-    one = [int(j == longest) for j in range(len(instance.jobs))]
-    for bound in sorted({known.value, result.bound or known.value}, reverse=True):
-        end = bound - 1 if instance.slotted else bound * (1 - STRICTLY_BELOW)
+    best = best_bound(instance, deadline=deadline)
+    if best.certificate is not None:
+        yield best.certificate.to_dict()
+    longest_job_duals = [0] * len(instance.jobs)
+    longest_job_duals[int(durations.minimum.argmax())] = 1
+    for bound in sorted({best.value, result.bound or best.value}, reverse=True):
+        end = bound - 1 if instance.slotted else bound * (1 - STRICT_RTOL)
         if end <= 0:
             continue
-        grid = int(min(end, MAX_RESOLUTION)) if instance.slotted else MAX_RESOLUTION
-        scale = 1 if instance.slotted else grid / end
-        area = [max(math.floor(d * scale), 0) for d in durations.minimum.tolist()]
-        for prices in (one, area):
-            yield {"kind": "columns", "deadline": end, "resolution": grid, "prices": prices}
+        resolution = int(min(end, MAX_RESOLUTION)) if instance.slotted else MAX_RESOLUTION
+        scale = 1 if instance.slotted else resolution / end
+        duration_duals = [max(math.floor(d * scale), 0) for d in durations.minimum.tolist()]
+        for duals in (longest_job_duals, duration_duals):
+            yield {"kind": "columns", "deadline": end, "resolution": resolution, "prices": duals}
 
 
 def _selection(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:
     certificate = getattr(result.solution, "certificate", None)
     if certificate is not None:
         document = certificate.model_dump(mode="json")
-        slots = {name: _shortened(prices) for name, prices in document["slots"].items()}
+        slots = {name: _rounded(duals) for name, duals in document["slots"].items()}
         yield {"kind": "prices", "jobs": document["jobs"], "slots": slots}
 
 
@@ -124,9 +124,9 @@ def _rolling(instance: Any, result: Result, deadline: Deadline) -> Iterator[Cert
     from optsched.rolling.runs import clairvoyant_duals
 
     bound, kinds = clairvoyant_duals(instance, RollingOptions(), Settings(seed=result.seed))
-    prices = {k: _shortened(row.tolist()) for k, row in zip(kinds, bound.duals, strict=True)}
+    duals = {k: _rounded(row.tolist()) for k, row in zip(kinds, bound.duals, strict=True)}
     edges = bound.slot_edges.tolist()
-    yield {"kind": "prices", "seed": result.seed, "edges": edges, "prices": prices}
+    yield {"kind": "prices", "seed": result.seed, "edges": edges, "prices": duals}
 
 
 def _online(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:
@@ -136,19 +136,19 @@ def _online(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certi
 
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
     length = jobs.min_length
-    gangs = gang_bound(jobs, result.objective, deadline=deadline)
-    if gangs.value > float(length.sum()) * (1 + STRICTLY_BELOW):
-        document = gangs.to_dict()
-        yield document | {k: _shortened(document[k]) for k in ("prices", "early") if k in document}
-    value, edges, prices = capacity_duals(jobs, length, result.objective, CELLS, ITERATIONS)
-    end = float(jobs.submit[-1]) + 1.0
-    if value > float(length.sum()) * (1 + STRICTLY_BELOW):
-        yield {"kind": "prices", "edges": edges.tolist(), "prices": _shortened(prices.tolist())}
-    yield {"kind": "prices", "edges": [0.0, end], "prices": [0.0]}
+    trivial_bound = float(length.sum()) * (1 + STRICT_RTOL)
+    gang = gang_bound(jobs, result.objective, deadline=deadline)
+    if gang.value > trivial_bound:
+        document = gang.to_dict()
+        yield document | {k: _rounded(document[k]) for k in ("prices", "early") if k in document}
+    value, edges, duals = capacity_duals(jobs, length, result.objective, CELLS, ITERATIONS)
+    if value > trivial_bound:
+        yield {"kind": "prices", "edges": edges.tolist(), "prices": _rounded(duals.tolist())}
+    yield {"kind": "prices", "edges": [0.0, float(jobs.submit[-1]) + 1.0], "prices": [0.0]}
 
 
-def _shortened(prices: list[float]) -> list[float]:
-    return [float(f"{price:.{DIGITS}g}") for price in prices]
+def _rounded(duals: list[float]) -> list[float]:
+    return [float(f"{dual:.{DUAL_DIGITS}g}") for dual in duals]
 
 
 Candidates = Callable[[Any, Result, Deadline], Iterator[Certificate]]

@@ -1,8 +1,8 @@
-"""The history of a set: values and bounds as they became known, a line each, never changed.
+"""Append-only history of the values and bounds of a set, one JSON line per record.
 
-A store is a folder of ``problem/set.jsonl``: the one that ships, and those that users submit to.
-Lines are added whole under a lock and are on the disk when the writer returns; the next writer
-removes a line that a kill cut short. Solutions and certificates are compressed text.
+A store is a folder of ``problem/set.jsonl``: the shipped one, and those that users submit to.
+Lines are appended under a lock and synced to disk; the next writer removes an incomplete last line.
+Solutions and certificates are compressed text.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal, Self
+from typing import IO, Annotated, Any, Literal
 
 from pydantic import Field
 
 from optsched.errors import InputError, shown
+from optsched.io.reading import read_bytes
 from optsched.schema import FileModel, Number, parse
 
 VERSION = 1
 MAX_LINE_BYTES = 2**25
-"""Size of a line, and of what is unpacked from it."""
+"""Limit of a line, and of the document unpacked from it."""
 MAX_FILE_BYTES = 2**28
 Text = Annotated[str, Field(max_length=1000)]
 Packed = Annotated[str, Field(max_length=MAX_LINE_BYTES)]
@@ -43,10 +44,10 @@ class Record(FileModel):
     solution, certificate : str or None
         Packed JSON: the solution of a value, the certificate of a bound.
     proof : str or None
-        Proof of a bound: a "certificate", an "enumeration" by the method named, a "formula" of
-        the instance, or the word of a "solver".
+        Proof of a bound: "certificate" (verifiable), "enumeration" (repeat the method), "formula"
+        (recompute it) or "solver" (claimed by a solver, not certified).
     argument : str or None
-        The method's name for its bound.
+        Source of the bound, as `Result.bound_source` names it.
     solver, gap
         The solver with its version, and the relative gap at which it stopped.
     method, command : str
@@ -70,11 +71,6 @@ class Record(FileModel):
     date: Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
     by: Text
 
-    @classmethod
-    def of(cls, **values: Any) -> Self:
-        """Make a record without the values that are None; raises InputError."""
-        return cls(**{key: value for key, value in values.items() if value is not None})
-
     def line(self) -> bytes:
         """The record's line in its file."""
         document = self.model_dump(mode="json", exclude_none=True)
@@ -90,46 +86,38 @@ def packed(document: Any) -> str:
 def unpacked(text: str, source: str) -> Any:
     """Unpack the document of `packed`; raises InputError for any other text."""
     try:
-        opened = zlib.decompressobj()
-        raw = opened.decompress(base64.b64decode(text, validate=True), MAX_LINE_BYTES)
-        if opened.unconsumed_tail or not opened.eof:
-            raise InputError(source, "", "too much to unpack, or half of it", "a packed document")
+        decoder = zlib.decompressobj()
+        raw = decoder.decompress(base64.b64decode(text, validate=True), MAX_LINE_BYTES)
+        if decoder.unconsumed_tail or not decoder.eof:
+            raise InputError(source, "", "compressed data too large or incomplete", "packed JSON")
         return json.loads(raw)
     except (ValueError, zlib.error, RecursionError) as error:
-        name = type(error).__name__
-        reason = f"text that does not unpack ({name})"
-        raise InputError(source, "", reason, "packed JSON") from None
+        found = f"text that cannot be unpacked ({type(error).__name__})"
+        raise InputError(source, "", found, "packed JSON") from None
 
 
 def read_records(path: str | Path) -> list[Record]:
     """Read the records of a file, in order; none if there is no file."""
-    try:
-        if os.path.getsize(path) > MAX_FILE_BYTES:
-            expected = f"at most {MAX_FILE_BYTES} bytes"
-            raise InputError(str(path), "", "a file too large", expected)
-        lines = Path(path).read_bytes().split(b"\n")
-    except FileNotFoundError:
+    if not os.path.exists(path):
         return []
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(str(path), "", reason, "a file of records") from None
-    if not _is_json(lines[-1]):  # empty, or an unfinished write
+    lines = read_bytes(path, MAX_FILE_BYTES).split(b"\n")
+    if not _is_json_object(lines[-1]):  # empty, or an unfinished write
         lines.pop()
     return [_record(line, str(path), f"line {n}") for n, line in enumerate(lines, start=1)]
 
 
-def _record(line: bytes, path: str, place: str) -> Record:
+def _record(line: bytes, path: str, location: str) -> Record:
     try:
         document = json.loads(line)
     except (ValueError, RecursionError):
-        raise InputError(path, place, "no JSON", "a record") from None
+        raise InputError(path, location, "invalid JSON", "a record") from None
     if not isinstance(document, dict):
-        raise InputError(path, place, shown(document), "a record")
+        raise InputError(path, location, shown(document), "a record")
     version = document.get("version")
     if type(version) is int and version > VERSION:
         expected = f"{VERSION}: a newer optsched wrote it"
-        raise InputError(path, f"{place}: version", str(version), expected)
-    return parse(Record, document, f"{path}: {place}")
+        raise InputError(path, f"{location}: version", str(version), expected)
+    return parse(Record, document, f"{path}: {location}")
 
 
 @contextmanager
@@ -146,7 +134,7 @@ def locked(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def _lock(stream: IO[bytes]) -> None:
-    """Wait for a lock that ends with the open file, and so with the process."""
+    """Acquire an exclusive lock; it is released when the file is closed."""
     try:
         import fcntl
     except ImportError:  # Windows locks bytes: one beyond the end of any file
@@ -167,9 +155,9 @@ def add(stream: IO[bytes], lines: Iterable[bytes]) -> None:
     stream.seek(0)
     old = stream.read()
     last = old[old.rfind(b"\n") + 1 :]
-    if _is_json(last):
+    if _is_json_object(last):  # complete but for its line end
         new = b"\n" + new
-    elif last:  # the rest of a line that a kill cut short
+    elif last:  # incomplete: the writer was killed
         stream.truncate(len(old) - len(last))
     stream.seek(0, os.SEEK_END)
     stream.write(new)
@@ -177,7 +165,7 @@ def add(stream: IO[bytes], lines: Iterable[bytes]) -> None:
     os.fsync(stream.fileno())
 
 
-def _is_json(line: bytes) -> bool:
+def _is_json_object(line: bytes) -> bool:
     try:
         return bool(line) and isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):

@@ -1,9 +1,9 @@
-"""Sets of frozen instances: the generator's arguments of each, and the hash of the instance.
+"""Sets of frozen instances: the generator's arguments and the hash of each instance.
 
-A set never changes; one with a flaw is followed by another of the next number. Its file holds, for
-each instance, the generator's arguments, the seed and the SHA-256 of its canonical JSON: an
-instance is made on demand, bit for bit, or refused. Workloads and speed profiles are stored beside
-it: their last digits depend on the versions of numpy and Python.
+Sets are immutable; a flawed set is superseded by one with the next number. A set's file holds the
+generator's arguments, the seed and the SHA-256 of the canonical JSON of each instance. Instances
+are generated on demand, and rejected if the hash differs. Workloads and speed profiles are stored
+in a file of their own: their last digits depend on the versions of numpy and Python.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Entry:
     name : str
         ``problem/set/number``.
     arguments, seed
-        The generator's.
+        Arguments and seed of the generator.
     sha256 : str
         Hash of the canonical JSON without ``provenance``.
     file : str or None
@@ -66,7 +66,7 @@ class Entry:
 
     @property
     def file_name(self) -> str:
-        """The instance's name in its file, such as "plans-1-007"."""
+        """The instance's name in its own file, such as "plans-1-007"."""
         if self.file is not None:
             return self.file.rpartition("/")[2]
         return "-".join(self.name.split("/")[1:])
@@ -77,7 +77,7 @@ class LibrarySet:
     """A set: its name, its purpose, the methods that are run on it, and its instances."""
 
     name: str
-    why: str
+    purpose: str
     methods: tuple[str, ...]
     entries: tuple[Entry, ...]
 
@@ -101,7 +101,7 @@ def library_set(name: str) -> LibrarySet:
     if name not in set_names():
         raise InputError("library", "", shown(name), suggestion(name, set_names()))
     document = read_document(library_folder() / f"{name}.json")
-    every = (
+    entries = (
         Entry(
             f"{name}/{instance['number']}",
             instance.get("arguments", {}),
@@ -112,10 +112,10 @@ def library_set(name: str) -> LibrarySet:
         )
         for instance in document["instances"]
     )
-    return LibrarySet(name, document["why"], tuple(document["methods"]), tuple(every))
+    return LibrarySet(name, document["why"], tuple(document["methods"]), tuple(entries))
 
 
-def entries() -> Iterator[Entry]:
+def all_entries() -> Iterator[Entry]:
     """All instances of all sets."""
     for name in set_names():
         yield from library_set(name).entries
@@ -126,16 +126,15 @@ def entry_of(reference: str) -> Entry | None:
     match = NAME.match(reference)
     if match is None or match[1] not in set_names():
         return None
-    every = library_set(match[1]).entries
-    return next((entry for entry in every if entry.name == reference), None)
+    return next((e for e in library_set(match[1]).entries if e.name == reference), None)
 
 
-def entry_behind(problem: str, file_name: str, sha256: str) -> Entry | None:
+def find_entry(problem: str, file_name: str, sha256: str) -> Entry | None:
     """Find the library instance with this SHA-256 and, if it does not ship alone, file name."""
     match = FILE_NAME.match(file_name)
     entry = None if match is None else entry_of(f"{problem}/{match[1]}/{match[2]}")
     if entry is None:
-        stored = (e for e in entries() if e.file is not None and e.sha256 == sha256)
+        stored = (e for e in all_entries() if e.file is not None and e.sha256 == sha256)
         entry = next(stored, None)
     return entry if entry is not None and entry.sha256 == sha256 else None
 
@@ -149,8 +148,8 @@ def required_entry(reference: str) -> Entry:
     return entry
 
 
-def make(entry: Entry) -> Instance:
-    """Make or read an instance; raises InputError if it is not the frozen one."""
+def load_entry(entry: Entry) -> Instance:
+    """Generate or read an instance; raises InputError if its hash differs."""
     from optsched.verbs.generating import generate
 
     stored = _stored(entry.set_name)
@@ -171,7 +170,7 @@ def make(entry: Entry) -> Instance:
 
 @lru_cache
 def _stored(set_name: str) -> dict[str, Any] | None:
-    """The stored instances of a set by number; None if they are made on demand."""
+    """The stored instances of a set by number; None if they are generated on demand."""
     path = library_folder() / f"{set_name}.instances.json.gz"
     return read_document(path) if path.is_file() else None
 
@@ -183,18 +182,16 @@ def write_set(name: str, folder: str | Path) -> int:
     from optsched.online.data.workload_files import write_workload
     from optsched.online.instance import FILES, OnlineInstance
 
-    every = library_set(name).entries
-    for entry in every:
-        place = Path(folder) / entry.file_name
-        for path in (place, Path(f"{place}.json")):
-            if path.exists():
-                raise InputError(str(path), "", "a file", "none: choose an empty folder")
-    for entry in every:
-        instance, place = make(entry), Path(folder) / entry.file_name
+    entries = library_set(name).entries
+    for path in (Path(folder) / entry.file_name for entry in entries):
+        for existing in filter(Path.exists, (path, Path(f"{path}.json"))):
+            raise InputError(str(existing), "", "an existing file", "an empty folder")
+    for entry in entries:
+        instance, path = load_entry(entry), Path(folder) / entry.file_name
         if isinstance(instance, OnlineInstance):
-            write_workload(place / FILES[0], instance.workload)
-            write_catalogue(place / FILES[1], instance.catalogue)
-            write_document(place / FILES[2], instance.cluster.to_dict())
+            write_workload(path / FILES[0], instance.workload)
+            write_catalogue(path / FILES[1], instance.catalogue)
+            write_document(path / FILES[2], instance.cluster.to_dict())
         else:
-            write_document(Path(f"{place}.json"), instance.to_dict())
-    return len(every)
+            write_document(Path(f"{path}.json"), instance.to_dict())
+    return len(entries)

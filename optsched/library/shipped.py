@@ -1,4 +1,4 @@
-"""Instances by path or by name: files of the user, and those that travel in the package."""
+"""Load instances by path, or by the name of one that is shipped with the package."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ PLANS = "plans"
 FOLDERS = tuple(PROBLEMS)
 ONLINE = "online"
 WORKLOAD = "workload.csv"
-"""A folder with this file is a workload; its catalogue and cluster are beside it."""
+"""A folder with this file is a workload; its catalogue and cluster are in the same folder."""
 PARTS = (WORKLOAD, "catalogue.json", "cluster.json")
 
 
 def shipped_folder() -> Path:
-    """The folder of shipped instances: inside the wheel, or beside the package in a checkout."""
-    here = Path(__file__).resolve().parent.parent
-    inside = here / "_shipped" / "instances"
-    return inside if inside.is_dir() else here.parent / "instances"
+    """The folder of shipped instances: inside the wheel, or next to the package in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    in_wheel = package / "_shipped" / "instances"
+    return in_wheel if in_wheel.is_dir() else package.parent / "instances"
 
 
 def shipped_names() -> list[str]:
@@ -39,7 +39,7 @@ def shipped_names() -> list[str]:
     """
     root = shipped_folder()
     files = (
-        path for problem in FOLDERS if problem != ONLINE for path in _json_files(root, problem)
+        p for problem in FOLDERS if problem != ONLINE for p in (root / problem).rglob("*.json")
     )
     names = [path.with_suffix("") for path in files if path.name != BEST_KNOWN]
     names += [path.parent for path in (root / ONLINE).glob(f"*/{WORKLOAD}")]
@@ -55,13 +55,13 @@ def copy_shipped(target: str | Path) -> int:
     """Copy the shipped instances and plans into a new folder; return the number of files."""
     root, folder = shipped_folder(), Path(target)
     try:
-        files = [path for problem in FOLDERS for path in _json_files(root, problem)]
+        files = [path for problem in FOLDERS for path in (root / problem).rglob("*.json")]
         files += (path for path in (root / ONLINE).glob("*/*") if path.is_file())
         files += (root / PLANS).glob("*.toml")
         copies = {path: folder / path.relative_to(root) for path in sorted(files)}
         for copy in copies.values():
             if copy.exists():
-                raise InputError(str(copy), "", "a file", "none: choose an empty folder")
+                raise InputError(str(copy), "", "an existing file", "an empty folder")
         for path, copy in copies.items():
             write_bytes(copy, path.read_bytes())
     except OSError as error:
@@ -71,7 +71,7 @@ def copy_shipped(target: str | Path) -> int:
 
 
 def find(reference: str | Path) -> list[Path]:
-    """Instances behind a path, a folder, or the name of a shipped instance or problem."""
+    """Resolve a path, a folder or a name to instance files."""
     path = Path(reference)
     workload = workload_folder(path)
     if workload is not None:
@@ -88,9 +88,13 @@ def find(reference: str | Path) -> list[Path]:
     names = _library_names(str(reference))
     if names:
         return [Path(name) for name in names]
-    near = difflib.get_close_matches(str(reference), shipped_names(), n=1)
+    close_match = difflib.get_close_matches(str(reference), shipped_names(), n=1)
     expected = "a file, a folder or a name of `optsched instances list`"
-    hint = f"did you mean {near[0]!r}?" if near else "`optsched instances list` shows the names"
+    hint = (
+        f"did you mean {close_match[0]!r}?"
+        if close_match
+        else "`optsched instances list` shows the names"
+    )
     message = f"no such file or instance; {hint}"
     raise InputError(str(reference), "", "no such file or instance", expected, message)
 
@@ -105,7 +109,7 @@ def workload_folder(reference: str | Path) -> Path | None:
     return None
 
 
-def files_behind(reference: str | Path) -> list[Path]:
+def files_read(reference: str | Path) -> list[Path]:
     """The files that `find` or `load` reads for a reference; the reference itself if none."""
     folder = workload_folder(reference)
     if folder is not None:
@@ -150,18 +154,14 @@ def load(reference: str | Path) -> Instance:
     if len(files) > 1:
         raise InputError(str(reference), "", f"{len(files)} instances", "one")
     if not files[0].exists():
-        from optsched.library.sets import make, required_entry
+        from optsched.library.sets import load_entry, required_entry
 
-        return make(required_entry(files[0].as_posix()))
+        return load_entry(required_entry(files[0].as_posix()))
     if files[0].is_dir():
         return resolve(PROBLEMS[ONLINE].instance).of_folder(files[0])
     source = str(files[0])
     document = read_document(source)
     return resolve(problem_of(document, source).instance).from_dict(document, source)
-
-
-def _json_files(root: Path, problem: str) -> list[Path]:
-    return list((root / problem).rglob("*.json"))
 
 
 def _library_names(reference: str) -> list[str]:

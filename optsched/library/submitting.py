@@ -1,7 +1,7 @@
 """Submissions of solutions and certificates: checked, compared, and recorded if they are better.
 
-Nothing is recorded unless all of a submission holds. The best known records are read under the lock
-of the store, so that of two submissions at once the second is compared with the first.
+A submission is recorded only if all its parts are valid. The best known records are read under the
+lock of the store, so that concurrent submissions are compared in order.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 from optsched.checking import Violation, bound_violation
 from optsched.errors import InputError, shown
 from optsched.files import read_document
+from optsched.library.best_records import EQUAL_RTOL, BestRecords, best_records
 from optsched.library.measuring import today, without_certificate
 from optsched.library.records import Record, add, locked, packed
-from optsched.library.sets import Entry, make, required_entry
-from optsched.library.standing import SAME, Standing, exceeds, standings
+from optsched.library.sets import Entry, load_entry, required_entry
 from optsched.library.verifying import Answer, default_report, verify_certificate
 from optsched.methods import load_solution
 from optsched.problems import PROBLEMS
@@ -33,13 +33,12 @@ def submit(
     store: str | Path,
     certificate: str | Path | None = None,
 ) -> list[Answer]:
-    """Judge a submission, and add what is better to a store."""
+    """Check a submission and record improvements in a store."""
     if not by.strip() or len(by) > MAX_NAME_LETTERS or not by.isprintable():
-        raise InputError(
-            "submit", "--by", shown(by), f"a line of 1 to {MAX_NAME_LETTERS} characters"
-        )
+        expected = f"a line of 1 to {MAX_NAME_LETTERS} characters"
+        raise InputError("submit", "--by", shown(by), expected)
     entry = required_entry(name)
-    instance = make(entry)
+    instance = load_entry(entry)
     value, document = _checked(entry, instance, solution)
     proof = None if certificate is None else read_document(certificate)
     bound = None if proof is None else verify_certificate(instance, proof)
@@ -47,26 +46,24 @@ def submit(
     if refused:
         return refused
     common = {"instance": entry.name, "sha256": entry.sha256, "by": by, "date": today()}
-    records = [Record.of(**common, kind="value", value=value.given, solution=packed(document))]
+    records = [Record(**common, kind="value", value=value.given, solution=packed(document))]
     if bound is not None:
         fields = {"kind": "bound", "value": bound.given, "proof": "certificate"}
-        records.append(Record.of(**common, **fields, certificate=packed(proof)))
+        records.append(Record(**common, **fields, certificate=packed(proof)))
     with locked(Path(store) / f"{entry.set_name}.jsonl") as stream:
-        (known,) = standings([entry], store)
-        contradiction = next(_contradictions(known, records), None)
+        (best,) = best_records([entry], store)
+        contradiction = _contradiction(best, records)
         if contradiction is not None:
             return [contradiction]
-        answers = [_compared(known, record) for record in records]
-        pairs = zip(answers, records, strict=True)
-        add(stream, [record.line() for answer, record in pairs if answer.verdict == BETTER])
-    return answers
+        add(stream, [record.line() for record in records if best.improved_by(record)])
+    return [_compared(best, record) for record in records]
 
 
 def _checked(entry: Entry, instance: Any, path: str | Path) -> tuple[Answer, dict[str, Any]]:
     """Check a solution's file under the default options; return the answer and the document."""
     problem = PROBLEMS[entry.problem]
     solution = load_solution(problem, path)
-    violations, objective = [*_not_comparable(entry, solution)], None
+    violations, objective = [*_incomparable(entry, solution)], None
     if not violations:
         report = default_report(problem, instance, solution)
         violations, objective = list(report.violations), report.objective
@@ -80,31 +77,29 @@ def _checked(entry: Entry, instance: Any, path: str | Path) -> tuple[Answer, dic
     return Answer("value", "", objective), document
 
 
-def _not_comparable(entry: Entry, solution: Any) -> Iterator[Violation]:
-    """Runs of another draw, or of part of the jobs."""
+def _incomparable(entry: Entry, solution: Any) -> Iterator[Violation]:
+    """Violations by runs with another seed, or of only a part of the jobs."""
     if entry.problem == "rolling" and solution.seed != 0:
         yield Violation("seed", "common random numbers", f"seed {solution.seed}", 1)
     if entry.problem == "online" and solution.options.get("training_share") is not None:
         yield Violation("jobs", "all jobs run", "option training_share", 1)
 
 
-def _contradictions(known: Standing, records: list[Record]) -> Iterator[Answer]:
-    """A value below a certified bound, or a bound above a value: one of two checks is wrong."""
-    values = [r.value for r in (*records, known.value) if r is not None and r.kind == "value"]
-    bounds = [r.value for r in (*records, known.certified) if r is not None and r.kind == "bound"]
-    if values and bounds:
-        violation = bound_violation(max(bounds), min(values))
-        if violation is not None:
-            reason = f"refused: {violation}; value {min(values)!r}, bound {max(bounds)!r}"
-            yield Answer(records[-1].kind, reason, records[-1].value, refused=True)
+def _contradiction(best: BestRecords, records: list[Record]) -> Answer | None:
+    """A value below a certified bound: one of the two checks must be wrong."""
+    values = [r.value for r in (*records, best.value) if r is not None and r.kind == "value"]
+    bounds = [r.value for r in (*records, best.certified) if r is not None and r.kind == "bound"]
+    violation = bound_violation(max(bounds), min(values)) if bounds else None
+    if violation is None:
+        return None
+    reason = f"refused: {violation}; value {min(values)!r}, bound {max(bounds)!r}"
+    return Answer(records[-1].kind, reason, records[-1].value, refused=True)
 
 
-def _compared(known: Standing, record: Record) -> Answer:
-    best = known.value if record.kind == "value" else known.certified
-    sign = 1 if record.kind == "value" else -1
-    if best is None or exceeds(sign * best.value, sign * record.value):
-        verdict = BETTER
-    else:
-        is_equal = abs(best.value - record.value) <= SAME * abs(best.value)
-        verdict = EQUAL if is_equal else NOT_BETTER
-    return Answer(record.kind, verdict, record.value, None if best is None else best.value)
+def _compared(best: BestRecords, record: Record) -> Answer:
+    rival = best.rival_of(record)
+    if rival is None:
+        return Answer(record.kind, BETTER, record.value)
+    is_equal = abs(rival.value - record.value) <= EQUAL_RTOL * abs(rival.value)
+    verdict = BETTER if best.improved_by(record) else EQUAL if is_equal else NOT_BETTER
+    return Answer(record.kind, verdict, record.value, rival.value)

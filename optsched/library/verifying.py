@@ -12,10 +12,10 @@ import numpy as np
 from optsched.checking import bound_violation, claim_violation
 from optsched.errors import InputError, shown
 from optsched.files import read_document
+from optsched.library.best_records import BestRecords, best_records, certificate_in
 from optsched.library.records import Record, unpacked
-from optsched.library.sets import Entry, entries, entry_of, make
+from optsched.library.sets import Entry, all_entries, entry_of, load_entry
 from optsched.library.shipped import load
-from optsched.library.standing import Standing, certificate_in, standings
 from optsched.library.verify import RefusedError, verify
 from optsched.methods import load_solution, problem_for
 from optsched.problem import Problem, resolve
@@ -24,7 +24,7 @@ from optsched.problems import PROBLEMS
 
 @dataclass(frozen=True)
 class Answer:
-    """The verdict on one part of a submission.
+    """The verdict on a solution or a certificate, in a file or submitted.
 
     Attributes
     ----------
@@ -49,14 +49,10 @@ class Answer:
         known = "" if self.known is None else f" (best known so far: {self.known!r})"
         return f"{self.what}{given}: {self.verdict}{known}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The answer as a JSON object."""
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
 class Verdict:
-    """What verification of an instance's best records gave; no `faults` if they hold.
+    """Result of verifying an instance's best records; no `faults` if they hold.
 
     `bound` is the best one with a certificate.
     """
@@ -64,59 +60,58 @@ class Verdict:
     name: str
     value: float | None
     bound: float | None
-    faults: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    faults: list[str]
+    notes: list[str]
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as a JSON object."""
-        document = {**vars(self), "faults": list(self.faults), "notes": list(self.notes)}
-        return {**document, "holds": not self.faults}
+        return {**vars(self), "holds": not self.faults}
 
 
-def verify_entry(known: Standing) -> Verdict:
-    """Make an instance, check its best solution, and verify its best certificate."""
-    instance = make(known.entry)
-    value, bound, certified = known.value, known.bound, known.certified
+def verify_entry(best: BestRecords) -> Verdict:
+    """Load an instance, check its best solution, and verify its best certificate."""
+    instance = load_entry(best.entry)
+    value, bound, certified = best.value, best.bound, best.certified
     faults: list[str] = []
     notes: list[str] = []
     if value is None:
         notes.append("no solution is known")
     else:
-        faults += _value_faults(known.entry, instance, value)
+        faults += _value_faults(best.entry, instance, value)
     if certified is not None:
         faults += _bound_faults(instance, certified)
     if bound is not None and bound is not certified:
-        source = bound.solver or f"{bound.method} ({bound.proof})"
-        notes.append(f"beyond it a bound of {bound.value!r} on the word of {source}")
+        source = bound.solver or f"{bound.method}, {bound.proof}"
+        notes.append(f"best uncertified bound: {bound.value!r} (by {source})")
     if value is not None and bound is not None:
-        above = bound_violation(bound.value, value.value)
-        faults += [] if above is None else [f"{above}"]
+        violation = bound_violation(bound.value, value.value)
+        faults += [] if violation is None else [f"{violation}"]
     return Verdict(
-        known.entry.name,
+        best.entry.name,
         None if value is None else value.value,
         None if certified is None else certified.value,
-        tuple(faults),
-        tuple(notes),
+        faults,
+        notes,
     )
 
 
 def default_report(problem: Problem, instance: Any, solution: Any) -> Any:
-    """The checker's report under default options; an online policy's options do not matter."""
+    """The checker's report under default options; for online, under the solution's own."""
     return resolve(problem.check)(instance, solution, None if problem.name == "online" else {})
 
 
 def _value_faults(entry: Entry, instance: Any, record: Record) -> Iterator[str]:
-    problem, place = PROBLEMS[entry.problem], f"{entry.name}: solution"
-    document = unpacked(record.solution or "", place)
-    solution = resolve(problem.solution).from_dict(document, place)
+    problem, source = PROBLEMS[entry.problem], f"{entry.name}: solution"
+    document = unpacked(record.solution or "", source)
+    solution = resolve(problem.solution).from_dict(document, source)
     report = default_report(problem, instance, solution)
-    yield from (str(violation) for violation in report.violations)
+    yield from map(str, report.violations)
     if report.objective is None:
-        yield "the solution has no value"
-    else:
-        off = claim_violation(record.value, report.objective, report.rounding)
-        if off is not None:
-            yield f"{off}: the solution's value is {report.objective!r}"
+        yield "the solution has no objective"
+        return
+    mismatch = claim_violation(record.value, report.objective, report.rounding)
+    if mismatch is not None:
+        yield f"{mismatch}: the solution's value is {report.objective!r}"
 
 
 def _bound_faults(instance: Any, record: Record) -> Iterator[str]:
@@ -129,23 +124,22 @@ def _bound_faults(instance: Any, record: Record) -> Iterator[str]:
         yield f"the certificate proves {proved!r}, the record says {record.value!r}"
 
 
-def verify_many(chosen: Sequence[Entry], store: str | Path | None = None) -> Iterator[Verdict]:
+def verify_many(entries: Sequence[Entry], store: str | Path | None = None) -> Iterator[Verdict]:
     """Verify instances, one after another."""
-    for known in standings(chosen, store):
-        yield verify_entry(known)
+    return map(verify_entry, best_records(entries, store))
 
 
 def sample(count: int, seed: int = 0) -> list[Entry]:
     """Draw instances of the library."""
-    every = list(entries())
-    drawn = np.random.default_rng(seed).permutation(len(every))[:count]
-    return [every[i] for i in sorted(drawn.tolist())]
+    entries = list(all_entries())
+    drawn = np.random.default_rng(seed).permutation(len(entries))[:count]
+    return [entries[i] for i in sorted(drawn.tolist())]
 
 
 def verify_files(
     reference: str, solution: str | None = None, certificate: str | None = None
 ) -> list[Answer]:
-    """Check a solution's file under its own options, verify a certificate's under the default."""
+    """Check a solution's file (its own options) and a certificate's file (default options)."""
     instance = load(reference)
     answers = []
     if solution is not None:

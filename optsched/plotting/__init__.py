@@ -1,11 +1,12 @@
-"""Pictures of instances, solutions and results: one function a picture, each returns its Axes.
+"""Pictures of instances, solutions and results; each function returns its Axes.
 
 They need matplotlib, ``pip install 'optsched[plot]'``, and raise MissingExtraError without it;
-InputError for a file that cannot be used or a solution that breaks a rule.
+InputError for a file that cannot be used or a solution that violates a rule.
 """
 
 from optsched.plotting.gaps import plot_excess as plot_excess
 from optsched.plotting.gaps import plot_gaps as plot_gaps
+from optsched.plotting.gaps import plot_profile as plot_profile
 from optsched.plotting.makespan import plot_contention as plot_contention
 from optsched.plotting.makespan import plot_gantt as plot_gantt
 from optsched.plotting.online import plot_flow as plot_flow
@@ -14,7 +15,6 @@ from optsched.plotting.online import plot_queue as plot_queue
 from optsched.plotting.online import plot_utilisation as plot_utilisation
 from optsched.plotting.placement import plot_breakdown as plot_breakdown
 from optsched.plotting.placement import plot_placement as plot_placement
-from optsched.plotting.profile import plot_profile as plot_profile
 from optsched.plotting.rolling import plot_cost_by_policy as plot_cost_by_policy
 from optsched.plotting.rolling import plot_nodes_in_use as plot_nodes_in_use
 from optsched.plotting.rolling import plot_rolling_over_time as plot_rolling_over_time

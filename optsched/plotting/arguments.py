@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from optsched.errors import InputError, shown
 from optsched.library import load
+from optsched.methods import problem_for, solution_of
 from optsched.result import Result
 from optsched.verbs.explaining import explain
 
 if TYPE_CHECKING:
-    from optsched.typing import AnInstance, Solution
+    from optsched.typing import AnInstance, Solution, Solved
 
-    Decided: TypeAlias = Solution | Result | str | Path
+    SolutionLike: TypeAlias = Solution | Result | str | Path
     """A solution, the result that has it, or its file."""
 
 Kind = TypeVar("Kind")
@@ -32,18 +33,29 @@ def solution_in(given: object, kind: type[Kind]) -> Kind:
     """A solution, or the one in a result; raises InputError for another problem's."""
     solution = given.solution if isinstance(given, Result) else given
     if not isinstance(solution, kind):
-        raise InputError("plot", "solution", shown(solution), "one of this problem's")
+        raise InputError("plot", "solution", shown(solution), "a solution of this problem")
     return solution
+
+
+def loaded_solution(instance: AnInstance, given: Solved, kind: type[Kind]) -> Kind:
+    """A solution, the one in a result, or the one in a file."""
+    return solution_in(solution_of(problem_for(instance), given), kind)
+
+
+def runs_in(given: object) -> list[object]:
+    """The records, solutions or results in one run or a sequence of runs."""
+    runs = given if isinstance(given, Sequence) else [given]
+    return [getattr(run, "records", run) for run in runs]
 
 
 def breakdown_of(
     instance: AnInstance,
-    solution: Decided,
+    solution: SolutionLike,
     kind: type[Kind],
     options: Mapping[str, object] | None = None,
 ) -> Kind:
     """The breakdown of a solution by `optsched.explain`."""
     breakdown = explain(instance, solution, options=options)
     if not isinstance(breakdown, kind):
-        raise InputError("plot", "instance", shown(instance), f"one explained by a {kind.__name__}")
+        raise InputError("plot", "instance", shown(instance), "an instance of this problem")
     return breakdown

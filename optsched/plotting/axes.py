@@ -1,7 +1,7 @@
 """The style of every picture: size, colours, scales, and text that fits its space.
 
 A picture is as wide as a printed column. A drawing function is decorated with ``@house_style()``,
-takes its Axes from `axes`, and ends with `headed`, which adds the title and the legend.
+takes its Axes from `axes`, and ends with `add_heading`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ COLOURS = (
 """Paul Tol's muted scheme: colour-blind readers can distinguish it, and none of it is grey."""
 DASHES = ("-", "--", "-.", ":")
 """Line styles: they distinguish lines without colours too."""
-MARK = "#000000"
+MARK_COLOUR = "#000000"
 FAINT = "#d9d9d9"
 """Colour of shapes behind the data."""
-WORDS = "#595959"
+NOTE_COLOUR = "#595959"
 """Colour of the text that describes faint shapes."""
 
 STYLE = {
@@ -69,7 +69,7 @@ LINEAR_RATIO = 20.0
 SYMLOG_RATIO = 1e5
 """Largest ratio of the maximum to the linear threshold of a symlog scale."""
 SHOWN_SHARE, STRETCH = 0.98, 1.5
-"""A time axis shows all ends if it is at most `STRETCH` times as long as for this share of them."""
+"""A time axis is clipped if the last 2% of the ends would stretch it more than 1.5 times."""
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def house_style() -> Iterator[None]:
             yield
         finally:
             shows = is_interactive()
-    interactive(shows)  # a notebook's backend turns it on as its first figure loads it
+    interactive(shows)  # loading a notebook backend switches it on
 
 
 def axes(ax: Axes | None, width: float, height: float) -> Axes:
@@ -114,10 +114,10 @@ def stacked(ax: Axes | None, rows: int, width: float, height: float) -> list[Axe
     return panels
 
 
-def headed(ax: Axes, title: str = "", handles: Sequence[Any] | None = None) -> None:
+def add_heading(ax: Axes, title: str = "", handles: Sequence[Any] | None = None) -> None:
     """Put the title above the axes, wrapped to their width, and the legend between the two."""
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
-    room = _room(ax)
+    width = _available_width(ax)
     legend_height = 0.0
     columns_and_letters = [
         *((n, LONGEST_IN_LEGEND) for n in range(min(LEGEND_COLUMNS, len(handles)), 0, -1)),
@@ -139,10 +139,10 @@ def headed(ax: Axes, title: str = "", handles: Sequence[Any] | None = None) -> N
             text.set_text(literal(short(str(handle.get_label()), longest)))
         box = legend.get_window_extent()
         legend_height = box.height * 72 / ax.figure.dpi
-        if box.width <= room:
+        if box.width <= width:
             break
-    wrap(ax.xaxis.label, ax.get_xlabel().replace("\\$", "$"), room)
-    wrap(ax.set_title("", loc="left", fontsize="medium", pad=6 + legend_height), title, room)
+    wrap(ax.xaxis.label, ax.get_xlabel().replace("\\$", "$"), width)
+    wrap(ax.set_title("", loc="left", fontsize="medium", pad=6 + legend_height), title, width)
 
 
 def legend_below(figure: Figure, ax: Axes) -> None:
@@ -155,18 +155,18 @@ def legend_below(figure: Figure, ax: Axes) -> None:
         legend.remove()
 
 
-def wrap(drawn: Text, words: str, room: float) -> None:
+def wrap(drawn: Text, words: str, width: float) -> None:
     """Wrap text to a width in pixels; existing line ends stay."""
     lines = words.split("\n")
     letters = max(map(len, lines))
     drawn.set_text(literal(words))
-    while (wide := drawn.get_window_extent().width) > room and letters > MIN_LINE_LETTERS:
-        letters = max(min(int(letters * room / wide), letters - 1), MIN_LINE_LETTERS)
+    while (drawn_width := drawn.get_window_extent().width) > width and letters > MIN_LINE_LETTERS:
+        letters = max(min(int(letters * width / drawn_width), letters - 1), MIN_LINE_LETTERS)
         parts = (textwrap.wrap(line, letters, break_on_hyphens=False) for line in lines)
         drawn.set_text(literal("\n".join(part for wrapped in parts for part in wrapped)))
 
 
-def _room(ax: Axes) -> float:
+def _available_width(ax: Axes) -> float:
     """Pixels from the left of the axes to the right end of its part of the figure."""
     place = ax.get_subplotspec()
     if place is None or ax.figure.get_layout_engine() is None:
@@ -174,43 +174,43 @@ def _room(ax: Axes) -> float:
     whole = place.get_topmost_subplotspec()
     share = len(whole.colspan) / whole.get_gridspec().ncols
     labels = ax.yaxis.get_tightbbox()
-    beside = 0.0 if labels is None else labels.width
-    return float(max(ax.figure.bbox.width * share - beside - 12, 60.0))
+    label_width = 0.0 if labels is None else labels.width
+    return float(max(ax.figure.bbox.width * share - label_width - 12, 60.0))
 
 
-def robust_scale(axis: Axis, values: Iterable[float | None], least: float = 0.0) -> None:
+def robust_scale(axis: Axis, values: Iterable[float | None], ignore_below: float = 0.0) -> None:
     """Make a scale symlog if the largest values would flatten the others on a linear one."""
-    known = np.sort([abs(v) for v in values if v is not None and np.isfinite(v)])
-    known = known[known > least]
-    if not len(known) or known[-1] <= LINEAR_RATIO * known[(len(known) - 1) // 2]:
+    finite = np.sort([abs(v) for v in values if v is not None and np.isfinite(v)])
+    finite = finite[finite > ignore_below]
+    if not len(finite) or finite[-1] <= LINEAR_RATIO * finite[(len(finite) - 1) // 2]:
         return
-    threshold = 10.0 ** np.floor(np.log10(max(known[len(known) // 4], known[-1] / SYMLOG_RATIO)))
+    threshold = 10.0 ** np.floor(np.log10(max(finite[len(finite) // 4], finite[-1] / SYMLOG_RATIO)))
     from matplotlib.axis import XAxis
     from matplotlib.ticker import SymmetricalLogLocator
 
     across = isinstance(axis, XAxis)
-    subs = [1, 3] if known[-1] / threshold <= (100 if across else 1e4) else [1]
+    subs = [1, 3] if finite[-1] / threshold <= (100 if across else 1e4) else [1]
     (axis.axes.set_xscale if across else axis.axes.set_yscale)("symlog", linthresh=threshold)
     axis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=threshold, subs=subs))
-    axis.set_major_formatter(lambda value, _: figures(value))
+    axis.set_major_formatter(lambda value, _: compact(value))
 
 
 def robust_end(ax: Axes, ends: Sequence[float] | np.ndarray, what: str) -> str:
     """Limit the x axis if a few late ends would stretch it; return a note that counts them."""
-    known = np.sort(np.asarray(ends, dtype=np.float64))
-    if not len(known):
+    finite = np.sort(np.asarray(ends, dtype=np.float64))
+    if not len(finite):
         return ""
-    together = ax.get_shared_x_axes().get_siblings(ax)
-    ax.set_xlim(left=min(panel.dataLim.x0 for panel in together))
-    last = float(np.quantile(known, SHOWN_SHARE)) * 1.05
-    if known[-1] <= STRETCH * last:
+    shared_axes = ax.get_shared_x_axes().get_siblings(ax)
+    ax.set_xlim(left=min(panel.dataLim.x0 for panel in shared_axes))
+    last = float(np.quantile(finite, SHOWN_SHARE)) * 1.05
+    if finite[-1] <= STRETCH * last:
         return ""
     ax.set_xlim(right=last)
-    beyond = int((known > last).sum())
-    return f"; {beyond} of {len(known):,} {what} later, the last at {figures(float(known[-1]))}"
+    clipped = int((finite > last).sum())
+    return f"; {clipped} of {len(finite):,} {what} later, the last at {compact(float(finite[-1]))}"
 
 
-def clock(last: float) -> tuple[float, str]:
+def time_unit(last: float) -> tuple[float, str]:
     """Unit of a time axis that ends at `last` seconds: its length in seconds, and its name."""
     for seconds, name in ((3600.0, "hours"), (60.0, "minutes")):
         if last > 2 * seconds:
@@ -223,13 +223,13 @@ def literal(words: str) -> str:
     return words.replace("$", r"\$")
 
 
-def look(number: int, label: str | None = None) -> dict[str, Any]:
+def line_style(number: int, label: str | None = None) -> dict[str, Any]:
     """Colour, dash and name of a line."""
     colour, dash = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
     return {"color": colour, "linestyle": dash, "label": label}
 
 
-def figures(value: float) -> str:
+def compact(value: float) -> str:
     """A number with four significant digits, or as an integer from 1,000 on."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
@@ -242,7 +242,7 @@ def short(name: str, longest: int = LONGEST_LABEL) -> str:
     return f"{name[: longest - 1 - tail]}…{name[-tail:]}"
 
 
-def ink(colour: str | tuple[float, ...]) -> str:
+def text_colour(colour: str | tuple[float, ...]) -> str:
     """Black or white, whichever reads better on a colour."""
     from matplotlib.colors import to_rgb
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from optsched.plotting.axes import WIDTH, WORDS, axes, headed, literal
+from optsched.plotting.axes import NOTE_COLOUR, WIDTH, add_heading, axes, literal
 from optsched.plotting.labels import MAX_ROW_NAMES, Label, label_inside, thin_rows
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def draw_gantt(
         )
         labels.append(Label(bar.name, (bar.start, bar.end), (low, low + bar.height), bar.colour))
     for first in firsts[1:-1]:
-        ax.axhline(first, color=WORDS, linewidth=0.6)
+        ax.axhline(first, color=NOTE_COLOUR, linewidth=0.6)
     shown = range(0, len(chart.sizes), -(-len(chart.sizes) // MAX_ROW_NAMES))
     middles = [(firsts[g] + firsts[g + 1]) / 2 for g in shown]
     ax.set_yticks(middles, [literal(chart.names[g]) for g in shown])
@@ -71,7 +71,7 @@ def draw_gantt(
     ax.set_ylim(firsts[-1], 0)
     ax.set_xlim(0, end or None)
     ax.set_xlabel(chart.xlabel)
-    headed(ax, chart.title, list(handles))
+    add_heading(ax, chart.title, list(handles))
     thin_rows(ax)
     label_inside(ax, labels)
     return ax
@@ -93,7 +93,7 @@ def draw_utilisation(ax: Axes | None, chart: Chart, usage: np.ndarray) -> Axes:
     bar.set_label("GPUs in use, %")
     ax.set_ylabel(f"{chart.kind}s, the busiest first")
     ax.set_xlabel(chart.xlabel)
-    headed(ax, chart.title, [])
+    add_heading(ax, chart.title, [])
     return ax
 
 

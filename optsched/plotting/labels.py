@@ -1,4 +1,4 @@
-"""Text inside bars, beside them and in front of rows, where it fits."""
+"""Text inside bars, next to them and in front of rows, where it fits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from optsched.plotting.axes import ink, literal, short
+from optsched.plotting.axes import literal, short, text_colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,19 +26,19 @@ class Label(NamedTuple):
 
 def label_inside(ax: Axes, labels: Iterable[Label]) -> None:
     """Write each label into its box: in full, shortened, or not at all if it does not fit."""
-    settle(ax)
-    where = ax.transData.transform
+    run_layout(ax)
+    to_pixels = ax.transData.transform
     size = ax.text(0, 0, "0", fontsize="x-small", in_layout=False)
     letter = size.get_window_extent()
     size.remove()
     for label in labels:
-        corners = where([(label.x[0], label.y[0]), (label.x[1], label.y[1])])
+        corners = to_pixels([(label.x[0], label.y[0]), (label.x[1], label.y[1])])
         width, height = np.abs(corners[1] - corners[0]) - 2
         if height < letter.height or width < letter.width:
             continue
         text = ax.text(
-            sum(label.x) / 2, sum(label.y) / 2, "", color=ink(label.face), ha="center", va="center",
-            fontsize="x-small", zorder=6, in_layout=False,
+            sum(label.x) / 2, sum(label.y) / 2, "", color=text_colour(label.face),
+            ha="center", va="center", fontsize="x-small", zorder=6, in_layout=False,
             bbox={"facecolor": label.face, "edgecolor": "none", "pad": 0.5},
         )  # fmt: skip
         for words in dict.fromkeys((label.words, *(short(label.words, n) for n in (12, 8, 5)))):
@@ -59,7 +59,7 @@ def name_rows(ax: Axes, names: Sequence[str], limit: int | None = None) -> None:
 
 
 def label_gpu_rows(ax: Axes, names: Sequence[str], gpus: int) -> None:
-    """Label rows of GPUs, a server or node each, and the x axis that counts their GPUs."""
+    """Label rows of GPUs, one per server or node, and the x axis that counts their GPUs."""
     name_rows(ax, names, MAX_ROW_NAMES)
     ax.tick_params(axis="y", length=0)
     ax.set_xlim(0, gpus)
@@ -69,11 +69,11 @@ def label_gpu_rows(ax: Axes, names: Sequence[str], gpus: int) -> None:
     ax.spines["bottom"].set_bounds(0, gpus)
 
 
-def make_room(ax: Axes) -> None:
-    """Widen the x axis until the text beside the data ends inside it."""
+def widen_for_labels(ax: Axes) -> None:
+    """Widen the x axis until the text next to the data ends inside it."""
     for text in ax.texts:
         text.set_in_layout(False)
-    settle(ax)
+    run_layout(ax)
     scale = ax.xaxis.get_transform()
     low, high = scale.transform(np.asarray(ax.get_xlim()))
     box = ax.get_window_extent()
@@ -86,7 +86,7 @@ def make_room(ax: Axes) -> None:
     ax.set_xlim(right=float(scale.inverted().transform(low + (high - low) * stretch)))
 
 
-def settle(ax: Axes) -> None:
+def run_layout(ax: Axes) -> None:
     """Run the figure's layout, so that lengths in pixels are final."""
     figure = ax.figure.canvas.figure
     engine = figure.get_layout_engine()
@@ -96,7 +96,7 @@ def settle(ax: Axes) -> None:
 
 def thin_rows(ax: Axes) -> None:
     """Hide row names that would overlap the name above."""
-    settle(ax)
+    run_layout(ax)
     last, height = float("inf"), 0.0
     placed = [
         (float(ax.transData.transform((0.0, label.get_position()[1]))[1]), label)

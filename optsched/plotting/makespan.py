@@ -11,18 +11,18 @@ from optsched.errors import InputError
 from optsched.makespan.contention import Evaluation, evaluate, schedule_from_solution
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.solution import MakespanSolution
-from optsched.methods import check, problem_for, solution_of
-from optsched.plotting.arguments import instance_of, solution_in
+from optsched.methods import check
+from optsched.plotting.arguments import instance_of, loaded_solution
 from optsched.plotting.axes import (
     COLOURS,
     FAINT,
-    MARK,
+    MARK_COLOUR,
+    NOTE_COLOUR,
     WIDTH,
-    WORDS,
+    add_heading,
     axes,
-    headed,
     house_style,
-    look,
+    line_style,
 )
 from optsched.plotting.gantt import Bar, Chart, draw_gantt, draw_utilisation
 
@@ -39,9 +39,9 @@ MAX_BARS = 600
 def plot_gantt(instance: AnInstance, solution: Solved, ax: Axes | None = None) -> Axes:
     """Draw every job on its GPUs, server by server; jobs that span servers are hatched.
 
-    Up to nine jobs have a colour each; with more the colour shows how many GPUs a job takes. Names
-    stand in the bars that are wide enough. For more than 600 jobs the share of each server's GPUs
-    in use is drawn instead, the busiest server first.
+    At most nine jobs have a colour each; more share colours by size. Wide bars have
+    names. For more than 600 jobs the share of each server's GPUs in use is drawn instead, the
+    busiest server first.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def plot_gantt(instance: AnInstance, solution: Solved, ax: Axes | None = None) -
                 place = (server, int(block[0]), len(block), float(start), float(end))
                 bars.append(Bar(*place, job.name, colour, gid, hatch))
     ax = draw_gantt(ax, chart, bars, handles, run.makespan * 1.02)
-    ax.axvline(run.makespan, color=MARK, linewidth=1.2, gid="makespan")
+    ax.axvline(run.makespan, color=MARK_COLOUR, linewidth=1.2, gid="makespan")
     return ax
 
 
@@ -103,36 +103,36 @@ def plot_contention(instance: AnInstance, solution: Solved, ax: Axes | None = No
     highest = run.levels.max(axis=1)
     mean = run.levels.sum(axis=1) / np.maximum((run.levels > 0).sum(axis=1), 1)
     lines: list[Any] = []
-    for number, name, level in (
-        (0, "mean p of the jobs that span", mean),
-        (1, "highest p", highest),
-    ):
-        lines += ax.step(run.times, [*level, 0], where="post", **look(number, name))
-    behind = ax.twinx()
+    named = {"mean level of spanning jobs": mean, "highest level": highest}
+    for number, (name, level) in enumerate(named.items()):
+        lines += ax.step(run.times, [*level, 0], where="post", **line_style(number, name))
+    right_axis = ax.twinx()
     busy = 100 * run.gpu_use.sum(axis=1) / run.instance.gpus
     lines.append(
-        behind.fill_between(run.times, [*busy, 0], step="post", color=FAINT, label="GPUs in use")
+        right_axis.fill_between(
+            run.times, [*busy, 0], step="post", color=FAINT, label="GPUs in use"
+        )
     )
-    behind.set_ylim(0, 105)
-    behind.set_ylabel("GPUs in use, %", color=WORDS)
-    behind.spines["right"].set_visible(True)
-    ax.set_zorder(behind.get_zorder() + 1)
+    right_axis.set_ylim(0, 105)
+    right_axis.set_ylabel("GPUs in use, %", color=NOTE_COLOUR)
+    right_axis.spines["right"].set_visible(True)
+    ax.set_zorder(right_axis.get_zorder() + 1)
     ax.patch.set_visible(False)
     ax.set_ylim(0, max(1.2, 1.1 * float(highest.max())))
     ax.set_xlim(0, run.makespan)
     ax.set_xlabel("slots")
     ax.set_ylabel("contention level p")
-    headed(ax, f"{run.instance.name}: contention over time", lines)
+    add_heading(ax, f"{run.instance.name}: contention over time", lines)
     return ax
 
 
 def _evaluated(instance: AnInstance, solution: Solved) -> Evaluation:
-    given = instance_of(instance, MakespanInstance)
-    schedule = solution_in(solution_of(problem_for(given), solution), MakespanSolution)
-    report = check(given, schedule)
+    loaded = instance_of(instance, MakespanInstance)
+    schedule = loaded_solution(loaded, solution, MakespanSolution)
+    report = check(loaded, schedule)
     if not report.feasible:
         raise InputError("solution", "", str(report.violations[0]), "a feasible solution")
-    return evaluate(given, schedule_from_solution(given, schedule))
+    return evaluate(loaded, schedule_from_solution(loaded, schedule))
 
 
 def _gpus_of_jobs(run: Evaluation) -> list[dict[int, np.ndarray]]:
@@ -148,7 +148,7 @@ def _gpus_of_jobs(run: Evaluation) -> list[dict[int, np.ndarray]]:
 
 
 def _job_colours(gpus: Sequence[int]) -> tuple[list[str], list[Any]]:
-    """A colour for each job or, with many jobs, for each number of GPUs; and the legend of it."""
+    """A colour per job or, with many jobs, per number of GPUs; and the legend's handles."""
     from matplotlib.patches import Patch
 
     if len(gpus) <= len(COLOURS):
@@ -160,5 +160,5 @@ def _job_colours(gpus: Sequence[int]) -> tuple[list[str], list[Any]]:
     for colour in dict.fromkeys(colour_of.values()):
         same = [size for size in sizes if colour_of[size] == colour]
         words = f"{same[0]}" if len(same) == 1 else f"{same[0]} to {same[-1]}"
-        handles.append(Patch(color=colour, label=f"{words} GPU{'s' * (same[-1] > 1)} a job"))
+        handles.append(Patch(color=colour, label=f"{words} GPU{'s' * (same[-1] > 1)} per job"))
     return [colour_of[size] for size in gpus], handles

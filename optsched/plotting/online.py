@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from optsched.errors import InputError
 from optsched.online.check import records_of
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.instance import OnlineInstance
@@ -15,8 +16,8 @@ from optsched.online.options import OnlineOptions
 from optsched.online.records import Records
 from optsched.online.runs import Run
 from optsched.online.solution import OnlineSolution
-from optsched.plotting.arguments import solution_in
-from optsched.plotting.axes import WIDTH, axes, headed, house_style, look
+from optsched.plotting.arguments import runs_in, solution_in
+from optsched.plotting.axes import WIDTH, add_heading, axes, house_style, line_style
 from optsched.plotting.over_time import History, Series, draw_over_time, thinned
 from optsched.result import Result
 
@@ -30,23 +31,22 @@ WAITING, IN_USE = "jobs waiting", "GPUs in use, %"
 
 @house_style()
 def plot_online_over_time(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draw waiting jobs, GPUs in use and flow times against time, a panel each.
+    """Draw waiting jobs, GPUs in use and flow times against time, one panel each.
 
     Parameters
     ----------
     instance : OnlineInstance
         The instance of the runs.
     runs : result, solution, run, or a sequence of them
-        Results of `optsched.solve`; a line each.
+        Results of `optsched.solve`; one line each.
     ax : Axes, optional
         Replaced by the panels; by default they fill a new figure.
 
     Returns
     -------
     Axes
-        The upper panel. Lines and dots have the gid ``PANEL POLICY``; a scale on which a few
-        values would flatten the rest is not linear, and an axis that a few jobs would stretch
-        says where they end.
+        The upper panel. Lines and dots have the gid ``PANEL POLICY``; outliers switch a y axis
+        to symlog; late jobs are clipped and counted below the x axis.
     """
     histories = [
         History(
@@ -60,12 +60,14 @@ def plot_online_over_time(instance: OnlineInstance, runs: Runs, ax: Axes | None 
     return draw_over_time(histories, instance.name, ax)
 
 
-def plot_queue(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draw the number of waiting jobs over time, a line a run.
+def plot_queue(instance: OnlineInstance | None, runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the number of waiting jobs over time, one line per run.
 
     Parameters
     ----------
-    instance, runs, ax
+    instance : OnlineInstance or None
+        The instance of the runs; None for records, which are drawn without a title.
+    runs, ax
         As in `plot_online_over_time`.
 
     Returns
@@ -73,63 +75,56 @@ def plot_queue(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> 
     Axes
         With the picture.
     """
-    return queue_length(_records(instance, runs), ax, instance.name)
+    return _level_over_time(instance, runs, WAITING, ax)
 
 
-def plot_utilisation(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draw the share of all GPUs in use over time, a line a run.
+def plot_utilisation(instance: OnlineInstance | None, runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the share of all GPUs in use over time, one line per run.
 
     Parameters
     ----------
     instance, runs, ax
-        As in `plot_online_over_time`.
+        As in `plot_queue`.
 
     Returns
     -------
     Axes
         With the picture.
     """
-    return _level_over_time(_records(instance, runs), IN_USE, ax, instance.name)
+    return _level_over_time(instance, runs, IN_USE, ax)
 
 
-def plot_flow(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draw the share of jobs with at most a given flow time, a line a run.
+@house_style()
+def plot_flow(instance: OnlineInstance | None, runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the share of jobs with at most a given flow time, one line per run.
 
     Parameters
     ----------
     instance, runs, ax
-        As in `plot_online_over_time`.
+        As in `plot_queue`.
 
     Returns
     -------
     Axes
         With the picture; the x axis is logarithmic.
     """
-    return flow_cdf(_records(instance, runs), ax, instance.name)
-
-
-def queue_length(runs: Sequence[Records], ax: Axes | None = None, title: str = "") -> Axes:
-    """Draw the number of waiting jobs over time, a line a run."""
-    return _level_over_time(runs, WAITING, ax, title)
-
-
-@house_style()
-def flow_cdf(runs: Sequence[Records], ax: Axes | None = None, title: str = "") -> Axes:
-    """Draw the share of jobs with at most a given flow time, a line a run."""
     ax = axes(ax, WIDTH, 3.8)
-    for number, records in enumerate(runs):
+    for number, records in enumerate(_records(instance, runs)):
         flow = np.sort(records.flow)
         shares = 100 * np.arange(1, len(flow) + 1) / max(len(flow), 1)
-        ax.step(*thinned(flow, shares), where="post", **look(number, records.policy))
-    ax.set(xscale="log", xlabel="flow time, seconds", ylabel="jobs with at most so much, %")
-    headed(ax, title)
+        ax.step(*thinned(flow, shares), where="post", **line_style(number, records.policy))
+    ax.set(xscale="log", xlabel="flow time, seconds", ylabel="jobs (cumulative), %")
+    add_heading(ax, "" if instance is None else instance.name)
     return ax
 
 
 @house_style()
-def _level_over_time(runs: Sequence[Records], panel: str, ax: Axes | None, title: str) -> Axes:
-    histories = [History(r.policy, r.end, {panel: _levels(r)[panel]}) for r in runs]
-    return draw_over_time(histories, title, ax)
+def _level_over_time(
+    instance: OnlineInstance | None, runs: Runs, panel: str, ax: Axes | None
+) -> Axes:
+    records = _records(instance, runs)
+    histories = [History(r.policy, r.end, {panel: _levels(r)[panel]}) for r in records]
+    return draw_over_time(histories, "" if instance is None else instance.name, ax)
 
 
 def _levels(records: Records) -> dict[str, Series]:
@@ -138,15 +133,16 @@ def _levels(records: Records) -> dict[str, Series]:
     return {WAITING: (times, waiting), IN_USE: (times, percent)}
 
 
-def _records(instance: OnlineInstance, runs: Runs) -> list[Records]:
+def _records(instance: OnlineInstance | None, runs: Runs) -> list[Records]:
     """The records of runs; those of a solution's file have no predictions."""
     records = []
-    for run in [runs] if isinstance(runs, OneRun) else runs:
-        given = getattr(run, "records", run)
-        if not isinstance(given, Records):
-            solution = solution_in(given, OnlineSolution)
+    for run in runs_in(runs):
+        if not isinstance(run, Records):
+            solution = solution_in(run, OnlineSolution)
+            if instance is None:
+                raise InputError("plot", "instance", "None", "the instance of the solution")
             jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
             options = OnlineOptions.from_dict(solution.options).policy
-            given = records_of(jobs, np.full(len(jobs), np.nan), options, solution)
-        records.append(given)
+            run = records_of(jobs, np.full(len(jobs), np.nan), options, solution)
+        records.append(run)
     return records

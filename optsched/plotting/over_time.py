@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from optsched.plotting.axes import WIDTH, clock, headed, look, robust_end, robust_scale, stacked
+from optsched.plotting.axes import (
+    WIDTH,
+    add_heading,
+    line_style,
+    robust_end,
+    robust_scale,
+    stacked,
+    time_unit,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_STEPS = 4000
-"""Steps of a line; of more, means over as many equal intervals are drawn."""
+"""Largest number of steps of a line; longer series are averaged over equal intervals."""
 MAX_DOTS = 1500
 SINGLE_HEIGHT, FIRST_HEIGHT, PANEL_HEIGHT = 3.8, 1.0, 1.45
-"""Inches of a picture of one panel; of the frame and of each panel where there are several."""
+"""Height in inches of a single panel; of the frame and of each panel where there are several."""
 Series = tuple[np.ndarray, np.ndarray]
 """Times in seconds, and a value for each."""
 
@@ -35,7 +43,7 @@ class History:
     steps : mapping
         Levels that last until the next time.
     dots : mapping
-        Seconds as values, one a job; "{clock}" in a name stands for the unit of the axis.
+        Seconds as values, one per job; "{clock}" in a name stands for the unit of the axis.
     """
 
     name: str
@@ -47,14 +55,14 @@ class History:
 def draw_over_time(histories: Sequence[History], title: str, ax: Axes | None = None) -> Axes:
     """Draw runs as lines or dots, a panel for each quantity; return the upper panel."""
     ends = np.concatenate([history.ends for history in histories])
-    per, unit = clock(float(ends.max(initial=0.0)))
+    per, unit = time_unit(float(ends.max(initial=0.0)))
     names = [*histories[0].steps, *histories[0].dots]
     height = FIRST_HEIGHT + PANEL_HEIGHT * len(names) if len(names) > 1 else SINGLE_HEIGHT
     panels = stacked(ax, len(names), WIDTH, height)
     for name, panel in zip(names, panels, strict=True):
-        drawn: list[float] = []
+        all_values: list[float] = []
         for number, history in enumerate(histories):
-            style, gid = look(number, history.name), f"{name} {history.name}"
+            style, gid = line_style(number, history.name), f"{name} {history.name}"
             if name in history.steps:
                 times, levels = thinned(*history.steps[name])
                 panel.step(times / per, levels, where="post", linewidth=1.1, gid=gid, **style)
@@ -64,20 +72,20 @@ def draw_over_time(histories: Sequence[History], title: str, ax: Axes | None = N
                 times, levels = times[::every], levels[::every]
                 dots = panel.scatter(times, levels, s=12, color=style["color"], alpha=0.6)
                 dots.set(linewidth=0, gid=gid)
-            drawn += levels.tolist()
+            all_values += levels.tolist()
         if not name.endswith("%"):
-            robust_scale(panel.yaxis, drawn)
-        panel.set_ylim(bottom=0.0, top=None if any(drawn) else 1.0)
+            robust_scale(panel.yaxis, all_values)
+        panel.set_ylim(bottom=0.0, top=None if any(all_values) else 1.0)
         panel.set_ylabel(name.format(clock=unit).replace(", ", ",\n" if len(names) > 1 else ", "))
     panels[0].figure.align_ylabels(panels)
-    beyond = robust_end(panels[-1], ends / per, "jobs end")
-    panels[-1].set_xlabel(f"{unit}{beyond}")
-    headed(panels[0], title, panels[0].get_legend_handles_labels()[0])
+    clipped_note = robust_end(panels[-1], ends / per, "jobs end")
+    panels[-1].set_xlabel(f"{unit}{clipped_note}")
+    add_heading(panels[0], title, panels[0].get_legend_handles_labels()[0])
     return panels[0]
 
 
 def thinned(times: np.ndarray, levels: np.ndarray) -> Series:
-    """The steps, or of very many their means over equal intervals."""
+    """Average a long series of steps over equal intervals."""
     if len(times) <= MAX_STEPS:
         return times, levels
     edges = np.linspace(times[0], times[-1], MAX_STEPS + 1)
@@ -86,9 +94,9 @@ def thinned(times: np.ndarray, levels: np.ndarray) -> Series:
     return edges, np.append(means, levels[-1])
 
 
-def level_of(changes: Sequence[tuple[float, float]]) -> Series:
+def cumulative_level(changes: Sequence[tuple[float, float]]) -> Series:
     """Times, and the sum of all changes up to each."""
-    at = np.array(changes, dtype=np.float64).reshape(-1, 2)
-    moments, which = np.unique(at[:, 0], return_inverse=True)
-    steps = np.bincount(which.reshape(-1), weights=at[:, 1], minlength=len(moments))
-    return moments, np.round(np.cumsum(steps), 9)
+    rows = np.array(changes, dtype=np.float64).reshape(-1, 2)
+    times, inverse = np.unique(rows[:, 0], return_inverse=True)
+    steps = np.bincount(inverse.reshape(-1), weights=rows[:, 1], minlength=len(times))
+    return times, np.round(np.cumsum(steps), 9)

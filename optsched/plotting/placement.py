@@ -10,21 +10,30 @@ from optsched.display import counted
 from optsched.placement.explain import PARTS, Breakdown, StageTime
 from optsched.placement.instance import PlacementInstance
 from optsched.plotting.arguments import breakdown_of, instance_of
-from optsched.plotting.axes import COLOURS, MARK, WIDTH, axes, figures, headed, house_style, short
+from optsched.plotting.axes import (
+    COLOURS,
+    MARK_COLOUR,
+    WIDTH,
+    add_heading,
+    axes,
+    compact,
+    house_style,
+    short,
+)
 from optsched.plotting.labels import (
     Label,
     label_gpu_rows,
     label_inside,
-    make_room,
     name_rows,
     thin_rows,
+    widen_for_labels,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import Patch
 
-    from optsched.plotting.arguments import Decided
+    from optsched.plotting.arguments import SolutionLike
     from optsched.typing import AnInstance
 
 Colour = tuple[float, float, float, float]
@@ -48,7 +57,7 @@ MAX_STACKS = 64
 
 
 class Cells(NamedTuple):
-    """GPUs of a server, from `first` on, on which replicas of one stage stand."""
+    """Contiguous GPUs of a server, from `first` on, used by replicas of one stage."""
 
     time: StageTime
     first: int
@@ -67,14 +76,14 @@ class Cells(NamedTuple):
 @house_style()
 def plot_placement(
     instance: AnInstance,
-    solution: Decided,
+    solution: SolutionLike,
     options: Mapping[str, Any] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the stages' replicas on the servers' GPUs, and mark the bottleneck.
 
     A row is a server, a cell one of its GPUs, or a whole replica if replicas take several. GPUs
-    that a server does not offer are hatched, free ones empty. Up to nine stages stand in a legend;
+    that a server does not offer are hatched, free ones empty. A legend shows up to nine stages;
     more have a number in each cell and a colour bar.
 
     Parameters
@@ -82,7 +91,7 @@ def plot_placement(
     instance, solution : objects, names or paths
         A placement that `optsched.check` accepts.
     options : mapping, optional
-        Readings of the cost; by default the solution's own.
+        Options of the cost; by default the solution's own.
     ax : Axes, optional
         Where to draw; by default on a new figure.
 
@@ -92,28 +101,28 @@ def plot_placement(
         Each run of cells is a bar with the gid ``stage-S-server-M``; the bottleneck's frame has
         the gid ``bottleneck``.
     """
-    given = instance_of(instance, PlacementInstance)
-    breakdown = breakdown_of(given, solution, Breakdown, options)
-    stages, servers = given.shape
+    loaded = instance_of(instance, PlacementInstance)
+    breakdown = breakdown_of(loaded, solution, Breakdown, options)
+    stages, servers = loaded.shape
     has_legend = stages <= len(COLOURS)
     height = 1.7 + 0.34 * servers + (0.18 * -(-stages // 2) if has_legend else 0.0)
     ax = axes(ax, WIDTH, min(height, 14))
     colour = _stage_colours(stages)
     cells = _draw_replicas(ax, breakdown, colour)
-    _draw_gpus_not_offered(ax, given)
-    _separate_cells(ax, given, cells)
-    names = [f"server {m} ({free} free)" for m, free in enumerate(given.free_gpus)]
-    label_gpu_rows(ax, names, given.cluster.gpus_per_server)
-    headed(ax, _title(breakdown), _stage_handles(given, colour) if has_legend else [])
+    _draw_gpus_not_offered(ax, loaded)
+    _separate_cells(ax, loaded, cells)
+    names = [f"server {m} ({free} free)" for m, free in enumerate(loaded.free_gpus)]
+    gpus = loaded.cluster.gpus_per_server
+    label_gpu_rows(ax, names, gpus)
+    add_heading(ax, _title(breakdown), _stage_handles(loaded, colour) if has_legend else [])
     if not has_legend:
         _add_colour_bar(ax, stages)
-    has = given.cluster.gpus_per_server
     worst = next(run for run in cells if run.time == breakdown.bottleneck)
     _frame(ax, (worst.first, worst.gpus), worst.time.server)
-    ax.set_xlim(0, has)
-    _write_beside(ax, has, worst.time.server, "bottleneck")
+    ax.set_xlim(0, gpus)
+    _annotate_row(ax, gpus, worst.time.server, "bottleneck")
     thin_rows(ax)
-    if not has_legend and has <= MAX_SEPARATED_GPUS:
+    if not has_legend and gpus <= MAX_SEPARATED_GPUS:
         label_inside(ax, [label for run in cells for label in _stage_numbers(run, colour)])
     return ax
 
@@ -140,20 +149,20 @@ def _draw_replicas(ax: Axes, breakdown: Breakdown, colour: Callable[[int], Colou
 
 
 def _draw_gpus_not_offered(ax: Axes, instance: PlacementInstance) -> None:
-    has = instance.cluster.gpus_per_server
+    gpus = instance.cluster.gpus_per_server
     for server, free in enumerate(instance.free_gpus):
-        if free < has:
+        if free < gpus:
             gid = f"not-offered-server-{server}"
-            ax.barh(server, has - free, BAR, left=free, gid=gid, **NOT_OFFERED)
+            ax.barh(server, gpus - free, BAR, left=free, gid=gid, **NOT_OFFERED)
 
 
 def _separate_cells(ax: Axes, instance: PlacementInstance, cells: list[Cells]) -> None:
     """Draw white lines between GPUs, or between replicas that take several."""
-    has = instance.cluster.gpus_per_server
-    if has > MAX_SEPARATED_GPUS:
+    gpus = instance.cluster.gpus_per_server
+    if gpus > MAX_SEPARATED_GPUS:
         return
     if not instance.job.is_sliced:
-        ax.vlines(range(1, has), -0.5, len(instance.free_gpus) - 0.5, color="white", linewidth=1.5)
+        ax.vlines(range(1, gpus), -0.5, len(instance.free_gpus) - 0.5, color="white", linewidth=1.5)
         return
     for run in cells:
         low, high = run.time.server - 0.5, run.time.server + 0.5
@@ -190,17 +199,20 @@ def _stage_handles(instance: PlacementInstance, colour: Callable[[int], Colour])
 def _title(breakdown: Breakdown) -> str:
     worst = breakdown.bottleneck
     causes = {name.removesuffix(" transfer"): part for name, part in breakdown.causes.items()}
-    split = " + ".join(f"{name} {figures(1e3 * seconds)}" for name, seconds in causes.items())
-    return (
-        f"{short(breakdown.instance)}: {figures(1e3 * breakdown.iteration_time)} ms an iteration, "
-        f"set by stage {worst.stage} ({short(worst.name)}) on server {worst.server}\n= {split} ms"
-    )
+    split = " + ".join(f"{name} {compact(1e3 * seconds)}" for name, seconds in causes.items())
+    where = f"set by stage {worst.stage} ({short(worst.name)}) on server {worst.server}"
+    return f"{_head(breakdown)}, {where}\n= {split} ms"
+
+
+def _head(breakdown: Breakdown) -> str:
+    milliseconds = compact(1e3 * breakdown.iteration_time)
+    return f"{short(breakdown.instance)}: {milliseconds} ms per iteration"
 
 
 @house_style()
 def plot_breakdown(
     instance: AnInstance,
-    solution: Decided,
+    solution: SolutionLike,
     options: Mapping[str, Any] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -214,7 +226,7 @@ def plot_breakdown(
     Returns
     -------
     Axes
-        One container of bars a part, labelled by it. Of more than 64 rows the slowest are drawn,
+        One container of bars per part, labelled by it. Of more than 64 rows the slowest are drawn,
         and the axis says so.
     """
     breakdown = breakdown_of(instance, solution, Breakdown, options)
@@ -227,31 +239,34 @@ def plot_breakdown(
     for part in rows[0].seconds:
         times = [1e3 * row.seconds[part] for row in rows]
         ax.barh(
-            range(len(rows)), times, BAR, left=left, color=PART_COLOURS[part], label=PARTS[part]
+            range(len(rows)),
+            times,
+            BAR,
+            left=left,
+            color=PART_COLOURS[part],
+            label=PARTS[part],
         )
         left = [start + time for start, time in zip(left, times, strict=True)]
     name_rows(ax, [f"{short(r.name)} on server {r.server} (x{r.replicas})" for r in rows])
     if len(rows) < len(breakdown.rows):
         ax.set_ylabel(f"the {len(rows)} slowest of {len(breakdown.rows)}")
-    ax.set_xlabel("time an iteration, milliseconds")
-    title = (
-        f"{short(breakdown.instance)}: {figures(1e3 * breakdown.iteration_time)} ms an iteration"
-    )
+    ax.set_xlabel("time per iteration, milliseconds")
+    title = _head(breakdown)
     if pipeline:
         title += (
             f" of {counted(pipeline.micro_batches, 'micro-batch', 'micro-batches')}\n"
-            f"= slowest work {figures(1e3 * pipeline.bottleneck)} "
-            f"+ fill and drain {figures(1e3 * pipeline.fill_and_drain)} "
-            f"+ exposed all-reduce {figures(1e3 * pipeline.exposed_all_reduce)} ms"
+            f"= slowest work {compact(1e3 * pipeline.bottleneck)} "
+            f"+ fill and drain {compact(1e3 * pipeline.fill_and_drain)} "
+            f"+ exposed all-reduce {compact(1e3 * pipeline.exposed_all_reduce)} ms"
         )
-    headed(ax, title)
+    add_heading(ax, title)
     worst = breakdown.bottleneck
     position, length = rows.index(worst), 1e3 * decisive[worst]
     _frame(ax, (0, length), position)
-    ax.axvline(length, color=MARK, linewidth=1, linestyle=":", zorder=0)
+    ax.axvline(length, color=MARK_COLOUR, linewidth=1, linestyle=":", zorder=0)
     ax.set_xlim(0, 1.02 * max(left) or 1.0)
-    words = f"{'slowest work' if pipeline else 'bottleneck'}, {figures(length)} ms"
-    _write_beside(ax, 1e3 * worst.total, position, words)
+    words = f"{'slowest work' if pipeline else 'bottleneck'}, {compact(length)} ms"
+    _annotate_row(ax, 1e3 * worst.total, position, words)
     return ax
 
 
@@ -259,12 +274,12 @@ def _frame(ax: Axes, x: tuple[float, float], row: int) -> None:
     """Frame the bottleneck: black, with a white edge that separates it from dark bars."""
     from matplotlib.patches import Rectangle
 
-    for colour, width in (("white", 5.0), (MARK, 2.5)):
+    for colour, width in (("white", 5.0), (MARK_COLOUR, 2.5)):
         frame = ax.add_patch(Rectangle((x[0], row - BAR / 2), x[1], BAR, fill=False, zorder=4))
         frame.set(edgecolor=colour, linewidth=width, clip_on=False)
     frame.set_gid("bottleneck")
 
 
-def _write_beside(ax: Axes, x: float, row: int, words: str) -> None:
+def _annotate_row(ax: Axes, x: float, row: int, words: str) -> None:
     ax.text(x, row, f" ◀ {words}", fontsize="small", fontweight="bold", va="center")
-    make_room(ax)
+    widen_for_labels(ax)

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from optsched.plotting.arguments import solution_in
+from optsched.plotting.arguments import runs_in, solution_in
 from optsched.plotting.axes import (
     COLOURS,
-    MARK,
+    MARK_COLOUR,
     WIDTH,
+    add_heading,
     axes,
-    clock,
-    headed,
     house_style,
     short,
+    time_unit,
 )
 from optsched.plotting.gantt import Bar, Chart, draw_gantt, draw_utilisation
 from optsched.plotting.labels import name_rows
-from optsched.plotting.over_time import History, draw_over_time, level_of
+from optsched.plotting.over_time import History, cumulative_level, draw_over_time
 from optsched.result import Result
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.records import Records
@@ -39,7 +39,7 @@ Runs = OneRun | Sequence[OneRun]
 
 @house_style()
 def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> Axes:
-    """Draw GPUs against time: each job in its colour, a shared GPU cut by its fractions.
+    """Draw GPUs against time: one colour per job; shared GPUs are split by fraction.
 
     For more than 3,000 bars the share of each node's GPUs in use is drawn, the busiest node first.
 
@@ -55,10 +55,10 @@ def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> 
     Returns
     -------
     Axes
-        Each segment's bars have the gid ``job-NAME``; a line parts the nodes.
+        Each segment's bars have the gid ``job-NAME``; lines separate the nodes.
     """
     (records,) = _records(run)
-    per, unit = clock(max((record.completion for record in records.jobs), default=0.0))
+    per, unit = time_unit(max((record.completion for record in records.jobs), default=0.0))
     names = [f"{short(node.name, 14)} {short(node.gpu_type, 10)}" for node in instance.nodes]
     sizes = [node.gpus for node in instance.nodes]
     chart = Chart(names, sizes, "node", unit, f"{records.instance}: {records.policy}")
@@ -84,7 +84,7 @@ def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> 
 
 @house_style()
 def plot_rolling_over_time(instance: RollingInstance, runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draw waiting jobs, GPUs in use, energy cost and lateness against time, a panel each.
+    """Draw waiting jobs, GPUs in use, energy cost and lateness against time, one panel each.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def plot_rolling_over_time(instance: RollingInstance, runs: Runs, ax: Axes | Non
 
 @house_style()
 def plot_nodes_in_use(instance: RollingInstance, runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draw the number of nodes in use against time, a line a run.
+    """Draw the number of nodes in use against time, one line per run.
 
     Parameters
     ----------
@@ -117,8 +117,8 @@ def plot_nodes_in_use(instance: RollingInstance, runs: Runs, ax: Axes | None = N
     panel = f"nodes in use of {len(instance.nodes)}"
     histories = []
     for records in _records(runs):
-        starts = [(held.start, 1.0) for held in records.nodes]
-        level = level_of([*starts, *((held.end, -1.0) for held in records.nodes)])
+        starts = [(interval.start, 1.0) for interval in records.nodes]
+        level = cumulative_level([*starts, *((interval.end, -1.0) for interval in records.nodes)])
         ends = np.array([record.completion for record in records.jobs])
         histories.append(History(records.policy, ends, {panel: level}))
     return draw_over_time(histories, instance.name, ax)
@@ -148,10 +148,10 @@ def plot_cost_by_policy(rolled: Sequence[Run], ax: Axes | None = None) -> Axes:
     ax.barh(rows, tardiness, left=energy, color=COLOURS[1], label="tardiness")
     bound = next((run.bound for run in rolled if run.bound is not None), None)
     if bound is not None:
-        ax.axvline(bound, color=MARK, linestyle="--", label="clairvoyant bound", gid="bound")
+        ax.axvline(bound, color=MARK_COLOUR, linestyle="--", label="clairvoyant bound", gid="bound")
     name_rows(ax, [short(run.records.policy) for run in rolled])
     ax.set_xlabel("cost, dollars")
-    headed(ax)
+    add_heading(ax)
     return ax
 
 
@@ -162,34 +162,31 @@ def _history(instance: RollingInstance, run: Records) -> History:
     used, rate = [], []
     for segment in run.segments:
         waiting += [(segment.start, -1.0), (segment.end, 1.0)]
-    for held in run.nodes:
-        costs = 3600 * instance.nodes[held.node].cost_rate[held.used - 1]
-        share = 100 * held.used / gpus
-        used += [(held.start, share), (held.end, -share)]
-        rate += [(held.start, costs), (held.end, -costs)]
+    for interval in run.nodes:
+        costs = 3600 * instance.nodes[interval.node].cost_rate[interval.used - 1]
+        share = 100 * interval.used / gpus
+        used += [(interval.start, share), (interval.end, -share)]
+        rate += [(interval.start, costs), (interval.end, -costs)]
     ends = np.array([record.completion for record in run.jobs])
     due = np.array([instance.jobs[record.job].due_date for record in run.jobs])
     changes = {"jobs waiting": waiting, "GPUs in use, %": used, "energy, dollars an hour": rate}
     return History(
         run.policy,
         ends,
-        {name: level_of(steps) for name, steps in changes.items()},
+        {name: cumulative_level(steps) for name, steps in changes.items()},
         {"late, {clock}": (ends, np.maximum(ends - due, 0.0))},
     )
 
 
 def _records(runs: Runs) -> list[Records]:
-    records = []
-    for run in [runs] if isinstance(runs, OneRun) else runs:
-        given = getattr(run, "records", run)
-        records.append(
-            given if isinstance(given, Records) else solution_in(given, RollingSolution).run
-        )
-    return records
+    return [
+        run if isinstance(run, Records) else solution_in(run, RollingSolution).run
+        for run in runs_in(runs)
+    ]
 
 
 def _lowest_free(held: Sequence[tuple[float, float, float]], start: float, share: float) -> float:
-    """The lowest place on a GPU's bar where `share` of it is free from `start` on."""
+    """Lowest position on a GPU's bar where `share` of it is free from `start` on."""
     busy = sorted((low, low + part) for end, low, part in held if end > start)
     level = 0.0
     for low, high in busy:

@@ -6,24 +6,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from optsched.methods import problem_for, solution_of, solve
-from optsched.plotting.arguments import breakdown_of, instance_of, solution_in
-from optsched.plotting.axes import (
-    COLOURS,
-    WIDTH,
-    axes,
-    figures,
-    headed,
-    house_style,
-    short,
-)
+from optsched.methods import solve
+from optsched.plotting.arguments import breakdown_of, instance_of, loaded_solution
+from optsched.plotting.axes import COLOURS, WIDTH, add_heading, axes, compact, house_style, short
 from optsched.plotting.labels import (
     Label,
     label_gpu_rows,
     label_inside,
-    make_room,
     name_rows,
     thin_rows,
+    widen_for_labels,
 )
 from optsched.result import Result
 from optsched.selection.explain import Breakdown
@@ -33,19 +25,19 @@ from optsched.selection.solution import SelectionSolution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from optsched.plotting.arguments import Decided
+    from optsched.plotting.arguments import SolutionLike
     from optsched.typing import AnInstance
 
 BAR = 0.82
 PARTS = {"energy": COLOURS[3], "tardiness": COLOURS[1], "postponement": COLOURS[4]}
 """Parts of the cost, and their colours."""
 IDLE = "#eeeeee"
-Selected = Result | SelectionSolution | str
+SelectionLike = Result | SelectionSolution | str
 
 
 @house_style()
-def plot_selection(instance: AnInstance, solution: Decided, ax: Axes | None = None) -> Axes:
-    """Draw nodes x GPUs: each job's GPUs in its colour, a shared GPU cut by its fractions.
+def plot_selection(instance: AnInstance, solution: SolutionLike, ax: Axes | None = None) -> Axes:
+    """Draw nodes x GPUs: one colour per job; shared GPUs are split by fraction.
 
     Parameters
     ----------
@@ -57,34 +49,34 @@ def plot_selection(instance: AnInstance, solution: Decided, ax: Axes | None = No
     Returns
     -------
     Axes
-        Each job's cells have the gid ``job-NAME``; a black frame marks the job that ends first on
-        its node and pays for it.
+        Each job's cells have the gid ``job-NAME``; a black frame marks the leader of each node,
+        the job that is expected to end first.
     """
-    given = instance_of(instance, SelectionInstance)
-    selection = solution_in(solution_of(problem_for(given), solution), SelectionSolution)
-    breakdown = breakdown_of(given, selection, Breakdown)
-    ax = axes(ax, WIDTH, min(1.8 + 0.3 * len(given.nodes), 14))
-    for row, node in enumerate(given.nodes):
+    loaded = instance_of(instance, SelectionInstance)
+    selection = loaded_solution(loaded, solution, SelectionSolution)
+    breakdown = breakdown_of(loaded, selection, Breakdown)
+    ax = axes(ax, WIDTH, min(1.8 + 0.3 * len(loaded.nodes), 14))
+    for row, node in enumerate(loaded.nodes):
         ax.barh(row, node.gpus, BAR, color=IDLE)
-    labels = _draw_jobs(ax, given, selection, {row.first for row in breakdown.nodes})
-    gpus = max(node.gpus for node in given.nodes)
-    ax.vlines(range(1, gpus), -0.5, len(given.nodes) - 0.5, color="white", linewidth=1.5)
-    names = [f"{short(node.name)} ({short(node.gpu_type)})" for node in given.nodes]
+    labels = _draw_jobs(ax, loaded, selection, {row.first for row in breakdown.nodes})
+    gpus = max(node.gpus for node in loaded.nodes)
+    ax.vlines(range(1, gpus), -0.5, len(loaded.nodes) - 0.5, color="white", linewidth=1.5)
+    names = [f"{short(node.name)} ({short(node.gpu_type)})" for node in loaded.nodes]
     label_gpu_rows(ax, names, gpus)
-    ax.set_xlabel("GPUs; grey: idle; framed: first to end on its node")
+    ax.set_xlabel("GPUs; grey: idle; framed: expected to end first on its node")
     waiting = sum(placement.node is None for placement in selection.jobs)
     title = (
-        f"{short(breakdown.instance)}: {figures(breakdown.total)} dollars expected, "
-        f"{len(breakdown.nodes)} of {len(given.nodes)} nodes open, {waiting} jobs postponed"
+        f"{short(breakdown.instance)}: {compact(breakdown.total)} dollars expected, "
+        f"{len(breakdown.nodes)} of {len(loaded.nodes)} nodes open, {waiting} jobs postponed"
     )
-    headed(ax, title)
+    add_heading(ax, title)
     thin_rows(ax)
     label_inside(ax, labels)
     return ax
 
 
 def _draw_jobs(
-    ax: Axes, instance: SelectionInstance, solution: SelectionSolution, first: set[str]
+    ax: Axes, instance: SelectionInstance, solution: SelectionSolution, leaders: set[str]
 ) -> list[Label]:
     """Draw each job's share of its GPUs; return the labels of the bars."""
     labels = []
@@ -95,7 +87,7 @@ def _draw_jobs(
             continue
         row, colour = rows[placement.node], COLOURS[j % len(COLOURS)]
         frame: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.5, "zorder": 2}
-        if placement.name in first:
+        if placement.name in leaders:
             frame = {"edgecolor": "black", "linewidth": 1.6, "zorder": 4}
         for gpu in sorted(placement.gpus):
             left, share = gpu + taken[row, gpu], placement.fraction
@@ -109,7 +101,7 @@ def _draw_jobs(
 
 @house_style()
 def plot_cost_split(
-    instance: AnInstance, results: Selected | Sequence[Selected], ax: Axes | None = None
+    instance: AnInstance, results: SelectionLike | Sequence[SelectionLike], ax: Axes | None = None
 ) -> Axes:
     """Draw each method's expected cost, split into energy, tardiness and postponement.
 
@@ -125,18 +117,18 @@ def plot_cost_split(
     Returns
     -------
     Axes
-        A bar's gid is ``METHOD-PART``; the total stands beside each stack.
+        A bar's gid is ``METHOD-PART``; the total is next to each stack.
     """
     from matplotlib.patches import Patch
 
-    given = instance_of(instance, SelectionInstance)
+    loaded = instance_of(instance, SelectionInstance)
     splits: dict[str, Breakdown] = {}
-    for decided in [results] if isinstance(results, Selected) else results:
-        result = solve(given, decided) if isinstance(decided, str) else decided
+    for decided in [results] if isinstance(results, SelectionLike) else results:
+        result = solve(loaded, decided) if isinstance(decided, str) else decided
         if not isinstance(result, Result):
-            splits["solution"] = breakdown_of(given, result, Breakdown)
+            splits["solution"] = breakdown_of(loaded, result, Breakdown)
         elif result.solution is not None:
-            splits[result.method] = breakdown_of(given, result, Breakdown)
+            splits[result.method] = breakdown_of(loaded, result, Breakdown)
     ax = axes(ax, WIDTH, 1.8 + 0.42 * len(splits))
     for row, (method, split) in enumerate(splits.items()):
         left = 0.0
@@ -144,9 +136,11 @@ def plot_cost_split(
             cost = float(getattr(split, part))
             ax.barh(row, cost, BAR, left=left, color=colour, gid=f"{method}-{part}")
             left += cost
-        ax.text(left, row, f"  {figures(split.total)}", va="center", fontsize="small")
+        ax.text(left, row, f"  {compact(split.total)}", va="center", fontsize="small")
     name_rows(ax, [short(name) for name in splits])
     ax.set_xlabel("expected cost, dollars")
-    headed(ax, given.name, [Patch(color=colour, label=part) for part, colour in PARTS.items()])
-    make_room(ax)
+    add_heading(
+        ax, loaded.name, [Patch(color=colour, label=part) for part, colour in PARTS.items()]
+    )
+    widen_for_labels(ax)
     return ax

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from optsched.errors import InputError
-from optsched.plotting.axes import COLOURS, MARK, UNITS, headed, house_style, literal, short
+from optsched.plotting.axes import (
+    COLOURS,
+    MARK_COLOUR,
+    UNITS,
+    add_heading,
+    house_style,
+    literal,
+    short,
+)
 from optsched.verbs.sensitivity import Curve, Sensitivity
 
 if TYPE_CHECKING:
@@ -17,7 +25,7 @@ LOG_RATIO = 4.0
 
 @house_style()
 def plot_sensitivity(study: Sensitivity) -> Axes:
-    """Draw a column a parameter: both objectives above, the heuristic's excess below.
+    """Draw one column per parameter: both objectives above, the heuristic's excess below.
 
     Parameters
     ----------
@@ -28,7 +36,7 @@ def plot_sensitivity(study: Sensitivity) -> Axes:
     -------
     Axes
         The first of the upper row. Lines have the gids ``heuristic``, ``optimum`` and ``excess``;
-        a dashed line stands at the instance's own value, a hollow mark where the optimum is not
+        a dashed line marks the instance's own value, a hollow mark where the optimum is not
         proved.
     """
     import matplotlib.pyplot as plt
@@ -46,7 +54,7 @@ def plot_sensitivity(study: Sensitivity) -> Axes:
     grid[1][0].set_ylabel("above the optimum, %")
     figure.suptitle(literal(short(study.instance, 60)), x=0.01, ha="left")
     upper: Axes = grid[0][0]
-    headed(upper)
+    add_heading(upper)
     return upper
 
 
@@ -65,7 +73,7 @@ def _draw(above: Axes, below: Axes, study: Sensitivity, curve: Curve) -> None:
     for ax in (above, below):
         for point in curve.points:
             if point.own:
-                ax.axvline(point.value, color=MARK, linewidth=0.8, linestyle="--", gid="own")
+                ax.axvline(point.value, color=MARK_COLOUR, linewidth=0.8, linestyle="--", gid="own")
     values = [point.value for point in curve.points]
     if min(values) > 0 and max(values) / min(values) >= LOG_RATIO:
         below.set_xscale("log")

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optsched import interrupts
-from optsched.methods import problem_for, solution_of, solve
-from optsched.plotting.arguments import instance_of, solution_in
+from optsched.methods import solve
+from optsched.plotting.arguments import instance_of, loaded_solution
 from optsched.plotting.axes import (
     COLOURS,
     FAINT,
+    NOTE_COLOUR,
     WIDTH,
-    WORDS,
+    add_heading,
     axes,
-    figures,
-    headed,
+    compact,
     house_style,
     short,
 )
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def plot_speed_profile(
     instance: AnInstance, solution: Solved | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the epochs' GPUs as steps over F^c, the probability that an epoch is needed.
+    """Draw the GPUs of each epoch over F^c, the probability that the epoch is needed.
 
     Parameters
     ----------
@@ -50,37 +50,35 @@ def plot_speed_profile(
     Axes
         The steps have the gid ``gpus``, the shaded F^c ``survival`` on a second scale.
     """
-    given = instance_of(instance, SpeedProfileInstance)
+    loaded = instance_of(instance, SpeedProfileInstance)
     if solution is None:
-        solution = solve(given)
+        solution = solve(loaded)
         interrupts.heed()
-    else:
-        solution = solution_of(problem_for(given), solution)
-    profile = solution_in(solution, SpeedProfileSolution)
+    profile = loaded_solution(loaded, solution, SpeedProfileSolution)
     ax = axes(ax, WIDTH, 3.8)
-    curve = curve_of(given)
-    behind = ax.twinx()
+    curve = curve_of(loaded)
+    right_axis = ax.twinx()
     epochs = np.column_stack([curve.knots[:-1], curve.knots[1:]]).ravel()
     survival = np.column_stack([curve.high, curve.low]).ravel()
-    behind.fill_between(epochs, survival, color=FAINT, linewidth=0, gid="survival")
-    behind.set_ylim(0, 1.05)
-    behind.set_ylabel("P(W > w): the epoch is needed", color=WORDS)
-    ax.set_zorder(behind.get_zorder() + 1)
+    right_axis.fill_between(epochs, survival, color=FAINT, linewidth=0, gid="survival")
+    right_axis.set_ylim(0, 1.05)
+    right_axis.set_ylabel("P(W > w): the epoch is needed", color=NOTE_COLOUR)
+    ax.set_zorder(right_axis.get_zorder() + 1)
     ax.patch.set_visible(False)
     if profile.pieces:
         ends = [profile.pieces[0].from_, *(piece.to for piece in profile.pieces)]
         gpus = [piece.speed + 1 for piece in profile.pieces]
         ax.stairs(gpus, ends, color=COLOURS[0], linewidth=2.2, baseline=None, gid="gpus")
-    ax.set_ylim(0, len(given.speeds) + 0.5)
-    ax.set_yticks(range(0, len(given.speeds) + 1, -(-len(given.speeds) // 8)))
+    ax.set_ylim(0, len(loaded.speeds) + 0.5)
+    ax.set_yticks(range(0, len(loaded.speeds) + 1, -(-len(loaded.speeds) // 8)))
     ax.set_xlim(curve.knots[0], curve.knots[-1])
     ax.set_xlabel("epochs done")
     ax.set_ylabel("GPUs")
-    behind.spines["right"].set_visible(True)
-    spent = sum((p.to - p.from_) / given.speeds[p.speed] for p in profile.pieces)
+    right_axis.spines["right"].set_visible(True)
+    spent = sum((p.to - p.from_) / loaded.speeds[p.speed] for p in profile.pieces)
     title = (
-        f"{short(given.name, 40)}: {profile.status}, at most {figures(spent)} s "
-        f"of {figures(given.deadline)} s"
+        f"{short(loaded.name, 40)}: {profile.status}, at most {compact(spent)} s "
+        f"of {compact(loaded.deadline)} s"
     )
-    headed(ax, title)
+    add_heading(ax, title)
     return ax

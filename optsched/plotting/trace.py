@@ -11,8 +11,8 @@ from optsched.plotting.axes import (
     FAINT,
     UNITS,
     WIDTH,
+    add_heading,
     axes,
-    headed,
     house_style,
     robust_scale,
     short,
@@ -41,7 +41,7 @@ def plot_trace(result: Result, ax: Axes | None = None) -> Axes:
         Two lines, labelled "incumbent" and "bound", in the unit of the problem's tables.
     """
     if not isinstance(result, Result) or not result.trace:
-        expected = "a trace: that of a method with a solver, such as ilp"
+        expected = "a trace: use a method with a MILP solver, such as ilp"
         raise InputError("result", "trace", "no points", expected)
     ax = axes(ax, WIDTH, 3.6)
     problem = PROBLEMS[result.problem]
@@ -58,7 +58,7 @@ def plot_trace(result: Result, ax: Axes | None = None) -> Axes:
     gap = ""
     if result.gap is not None:
         gap = f", gap {100 * result.gap if result.gap > ARITHMETIC else 0:.3g} %"
-    headed(ax, f"{short(result.instance)} by {result.method}: {result.termination.value}{gap}")
+    add_heading(ax, f"{short(result.instance)} by {result.method}: {result.termination.value}{gap}")
     return ax
 
 

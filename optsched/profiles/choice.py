@@ -43,7 +43,7 @@ class Choice:
     bytes_per_gpu: tuple[float, ...]
     """Bytes on each GPU, by stage."""
     accumulation_steps: int
-    """Parts of a GPU's mini-batch, which pass one after another."""
+    """Gradient accumulation steps: parts of a GPU's mini-batch."""
     seconds: float
     """Time of an iteration, by which plans are compared: the bottleneck, or the time of all
     micro-batches."""
@@ -75,7 +75,7 @@ def choose_plan(
     Parameters
     ----------
     profile : LayerProfile
-        Of one mini-batch, in the tensor slices of `training`.
+        Profile of one mini-batch, in the tensor slices of `training`.
     gpus : int
         GPUs offered: a multiple of the slices.
     training : Training
@@ -122,8 +122,8 @@ def choose_plan(
         for plan, seconds in _plans(planned, used, stages, q * bandwidth, limits, training):
             # Take the fewest steps that fit; where none do, the most.
             for count in reversed(steps):
-                held = bytes_per_gpu(profile, plan, training, count)
-                choice = Choice(plan, iteration, held, count, seconds)
+                stage_bytes = bytes_per_gpu(profile, plan, training, count)
+                choice = Choice(plan, iteration, stage_bytes, count, seconds)
                 if choice.most_bytes <= gpu_memory:
                     break
             if training.oversized or choice.most_bytes <= gpu_memory:
@@ -131,8 +131,8 @@ def choose_plan(
                 break
             too_large.append(choice)
     if not choices:
-        least = min(too_large, key=lambda choice: choice.most_bytes)
-        raise _too_large(source, profile, least, gpu_memory)
+        smallest = min(too_large, key=lambda choice: choice.most_bytes)
+        raise _too_large(source, profile, smallest, gpu_memory)
     per_gpu = training.batch == "per-gpu"  # then an iteration has samples for each GPU
     return min(choices, key=lambda choice: choice.seconds / (choice.gpus if per_gpu else 1))
 
@@ -162,23 +162,19 @@ def _plans(
     limits: MemoryLimits,
     training: Training,
 ) -> Iterator[tuple[Plan, float]]:
-    """Yield plans and their times: the fastest of all, those within the limits, the others.
+    """Yield the fastest plan, the best within the memory limits by stage count, the other plans.
 
-    The second and the third are sorted by time.
+    The second and the third group are sorted by time.
     """
+    parts = training.micro_batches
+
+    def time_of(plan: Plan) -> float:
+        if parts is None:
+            return plan.bottleneck
+        return synchronous_time(planned, plan, parts, bandwidth=bandwidth)
 
     def with_times(unsorted: list[Plan]) -> list[tuple[Plan, float]]:
-        parts = training.micro_batches
-        pairs = [
-            (
-                plan,
-                plan.bottleneck
-                if parts is None
-                else synchronous_time(planned, plan, parts, bandwidth=bandwidth),
-            )
-            for plan in unsorted
-        ]
-        return sorted(pairs, key=lambda pair: pair[1])
+        return sorted(((plan, time_of(plan)) for plan in unsorted), key=lambda pair: pair[1])
 
     unlimited = with_times(
         plans(planned, replicas, bandwidth=bandwidth)
@@ -187,21 +183,21 @@ def _plans(
     )
     yield unlimited[0]
     fitting = []
-    for count in [len(plan.replicas) for plan, _ in unlimited]:
+    for plan, _ in unlimited:
+        count = len(plan.replicas)
         with contextlib.suppress(InputError):
-            fitting.append(
-                plan_stages(planned, replicas, count, bandwidth=bandwidth, limits=limits)
-            )
+            fitting += [plan_stages(planned, replicas, count, bandwidth=bandwidth, limits=limits)]
     yield from with_times(fitting)
     yield from unlimited[1:]
 
 
-def _too_large(source: str, profile: LayerProfile, least: Choice, gpu_memory: float) -> InputError:
-    stage = max(range(len(least.bytes_per_gpu)), key=least.bytes_per_gpu.__getitem__)
-    held = f"{1e-9 * least.bytes_per_gpu[stage]:.3g}"
-    return InputError(
-        source,
-        "memory",
-        f"{held} GB on each GPU of stage {stage} of {len(least.bytes_per_gpu)} of {profile.model}",
-        f"at most the GPU's {number(1e-9 * gpu_memory)} GB: more stages or GPUs, or oversized",
+def _too_large(
+    source: str, profile: LayerProfile, smallest: Choice, gpu_memory: float
+) -> InputError:
+    stage, stages = smallest.bytes_per_gpu.index(smallest.most_bytes), len(smallest.bytes_per_gpu)
+    gigabytes = f"{1e-9 * smallest.most_bytes:.3g} GB"
+    found = f"{gigabytes} on each GPU of stage {stage} of {stages} of {profile.model}"
+    expected = (
+        f"at most the GPU's {number(1e-9 * gpu_memory)} GB: more stages or GPUs, or oversized"
     )
+    return InputError(source, "memory", found, expected)

@@ -1,17 +1,17 @@
 """Bytes that a plan puts on a GPU: parameters with their optimiser, and activations in flight.
 
-An iteration's samples pass through the pipeline a mini-batch of the profile at a time, or
-a replica's share of it where that is less, cut into `accumulation_steps` parts whose gradients add
-up. Without a flush, stage s of S (from 0) has let S - s parts through forward before the first of
-them comes back. Of each it keeps the stage's input and each layer's output; tensors inside a layer
-are computed again. No copies of older parameters are counted.
+An iteration's samples pass through the pipeline one mini-batch of the profile at a time, or one
+replica's share of it if that is less. A mini-batch is cut into `accumulation_steps` parts whose
+gradients add up. Without a flush, stage s of S (from 0) has S - s parts in flight. Of each it keeps
+the stage's input and each layer's output; tensors inside a layer are computed again. No copies of
+older parameters are counted.
 
 With a flush (`micro_batches`, 1F1B) a stage keeps min(M, S - s) micro-batches, each 1/M of its
 replica's share of the iteration. Each of q tensor slices holds 1/q of the parameters and every
 activation; each of k replicas holds 1/k of the experts, and at least one.
 
 Source: D. Narayanan et al., "Memory-Efficient Pipeline-Parallel DNN Training", ICML 2021 (the
-parts in flight); S. Rajbhandari et al., "ZeRO", SC 2020, section 3.1 (bytes a parameter).
+parts in flight); S. Rajbhandari et al., "ZeRO", SC 2020, section 3.1 (bytes per parameter).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from optsched.profiles.planner_kernel import MemoryLimits
 
 OPTIMISERS = {"sgd": 12.0, "adam": 16.0}
-"""Bytes a parameter: itself, its gradient and one moment (sgd) or two (adam), 4 bytes each; adam's
-16 are also those of mixed precision (2 + 2, and 12 in single precision)."""
+"""Bytes per parameter: itself, its gradient and one moment (sgd) or two (adam), 4 bytes each;
+adam's 16 are also those of mixed precision (2 + 2, and 12 in single precision)."""
 MOST_STEPS = 2**20
 Steps = Annotated[int, Between(1, MOST_STEPS)]
 ROUNDING = 1e-9
@@ -53,15 +53,15 @@ class Training:
     mini_batch : int, optional
         Samples of a zoo model's mini-batch; by default those of Table I of a-srpt.
     device : str
-        A name of `optsched.zoo.DEVICES`: the GPU, by its speed and its memory. A measured profile
-        has its own times.
+        A name of `optsched.zoo.DEVICES`: the GPU model (speed and memory). A measured profile has
+        its own times.
     fewer_gpus : bool
         Let the plan use fewer GPUs than offered where it then trains faster.
     optimiser : str
         "sgd" (with momentum) or "adam".
     accumulation_steps : int, optional
-        Parts that a GPU's mini-batch passes in, one after another; by default 1, or the least power
-        of two that makes the plan fit, at most a part a sample.
+        Gradient accumulation steps, parts of a GPU's mini-batch; by default 1, or the least power
+        of two that makes the plan fit, at most one part per sample.
     gpu_memory : float, optional
         Bytes of a GPU; by default the device's.
     oversized : bool
@@ -89,7 +89,7 @@ class Training:
     def __post_init__(self) -> None:
         require_declared("training", self)
         if self.micro_batches is not None and self.accumulation_steps is not None:
-            expected = "none beside micro_batches, which cut alike"
+            expected = "none together with micro_batches"
             found = shown(self.accumulation_steps)
             raise InputError("training", "accumulation_steps", found, expected)
 
@@ -101,8 +101,8 @@ def steps_to_try(profile: LayerProfile, training: Training) -> list[int]:
     if training.accumulation_steps is not None:
         return [training.accumulation_steps]
     samples = profile.provenance.get("batch_size")
-    most = samples if isinstance(samples, int) else 1
-    return [2**power for power in reversed(range(most.bit_length()))]
+    samples_per_batch = samples if isinstance(samples, int) else 1
+    return [2**power for power in reversed(range(samples_per_batch.bit_length()))]
 
 
 def bytes_per_gpu(
@@ -113,7 +113,7 @@ def bytes_per_gpu(
     Parameters
     ----------
     profile : LayerProfile
-        Of one mini-batch.
+        Profile of one mini-batch.
     plan : Plan
         Its stages.
     training : Training
@@ -140,7 +140,7 @@ def bytes_per_gpu(
     gpus = profile.tensor_parallel * sum(plan.replicas)
     parts, shared = _parts(training, steps, gpus)
     factor = _bytes_per_parameter_byte(profile, training)
-    held = []
+    stage_bytes = []
     for stage, ((start, end), k) in enumerate(zip(pairwise(bounds), plan.replicas, strict=True)):
         layers = profile.layers[start:end]
         experts = math.fsum(layer.expert_parameter_bytes for layer in layers)
@@ -149,14 +149,14 @@ def bytes_per_gpu(
         activations = entering[start] + math.fsum(layer.output_bytes for layer in layers)
         share = 1.0 / k if shared else 1.0
         in_flight = min(training.micro_batches or MOST_STEPS, len(plan.replicas) - stage)
-        held.append(factor * parameters + in_flight * share / parts * activations)
-    return tuple(held)
+        stage_bytes.append(factor * parameters + in_flight * share / parts * activations)
+    return tuple(stage_bytes)
 
 
 def memory_limits(
     profile: LayerProfile, training: Training, steps: int, gpu_memory: float, *, gpus: int = 1
 ) -> MemoryLimits:
-    """Return the same for the planner: a limit on each GPU of a plan on `gpus` GPUs."""
+    """Return the memory model as arrays for the planner's kernel, for a plan on `gpus` GPUs."""
     from optsched.profiles.planner_kernel import MemoryLimits
 
     parts, shared = _parts(training, steps, gpus)

@@ -68,7 +68,7 @@ MAX_STEPS = 10**11
 """Pairs of a subproblem and a last stage, before pruning, of one programme."""
 MAX_CELLS = 5 * 10**7
 """Subproblems (stages x layers x GPUs) of one programme; each takes 6 bytes."""
-LONGEST_WORD = 60
+MAX_NAME_CHARACTERS = 60
 """Characters of a layer's name in the name of a stage."""
 
 
@@ -236,17 +236,18 @@ def synchronous_time(
 ) -> float:
     """Return the seconds of an iteration of so many micro-batches, with a flush."""
     rows = _stage_numbers(profile, plan)
-    reduced = [
+    all_reduces = [
         2 * (k - 1) / k * row["parameter_bytes"] / bandwidth
         for row, k in zip(rows, plan.replicas, strict=True)
     ]
     times = stage_times(profile, plan, bandwidth=bandwidth)
-    work = [time - own for time, own in zip(times, reduced, strict=True)]
-    earlier = accumulate((row["backward_time"] for row in rows[:-1]), initial=0.0)
+    work = [time - all_reduce for time, all_reduce in zip(times, all_reduces, strict=True)]
+    # Backward passes of the earlier stages hide a part of a stage's all-reduce.
+    hidden = accumulate((row["backward_time"] for row in rows[:-1]), initial=0.0)
     slowest, total = max(work), sum(work)
     return max(
-        ((micro_batches - 1) * slowest + total - before) / micro_batches + own
-        for before, own in zip(earlier, reduced, strict=True)
+        ((micro_batches - 1) * slowest + total - hidden_time) / micro_batches + all_reduce
+        for hidden_time, all_reduce in zip(hidden, all_reduces, strict=True)
     )
 
 
@@ -293,7 +294,7 @@ def stage_table(profile: LayerProfile, plan: Plan) -> list[dict[str, Any]]:
 
 def _stage_names(profile: LayerProfile, plan: Plan) -> list[str]:
     """First and last layer of each stage, by the first word of their names."""
-    words = [(layer.name.split() or ["?"])[0][:LONGEST_WORD] for layer in profile.layers]
+    words = [(layer.name.split() or ["?"])[0][:MAX_NAME_CHARACTERS] for layer in profile.layers]
     bounds = (0, *plan.cuts, len(words))
     return [
         words[start] if end - start == 1 else f"{words[start]}..{words[end - 1]}"

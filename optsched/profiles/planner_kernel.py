@@ -17,7 +17,7 @@ class MemoryLimits(NamedTuple):
     """Bytes that a plan puts on a GPU, by position 0..layers, and the bytes of a GPU."""
 
     parameters: Floats  # prefix sums, with the optimiser
-    outputs: Floats  # prefix sums of the outputs kept of one part in flight
+    outputs: Floats  # prefix sums of the outputs of one part in flight
     entering: Floats  # input at each position, of one part in flight
     shared: bool  # a stage's replicas share a part, so that each of k keeps 1/k of it
     limit: float  # bytes of a GPU
@@ -55,8 +55,8 @@ def _best_last_stage(
             parameters = limits.parameters[end] - limits.parameters[start] + experts
             if parameters > limits.limit:  # an earlier start only adds parameters
                 break
-            kept = limits.entering[start] + limits.outputs[end] - limits.outputs[start]
-            if parameters + in_flight * kept / (k if limits.shared else 1) > limits.limit:
+            activations = limits.entering[start] + limits.outputs[end] - limits.outputs[start]
+            if parameters + in_flight * activations / (k if limits.shared else 1) > limits.limit:
                 continue
             time = max(previous[gpus - k, start], floor + transfer[start] / k)
             if time < value:

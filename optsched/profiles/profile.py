@@ -20,13 +20,13 @@ class Layer:
     Attributes
     ----------
     name : str
-        What the profile calls it; need not be unique.
+        Name in the profile; need not be unique.
     forward_time, backward_time : float
         Seconds per mini-batch.
     output_bytes : float
         Bytes of its output per mini-batch.
     parameter_bytes : float
-        Bytes of its parameters, but for those of experts.
+        Bytes of its parameters, without those of experts.
     tensor_bytes : float
         Bytes that the slices of a replica all-reduce, per mini-batch.
     expert_bytes : float

@@ -20,7 +20,7 @@ from optsched.errors import (
 from optsched.external import method_of
 from optsched.extras import require_extras
 from optsched.library import find, load
-from optsched.library.standing import known_bound
+from optsched.library.best_records import known_bound
 from optsched.methods import problem_for, solve
 from optsched.problem import Method, resolve
 from optsched.result import (

@@ -179,8 +179,7 @@ def _is_store(path: Any) -> bool:
 
 
 def _table(frame: Any, picture: str | None, ax: Axes | None) -> Axes:
-    from optsched.plotting.gaps import plot_excess, plot_gaps
-    from optsched.plotting.profile import plot_profile
+    from optsched.plotting.gaps import plot_excess, plot_gaps, plot_profile
 
     stored = "plan" in frame.columns
     pictures: dict[str, Any] = {"excess": plot_excess} if stored else {"gaps": plot_gaps}

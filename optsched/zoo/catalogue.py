@@ -26,7 +26,7 @@ from optsched.zoo.transformers import (
 
 @dataclass(frozen=True)
 class ZooModel:
-    """A model of the zoo; `note` is what a reader should know before using it."""
+    """A model of the zoo; `note` has its caveats."""
 
     build: Callable[..., Network]
     batch_size: int
@@ -213,8 +213,8 @@ def _slices(network: Network, tensor_parallel: int) -> int:
 
 
 def _timed(layer: LayerSpec, device: Device, batch: int, q: int, recompute: bool) -> Layer:
-    again = 1 if recompute else 0
-    shared = 1 if layer.slices == UNSLICED else q
+    recomputations = 1 if recompute else 0
+    slices = 1 if layer.slices == UNSLICED else q
     size = float(device.bytes_per_number)
     expert_parameters = layer.experts.parameters if layer.experts else 0
     # A lookup reads one row for each that it writes, other layers read all parameters.
@@ -222,17 +222,17 @@ def _timed(layer: LayerSpec, device: Device, batch: int, q: int, recompute: bool
     moved += (
         batch * layer.output_elements
         if layer.lookup
-        else (layer.parameters + expert_parameters) / shared
+        else (layer.parameters + expert_parameters) / slices
     )
-    inner = layer.slices.inner_elements / shared + layer.slices.outer_elements
+    inner = layer.slices.inner_elements / slices + layer.slices.outer_elements
     forward = device.layer_seconds(
-        batch * layer.forward_flops / shared, size * moved, size * batch * inner
+        batch * layer.forward_flops / slices, size * moved, size * batch * inner
     )
-    reduced = (1 + again) * layer.slices.forward_reduced + layer.slices.backward_reduced
+    reduced = (1 + recomputations) * layer.slices.forward_reduced + layer.slices.backward_reduced
     return Layer(
         name=layer.name,
         forward_time=forward,
-        backward_time=(BACKWARD_PER_FORWARD + again) * forward,
+        backward_time=(BACKWARD_PER_FORWARD + recomputations) * forward,
         output_bytes=size * batch * layer.output_elements,
         parameter_bytes=size * layer.parameters,
         tensor_bytes=size * batch * reduced if q > 1 else 0.0,

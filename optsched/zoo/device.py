@@ -19,7 +19,7 @@ BACKWARD_PER_FORWARD = 2.0
 
 @dataclass(frozen=True)
 class Device:
-    """A device by its data sheet, and the part of it that real layers reach."""
+    """A device by its data sheet, and its assumed efficiency."""
 
     name: str
     """The device and the arithmetic it is used with."""

@@ -28,8 +28,8 @@ class Slices:
     backward_reduced: int = 0
     """The same of the backward pass."""
     inner_elements: int = 0
-    """Numbers that pass through memory between the kernels of a forward pass, beside the layer's
-    input and output, where kernels are not fused: those that slices share."""
+    """Numbers that unfused kernels of a forward pass move through memory, besides the layer's
+    input and output: those that slices share."""
     outer_elements: int = 0
     """The same: those that each slice moves."""
 
@@ -60,7 +60,7 @@ class LayerSpec:
     input_elements: int
     """Numbers that the layer reads from other layers, or from the network's input."""
     lookup: bool = False
-    """Whether the layer reads only the rows of its table that the sample names: an embedding."""
+    """Whether the layer reads only the looked-up rows of its table: an embedding."""
     slices: Slices = UNSLICED
     experts: Experts | None = None
 

@@ -28,19 +28,12 @@ class Style(NamedTuple):
     """Learned vectors of a normalisation: 2 (scale, shift) in a layer norm, 1 in an RMS norm."""
 
 
-class Positions(NamedTuple):
-    """What relative positions add to an attention."""
-
-    parameters: int = 0
-    flops: int = 0
-
-
-LAYER_NORM, NO_POSITIONS = Style(), Positions()
+LAYER_NORM = Style()
 
 _SCORE_MOVES = 6
 """Times that an unfused attention writes or reads a score."""
-_AROUND = 5
-"""Times that each token's features are written or read around a sublayer's products, beside its
+_OUTER_MOVES = 5
+"""Times that each token's features are written or read around a sublayer's products, besides its
 input and output: the norm writes and the first product reads; the last product writes; the dropout,
 in one kernel with the residual sum, reads that and the sublayer's input again."""
 
@@ -72,7 +65,8 @@ def attention(
     context: Tensor | None = None,
     shared_inner: int | None = None,
     style: Style = LAYER_NORM,
-    positions: Positions = NO_POSITIONS,
+    position_parameters: int = 0,
+    position_flops: int = 0,
 ) -> Tensor:
     """Add an attention sublayer.
 
@@ -86,21 +80,23 @@ def attention(
     """
     source = x if context is None else context
     (queries, width), keys = x.shape, source.shape[0]
-    kept = inner if shared_inner is None else shared_inner
-    projections = linear_flops(queries, width, inner) + 2 * linear_flops(keys, width, kept)
+    key_value_width = inner if shared_inner is None else shared_inner
+    projections = linear_flops(queries, width, inner) + 2 * linear_flops(
+        keys, width, key_value_width
+    )
     pairs = 2 * linear_flops(queries, inner, keys)
     output = linear_flops(queries, inner, width)
     read = 0 if context is None else context.elements
     slices = Slices(
         forward_reduced=x.elements,
         backward_reduced=x.elements + read,
-        inner_elements=4 * (queries * inner + keys * kept)
+        inner_elements=4 * (queries * inner + keys * key_value_width)
         + _SCORE_MOVES * net.heads * queries * keys,
-        outer_elements=_AROUND * x.elements,
+        outer_elements=_OUTER_MOVES * x.elements,
     )
     parameters = (
         linear_parameters(width, inner, style.bias)
-        + 2 * linear_parameters(width, kept, style.bias)
+        + 2 * linear_parameters(width, key_value_width, style.bias)
         + linear_parameters(inner, width, style.bias)
         + style.norm_vectors * width
     )
@@ -108,8 +104,8 @@ def attention(
         name,
         (x,) if context is None else (x, context),
         x.shape,
-        flops=projections + pairs + output + x.elements + positions.flops,
-        parameters=parameters + positions.parameters,
+        flops=projections + pairs + output + x.elements + position_flops,
+        parameters=parameters + position_parameters,
         slices=slices,
     )
 
@@ -159,12 +155,12 @@ def expert_feed_forward(
     """
     tokens, width = x.shape
     router = linear_flops(tokens, width, experts)
-    passed = active * products * linear_flops(tokens, width, hidden)
+    expert_flops = active * products * linear_flops(tokens, width, hidden)
     return net.add(
         name,
         (x,),
         x.shape,
-        flops=router + passed + x.elements,
+        flops=router + expert_flops + x.elements,
         parameters=linear_parameters(width, experts, bias=False) + width,
         slices=_feed_forward_slices(x, 2 * products * active * hidden),
         experts=Experts(
@@ -195,7 +191,7 @@ def _feed_forward_slices(x: Tensor, moved_a_token: int) -> Slices:
         forward_reduced=x.elements,
         backward_reduced=x.elements,
         inner_elements=moved_a_token * x.shape[0],
-        outer_elements=_AROUND * x.elements,
+        outer_elements=_OUTER_MOVES * x.elements,
     )
 
 
@@ -209,8 +205,8 @@ def linear_parameters(inputs: int, outputs: int, bias: bool = True) -> int:
     return inputs * outputs + (outputs if bias else 0)
 
 
-ANSWER_ENDS = 2
-"""Scores of a token: how well it starts, and how well it ends, the answer to a question."""
+ANSWER_SCORES = 2
+"""Scores of a token as the start and as the end of the answer to a question."""
 RMS_NORM = Style(bias=False, norm_vectors=1)
 """Products without a bias and norms without a shift: T5 and Mixtral."""
 
@@ -235,9 +231,9 @@ def bert_large() -> Network:
     net.add(
         "head",
         (x,),
-        (tokens, ANSWER_ENDS),
-        flops=linear_flops(1, width, width) + linear_flops(tokens, width, ANSWER_ENDS),
-        parameters=linear_parameters(width, width) + linear_parameters(width, ANSWER_ENDS),
+        (tokens, ANSWER_SCORES),
+        flops=linear_flops(1, width, width) + linear_flops(tokens, width, ANSWER_SCORES),
+        parameters=linear_parameters(width, width) + linear_parameters(width, ANSWER_SCORES),
     )
     return net.build()
 
@@ -266,9 +262,9 @@ def xlnet_large() -> Network:
     net.add(
         "head",
         (x,),
-        (tokens, ANSWER_ENDS),
-        flops=linear_flops(tokens, width, ANSWER_ENDS),
-        parameters=linear_parameters(width, ANSWER_ENDS),
+        (tokens, ANSWER_SCORES),
+        flops=linear_flops(tokens, width, ANSWER_SCORES),
+        parameters=linear_parameters(width, ANSWER_SCORES),
     )
     return net.build()
 
@@ -288,8 +284,15 @@ def _relative_attention(net: NetworkBuilder, name: str, x: Tensor) -> Tensor:
         + linear_flops(tokens, width, XLNET_SEGMENT_RELATIONS)
     )
     parameters = width * width + XLNET_SEGMENT_RELATIONS * width + 3 * width
-    style = Style(bias=False)  # the norm has a scale and a shift, the products no bias
-    return attention(net, name, x, width, style=style, positions=Positions(parameters, flops))
+    return attention(
+        net,
+        name,
+        x,
+        width,
+        style=Style(bias=False),  # the norm has a scale and a shift, the products no bias
+        position_parameters=parameters,
+        position_flops=flops,
+    )
 
 
 T5_HEADS = 128
@@ -330,7 +333,7 @@ def t5_11b() -> Network:
 def _t5_self_attention(net: NetworkBuilder, name: str, x: Tensor, *, first: bool) -> Tensor:
     """Add a self-attention; the first of a stack holds the position scores that all share."""
     scores = T5_POSITION_BUCKETS * T5_HEADS if first else 0
-    return attention(net, name, x, T5_INNER, style=RMS_NORM, positions=Positions(scores))
+    return attention(net, name, x, T5_INNER, style=RMS_NORM, position_parameters=scores)
 
 
 GPT_VOCABULARY = 50257
@@ -382,7 +385,7 @@ def gpt(size: GptSize) -> Network:
 
 
 def mixtral(experts: int = 8) -> Network:
-    """Build Mixtral, by default the 8x7B, of whose 8 experts a block 2 are active for each token.
+    """Build Mixtral, by default the 8x7B: 8 experts per block, of which a token uses 2.
 
     Source: A. Q. Jiang et al., "Mixtral of Experts", 2024, table 1 (width 4096, 32 blocks, 32 heads
     of 128, 8 of keys and values, feed-forward width 14,336, vocabulary 32,000). An expert is gated

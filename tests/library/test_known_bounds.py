@@ -8,15 +8,15 @@ import pytest
 
 import optsched
 from optsched.experiments.report.table import best_bound
-from optsched.library.sets import entry_of, library_set, make
-from optsched.library.standing import known_bound, standings
+from optsched.library.best_records import best_records, known_bound
+from optsched.library.sets import entry_of, library_set, load_entry
 
 NAME = "placement/slices-1/007"
 """The quick bound of a heuristic's row is below the best known one."""
 
 
 def best(name: str) -> Any:
-    (found,) = standings([entry_of(name)])
+    (found,) = best_records([entry_of(name)])
     return found.bound.value
 
 
@@ -29,22 +29,22 @@ def test_compare_takes_a_set_and_shows_its_bounds() -> None:
     assert not changed["bound_source"][0].startswith("library")
     few = [entry.name for entry in library_set("speed-profile/fig2-1").entries[:3]]
     table = optsched.compare(few, ["hull"], full=True)
-    assert [bound >= best(name) for bound, name in zip(table["bound"], few, strict=True)] == [
-        True
-    ] * 3
+    assert all(bound >= best(name) for bound, name in zip(table["bound"], few, strict=True))
 
 
 def test_a_bound_holds_for_its_instance_options_and_draw_alone() -> None:
     entry = library_set("rolling/three-types-1").entries[0]
-    said = ("rolling", entry.file_name, entry.sha256)
-    assert known_bound(*said, {}, 0) is not None
-    assert known_bound(*said, {}, 1) is None
-    assert known_bound(*said, {"sharing": "off"}, 0) is None
-    assert known_bound("rolling", entry.file_name, "0" * 64, {}, 0) is None
-    assert known_bound("rolling", "my-own-007", entry.sha256, {}, 0) is None
     stored = library_set("placement/measured-1").entries[0]
-    instance: Any = make(stored)
-    assert known_bound("placement", instance.name, stored.sha256, {}, 0) is not None
+    cases: list[tuple[bool, str, str, str, dict[str, str], int]] = [
+        (True, "rolling", entry.file_name, entry.sha256, {}, 0),
+        (False, "rolling", entry.file_name, entry.sha256, {}, 1),
+        (False, "rolling", entry.file_name, entry.sha256, {"sharing": "off"}, 0),
+        (False, "rolling", entry.file_name, "0" * 64, {}, 0),
+        (False, "rolling", "my-own-007", entry.sha256, {}, 0),
+        (True, "placement", load_entry(stored).name, stored.sha256, {}, 0),
+    ]
+    for is_known, *arguments in cases:
+        assert (known_bound(*arguments) is not None) == is_known
 
 
 def test_a_sweeps_table_shows_them_too() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from optsched.cli import _code
+from optsched.library.best_records import BestRecords, best_records, status_counts
 from optsched.library.records import read_records
 from optsched.library.sets import library_set
-from optsched.library.standing import Standing, standings, status_counts
 
 SET = "placement/shared-batch-1"
 
@@ -20,7 +20,7 @@ def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A set of two instances of which nothing is known."""
     few = replace(library_set(SET), entries=library_set(SET).entries[:2])
     monkeypatch.setattr("optsched.library.measuring.library_set", {SET: few}.__getitem__)
-    monkeypatch.setattr("optsched.library.standing._shipped", lambda path, written: ())
+    monkeypatch.setattr("optsched.library.best_records.shipped_records", lambda path: ())
     return tmp_path / "store"
 
 
@@ -35,7 +35,7 @@ def test_what_methods_find_becomes_records(store: Path, capsys: pytest.CaptureFi
     assert _code([*command, "--methods", "heavy-edge,exact"]) == 0
     assert capsys.readouterr().out.count("easy") == 2
     entries = library_set(SET).entries[:2]
-    found = standings(entries, store)
+    found = best_records(entries, store)
     assert all(each.proved_by_certificate for each in found)
     for each in found:
         values = [r.value for r in each.history if r.kind == "value"]
@@ -49,9 +49,9 @@ def test_a_record_of_another_instance_counts_for_nothing(store: Path) -> None:
     assert _code(["library", "measure", SET, "--store", str(store), "--methods", "exact"]) == 0
     entry = library_set(SET).entries[0]
     history = [r for r in read_records(store / f"{SET}.jsonl") if r.instance == entry.name]
-    assert Standing.of(entry, history).proved
+    assert BestRecords.of(entry, history).proved
     other = replace(entry, sha256="0" * 64)
-    assert Standing.of(other, history).value is None
+    assert BestRecords.of(other, history).value is None
 
 
 def test_a_method_or_set_that_does_not_exist(

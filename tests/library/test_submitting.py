@@ -14,21 +14,17 @@ import pytest
 import optsched
 from optsched.cli import _code
 from optsched.errors import InputError
+from optsched.library.best_records import best_records, certificate_in
 from optsched.library.records import Record, add, locked, read_records, unpacked
-from optsched.library.sets import entry_of
-from optsched.library.standing import certificate_in, standings
+from optsched.library.sets import entry_of, library_folder
 
 NAME = "placement/shared-batch-1/001"
 FILE = "placement/shared-batch-1.jsonl"
 
 
-def best() -> Any:
-    (found,) = standings([entry_of(NAME)])
-    return found
-
-
 def best_solution() -> dict[str, Any]:
-    solution: dict[str, Any] = unpacked(best().value.solution, NAME)
+    (best,) = best_records([entry_of(NAME)])
+    solution: dict[str, Any] = unpacked(best.value.solution, NAME)
     return solution
 
 
@@ -41,7 +37,7 @@ def written(folder: Path, document: Any) -> str:
 @pytest.fixture
 def empty_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """No records ship: whatever is submitted is new."""
-    monkeypatch.setattr("optsched.library.standing._shipped", lambda path, written: ())
+    monkeypatch.setattr("optsched.library.best_records.shipped_records", lambda path: ())
     return tmp_path / "store"
 
 
@@ -93,21 +89,17 @@ def test_the_best_known_is_written_as_it_is_submitted(
     assert capsys.readouterr().out.count(": equal") == 2
 
 
-def test_there_is_nothing_to_write(
+def test_nothing_to_write_and_an_infeasible_solution(
     empty_library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _code(["library", "show", NAME, "--solution", str(tmp_path / "s.json")]) == 2
     assert "no solution" in capsys.readouterr().err
     assert not (tmp_path / "s.json").exists()
-
-
-def test_infeasible_with_rule_and_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    solution = best_solution()
+    solution = optsched.solve(NAME, "heavy-edge").solution.to_dict()
     solution["counts"][0][0] += 1
-    assert _code(submit(tmp_path / "s", written(tmp_path, solution))) == 1
-    said = capsys.readouterr().out
-    assert "infeasible: replicas, (2), violated at stage 0" in said
-    assert not (tmp_path / "s" / FILE).exists()
+    assert _code(submit(empty_library, written(tmp_path, solution))) == 1
+    assert "infeasible: replicas, (2), violated at stage 0" in capsys.readouterr().out
+    assert not (empty_library / FILE).exists()
 
 
 @pytest.mark.parametrize(
@@ -137,7 +129,9 @@ def test_a_certificate_with_it(
 ) -> None:
     solution = written(tmp_path, optsched.solve(NAME, "exact").solution.to_dict())
     proof = tmp_path / "certificate.json"
-    good = dict(certificate_in(shipped_certificate()))
+    shipped = read_records(library_folder() / FILE)
+    good = next(r for r in shipped if r.instance == NAME and r.proof == "certificate")
+    good = dict(certificate_in(good))
     proof.write_text(json.dumps({**good, "threshold": 2 * good["threshold"]}))
     assert _code(submit(empty_library, solution, "--certificate", str(proof))) == 1
     assert "bound: refused: the replicas are worth" in capsys.readouterr().out
@@ -149,20 +143,12 @@ def test_a_certificate_with_it(
     assert sorted(kinds) == ["bound", "value"]
 
 
-def shipped_certificate() -> Record:
-    """The one that ships, whatever a test puts in the place of the records."""
-    from optsched.library.sets import library_folder
-
-    kept = read_records(library_folder() / FILE)
-    return next(r for r in kept if r.instance == NAME and r.proof == "certificate")
-
-
 def test_two_at_once_lose_nothing(tmp_path: Path) -> None:
     """Two processes write 25 records each into one file."""
     script = (
         "import sys\nfrom optsched.library.records import Record, add, locked\n"
         "for i in range(25):\n"
-        "    r = Record.of(instance='a/b/001', sha256='0' * 64, kind='value', value=float(i),\n"
+        "    r = Record(instance='a/b/001', sha256='0' * 64, kind='value', value=float(i),\n"
         "                  date='2026-11-22', by=sys.argv[2], solution='x' * 5000)\n"
         "    with locked(sys.argv[1]) as stream:\n        add(stream, [r.line()])\n"
     )
@@ -178,7 +164,7 @@ def test_two_at_once_lose_nothing(tmp_path: Path) -> None:
 
 
 def record(value: float) -> Record:
-    return Record.of(
+    return Record(
         instance=NAME, sha256="0" * 64, kind="value", value=value, date="2026-11-22", by="Ada"
     )
 
@@ -187,18 +173,18 @@ def record(value: float) -> Record:
 def test_a_kill_in_the_middle_of_a_line(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(record(1.0).line() + record(2.0).line()[:-cut])
-    told = 2 if cut == 1 else 1  # but for its end the line was whole
-    assert len(read_records(path)) == told
+    complete = 2 if cut == 1 else 1  # only its line end is missing
+    assert len(read_records(path)) == complete
     with locked(path) as stream:
         add(stream, [record(3.0).line()])
-    assert [r.value for r in read_records(path)] == [*[1.0, 2.0][:told], 3.0]
+    assert [r.value for r in read_records(path)] == [*[1.0, 2.0][:complete], 3.0]
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
         ('{"version": 2, "kind": "dream"}', "version: found 2, expected 1: a newer optsched"),
-        ("nonsense", "found no JSON"),
+        ("nonsense", "found invalid JSON"),
         ("7", "found 7, expected a record"),
         ('{"version": 1, "kind": "dream"}', "instance: missing required field"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
+import importlib
 import sys
 from functools import cache
 from pathlib import Path
@@ -14,8 +14,8 @@ import pytest
 
 import optsched
 from optsched.deadline import Deadline
-from optsched.library.sets import entries, entry_of, make
-from optsched.library.standing import Standing, certificate_in, standings
+from optsched.library.best_records import BestRecords, best_records, certificate_in
+from optsched.library.sets import all_entries, entry_of, load_entry
 from optsched.library.verify import RefusedError, verify
 from optsched.selection.cost import tables_of
 from optsched.selection.options import SelectionOptions
@@ -28,41 +28,38 @@ SELECTION = "selection/interval-1/003"
 @cache
 def script() -> Any:
     """The search for trees, which is no part of the package."""
-    path = Path(__file__).parents[2] / "benchmarks" / "selection_trees.py"
-    spec = importlib.util.spec_from_file_location("selection_trees", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["selection_trees"] = module
-    spec.loader.exec_module(module)
-    return module
+    sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+    return importlib.import_module("selection_trees")
 
 
 @cache
 def tree() -> Document:
-    (known,) = standings([entry_of(SELECTION)])
+    (known,) = best_records([entry_of(SELECTION)])
     return dict(certificate_in(known.certified))
 
 
 def test_a_tree_reaches_the_value() -> None:
     for name in (SELECTION, "selection/interval-1/012"):
-        (known,) = standings([entry_of(name)])
-        document, certificate = make(known.entry).to_dict(), dict(certificate_in(known.certified))
+        (known,) = best_records([entry_of(name)])
+        document, certificate = (
+            load_entry(known.entry).to_dict(),
+            dict(certificate_in(known.certified)),
+        )
         value = known.value.value
         prices = {key: certificate[key] for key in ("jobs", "slots")}
         assert verify(document, {**prices, "kind": "prices"}) < value * (1 - 1e-4)
         assert value * (1 - 1e-8) <= verify(document, certificate) <= value
     searched = script().selection_tree(
-        make(known.entry), prices, value * (1 - 1e-9), Deadline(20.0)
+        load_entry(known.entry), prices, value * (1 - 1e-9), Deadline(20.0)
     )
     assert verify(document, searched) == pytest.approx(value, rel=1e-8)
 
 
-def shipped(problem: str, step: int = 1) -> list[tuple[Standing, Document, Document]]:
+def shipped(problem: str, step: int = 1) -> list[tuple[BestRecords, Document, Document]]:
     """What ships with a tree, every so many instances: its standing, instance and tree."""
-    every = [entry for entry in entries() if entry.problem == problem][::step]
-    pairs = [(known, dict(certificate_in(known.certified))) for known in standings(every)]
-    return [(k, make(k.entry).to_dict(), c) for k, c in pairs if c["kind"] == "branches"]
+    every = [entry for entry in all_entries() if entry.problem == problem][::step]
+    pairs = [(known, dict(certificate_in(known.certified))) for known in best_records(every)]
+    return [(k, load_entry(k.entry).to_dict(), c) for k, c in pairs if c["kind"] == "branches"]
 
 
 def test_no_selection_below_its_value_is_ever_proved() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from oracles.random_online import least_flow_of, one_stage, random_case, tiny_case
 
-from optsched.generators.workload import WorkloadShape, generate_workload
+from optsched.generators.online import WorkloadShape, generate_workload
 from optsched.online.bounds.flow import (
     capacity_duals,
     cell_edges,

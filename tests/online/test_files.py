@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from optsched.errors import InputError
-from optsched.generators.workload import generate_workload
+from optsched.generators.online import generate_workload
 from optsched.online.data.catalogue import Catalogue, read_catalogue, write_catalogue
 from optsched.online.data.cluster import OnlineCluster, read_cluster
 from optsched.online.data.workload import Workload

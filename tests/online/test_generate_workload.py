@@ -11,7 +11,7 @@ import pytest
 
 import optsched
 from optsched.errors import InputError
-from optsched.generators.workload import WorkloadShape, generate_workload, shape_of
+from optsched.generators.online import WorkloadShape, generate_workload, shape_of
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
 

@@ -15,13 +15,13 @@ def _backend() -> None:
 
 
 def test_plots() -> None:
-    from optsched.plotting.online import flow_cdf, queue_length
+    from optsched.plotting import plot_flow, plot_queue
 
     jobs, predicted = random_case(1)
     runs = [simulate_online(jobs, name, predicted) for name in ("a-srpt", "spwf")]
-    for plot in (queue_length, flow_cdf):
-        ax = plot(runs)
+    for plot in (plot_queue, plot_flow):
+        ax = plot(None, runs)
         assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a-srpt", "spwf"]
-    line = queue_length(runs[:1]).lines[0]
+    line = plot_queue(None, runs[:1]).lines[0]
     assert np.max(line.get_ydata()) <= len(jobs)
     assert line.get_ydata()[-1] == 0

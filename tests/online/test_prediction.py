@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optsched.errors import InputError
-from optsched.generators.workload import generate_workload
+from optsched.generators.online import generate_workload
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload

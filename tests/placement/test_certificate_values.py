@@ -10,7 +10,7 @@ import pytest
 
 from optsched.library.verify.certificate import COMPARISON_RTOL
 from optsched.library.verify.placement import (
-    Reading,
+    CostOptions,
     best_pattern,
     patterns_within,
     stage_times,
@@ -74,8 +74,8 @@ C  1 + 1 s; of 2 x 6 bytes a third near with each of B's: 12, 8 + 4/16, 4 + 8/16
 def within(seconds: float, s: int, v: int, shape: Any, **options: Any) -> np.ndarray:
     """Whether v replicas of a stage take no more than so many seconds, by their neighbours."""
     document = instance(A, B, C).to_dict()
-    reading = Reading(**options)
-    work, reduce = stage_times(document["job"], document["cluster"], s, v, shape, reading)
+    cost_options = CostOptions(**options)
+    work, reduce = stage_times(document["job"], document["cluster"], s, v, shape, cost_options)
     return np.asarray(work + reduce <= seconds * (1 + COMPARISON_RTOL))
 
 

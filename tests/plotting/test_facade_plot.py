@@ -145,25 +145,19 @@ def test_files_of_solutions_and_tables_are_drawn(tmp_path: Path) -> None:
         optsched.plot(frame, solved)
 
 
-def test_an_instance_s_own_solve_is_traced() -> None:
-    ax = optsched.plot("placement/vgg19-16", method="ilp-vertex", picture="trace")
-    assert {line.get_label() for line in ax.lines} == {"incumbent", "bound"}
-    with pytest.raises(InputError, match="expected a trace"):
-        optsched.plot("placement/fig2", {"not": "a result"}, picture="trace")
-
-
 def test_faults_are_one_line() -> None:
-    with pytest.raises(InputError, match="picture: found 'pie', expected gantt or contention"):
-        optsched.plot("makespan/fig2", picture="pie")
     result = optsched.solve("placement/fig2", "heavy-edge")
-    with pytest.raises(InputError, match="trace: found no points"):
-        optsched.plot(result, picture="trace")
     broken = result.solution.model_copy(update={"counts": ((1,),)})
-    with pytest.raises(InputError, match="expected a feasible solution"):
-        optsched.plot("placement/fig2", broken)
     bound = optsched.solve("rolling/three-by-hand", "clairvoyant-bound", iterations=5)
-    with pytest.raises(InputError, match="expected a result with a solution"):
-        optsched.plot(bound)
+    for given, picture, fault in (
+        (["makespan/fig2"], "pie", "picture: found 'pie', expected gantt or contention"),
+        ([result], "trace", "trace: found no points"),
+        (["placement/fig2", {"not": "a result"}], "trace", "expected a trace"),
+        (["placement/fig2", broken], None, "expected a feasible solution"),
+        ([bound], None, "expected a result with a solution"),
+    ):
+        with pytest.raises(InputError, match=fault):
+            optsched.plot(*given, picture=picture)
 
 
 def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

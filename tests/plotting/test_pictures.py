@@ -50,13 +50,9 @@ def test_gantt_draws_every_job_on_its_servers() -> None:
     solution = optsched.solve(name).solution
     ax = plot_gantt(name, solution)
     gids = {artist.get_gid() for artist in ax.collections}
-    for run in solution.jobs:
-        for server in run.gpus:
-            assert f"job-{run.name}-server-{server}" in gids
-    hatched = {a.get_gid() for a in ax.collections if a.get_hatch()}
-    assert {gid.split("-")[1] for gid in hatched} == {
-        run.name for run in solution.jobs if len(run.gpus) > 1
-    }
+    assert gids >= {f"job-{run.name}-server-{s}" for run in solution.jobs for s in run.gpus}
+    hatched = {a.get_gid().split("-")[1] for a in ax.collections if a.get_hatch()}
+    assert hatched == {run.name for run in solution.jobs if len(run.gpus) > 1}
 
 
 def test_contention_is_drawn_on_the_axes_given() -> None:
@@ -155,19 +151,14 @@ def test_a_trace_is_drawn_in_milliseconds(traced: Result) -> None:
 
 
 def test_the_title_of_a_trace_states_how_it_ended(traced: Result) -> None:
-    half = replace(traced, objective=0.2, bound=0.1)
-    assert plot_trace(half).get_title(loc="left") == "fig2 by heavy-edge: feasible, gap 50 %"
-    unknown = replace(traced, bound=None)
-    assert plot_trace(unknown).get_title(loc="left") == "fig2 by heavy-edge: feasible"
+    for bound, gap in ((0.1, ", gap 50 %"), (None, "")):
+        ax = plot_trace(replace(traced, objective=0.2, bound=bound))
+        assert ax.get_title(loc="left") == f"fig2 by heavy-edge: feasible{gap}"
 
 
 def test_a_solver_s_own_trace_ends_at_its_objective() -> None:
     solved = optsched.solve("placement/vgg19-16", "ilp-vertex")
-    lines = {line.get_label(): line for line in plot_trace(solved).lines}
+    ax = optsched.plot("placement/vgg19-16", solved, picture="trace")
+    lines = {line.get_label(): line for line in ax.lines}
     assert lines["incumbent"].get_ydata()[-1] == pytest.approx(1e3 * solved.objective)
     assert lines["bound"].get_ydata()[-1] == pytest.approx(1e3 * solved.objective, rel=1e-5)
-
-
-def test_no_trace_is_refused(traced: Result) -> None:
-    with pytest.raises(InputError, match="no points"):
-        plot_trace(replace(traced, trace=()))

@@ -61,30 +61,26 @@ def _words(ax: Axes) -> str:
     return " ".join([_title(ax), *(text.get_text() for text in ax.texts)])
 
 
+WHOLE = {
+    "stage-0-server-0": (0, 0, 1),
+    "stage-1-server-0": (0, 1, 2),
+    "not-offered-server-0": (0, 2, 4),
+    "stage-0-server-1": (1, 0, 1),
+    "not-offered-server-1": (1, 1, 4),
+}
+SLICED = {
+    "stage-0-server-0": (0, 0, 2),
+    "stage-1-server-0": (0, 2, 3),
+    "stage-0-server-1": (1, 0, 2),
+    "not-offered-server-1": (1, 3, 4),
+}
+
+
 @pytest.mark.parametrize(
     ("instance", "spans", "names"),
     [
-        (
-            _instance(),
-            {
-                "stage-0-server-0": (0, 0, 1),
-                "stage-1-server-0": (0, 1, 2),
-                "not-offered-server-0": (0, 2, 4),
-                "stage-0-server-1": (1, 0, 1),
-                "not-offered-server-1": (1, 1, 4),
-            },
-            ["front (x2)", "back (x1)", "not offered"],
-        ),
-        (
-            _sliced(),
-            {
-                "stage-0-server-0": (0, 0, 2),
-                "stage-1-server-0": (0, 2, 3),
-                "stage-0-server-1": (1, 0, 2),
-                "not-offered-server-1": (1, 3, 4),
-            },
-            ["front (x2 of 2 GPUs)", "back (x1)", "not offered"],
-        ),
+        (_instance(), WHOLE, ["front (x2)", "back (x1)", "not offered"]),
+        (_sliced(), SLICED, ["front (x2 of 2 GPUs)", "back (x1)", "not offered"]),
     ],
 )
 def test_bars_fill_a_server_from_its_first_gpu_to_its_last_offered(
@@ -116,7 +112,7 @@ def test_slices_experts_and_micro_batches_in_titles_and_stacks() -> None:
     assert [container.get_label() for container in ax.containers] == list(PARTS.values())
     ax = plot_breakdown(_sliced(micro_batches=2), SOLUTION)
     assert _title(ax) == (
-        "by hand: 8,895 ms an iteration of 2 micro-batches "
+        "by hand: 8,895 ms per iteration of 2 micro-batches "
         "= slowest work 5,020 + fill and drain 2,375 + exposed all-reduce 1,500 ms"
     )
     assert "slowest work, 5,020 ms" in _words(ax)
@@ -150,7 +146,7 @@ def test_the_title_states_the_bottleneck_s_time_and_split() -> None:
     # Stage "front" on server 1: 3 s; its 20 bytes out go over a tenth of the NIC, 2 s; a ring of
     # 30 bytes over the same share, 3 s.
     assert _title(plot_placement(_instance(), SOLUTION)) == (
-        "by hand: 8,000 ms an iteration, set by stage 0 (front) on server 1 "
+        "by hand: 8,000 ms per iteration, set by stage 0 (front) on server 1 "
         "= compute 3,000 + inter-server 2,000 + intra-server 0 + all-reduce 3,000 ms"
     )
     for plot in (plot_placement, plot_breakdown):

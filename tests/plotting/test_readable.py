@@ -104,17 +104,9 @@ def test_of_more_jobs_the_load_of_each_server_is_drawn(monkeypatch: pytest.Monke
 def table(rows: int) -> pd.DataFrame:
     """Excesses from nothing to a hundred thousand per cent, of long names."""
     cells = [(f"{LONG}{i}", f"{LONG}{m}") for i in range(rows) for m in range(5)]
-    return pd.DataFrame(
-        {
-            "problem": "placement",
-            "instance": instance,
-            "method": method,
-            "status": "feasible",
-            "objective": 1 + 10 ** (number % 7 - 4),
-            "bound": 1.0,
-        }
-        for number, (instance, method) in enumerate(cells)
-    )
+    frame = pd.DataFrame(cells, columns=["instance", "method"])
+    objectives = [1 + 10 ** (number % 7 - 4) for number in range(len(cells))]
+    return frame.assign(problem="placement", status="feasible", objective=objectives, bound=1.0)
 
 
 def stored() -> pd.DataFrame:

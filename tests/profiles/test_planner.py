@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from itertools import combinations, pairwise
+from typing import Any
 
 import pytest
 
@@ -124,39 +125,21 @@ def test_plans_are_the_best_of_each_stage_count_in_order() -> None:
     rng = random.Random(77)
     for _ in range(40):
         profile, gpus = random_profile(rng, 9), rng.randint(1, 9)
-        most = rng.randint(1, 6)
-        found = plans(profile, gpus, bandwidth=5.0, max_stages=most)
-        counts = range(1, min(most, gpus, len(profile.layers)) + 1)
-        alone = {s: plan_stages(profile, gpus, s, bandwidth=5.0) for s in counts}
-        assert {len(plan.replicas): plan for plan in found} == alone
-        keys = [(plan.bottleneck, len(plan.replicas)) for plan in found]
-        assert len(found) == len(counts)
-        assert keys == sorted(keys)
+        max_stages = rng.randint(1, 6)
+        best = plans(profile, gpus, bandwidth=5.0, max_stages=max_stages)
+        counts = range(1, min(max_stages, gpus, len(profile.layers)) + 1)
+        alone = [plan_stages(profile, gpus, s, bandwidth=5.0) for s in counts]
+        assert best == sorted(alone, key=lambda plan: (plan.bottleneck, len(plan.replicas)))
 
 
 def test_stage_table_by_hand() -> None:
     # Cut after layer 0 of the net above on (2, 1) replicas: 10 bytes leave two replicas, 5 each,
     # and enter one.
     net = chain((1, 2, 10, 40), (2, 3, 0, 80))
+    keys = ("name", "replicas", "forward_time", "backward_time", "input_bytes", "output_bytes")
     assert stage_table(net, Plan((1,), (2, 1), 7.0)) == [
-        {
-            "name": "l0",
-            "replicas": 2,
-            "forward_time": 0.5,
-            "backward_time": 1.0,
-            "input_bytes": 0.0,
-            "output_bytes": 5.0,
-            "parameter_bytes": 40.0,
-        },
-        {
-            "name": "l1",
-            "replicas": 1,
-            "forward_time": 2.0,
-            "backward_time": 3.0,
-            "input_bytes": 10.0,
-            "output_bytes": 0.0,
-            "parameter_bytes": 80.0,
-        },
+        {**dict(zip(keys, ("l0", 2, 0.5, 1, 0, 5), strict=True)), "parameter_bytes": 40},
+        {**dict(zip(keys, ("l1", 1, 2, 3, 10, 0), strict=True)), "parameter_bytes": 80},
     ]
 
 
@@ -179,42 +162,30 @@ def test_stage_tables_conserve_bytes_time_and_gpus() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gpus", "stages", "bandwidth", "where"),
+    ("where", "gpus", "stages", "bandwidth"),
     [
-        (1, 2, 1.0, "stages"),  # more than GPUs
-        (9, 4, 1.0, "stages"),  # more than layers
-        (2, 0, 1.0, "stages"),
-        (0, 1, 1.0, "gpus"),
-        (4097, 1, 1.0, "gpus"),
-        (2.0, 1, 1.0, "gpus"),
-        (2, 1, 0.0, "bandwidth"),
-        (2, 1, -1.0, "bandwidth"),
-        (2, 1, float("nan"), "bandwidth"),
-        (2, 1, float("inf"), "bandwidth"),
-        (2, 1, 10**400, "bandwidth"),
-        (2, 1, "fast", "bandwidth"),
+        ("stages", 1, 2, 1.0),  # more than GPUs
+        ("stages", 9, 4, 1.0),  # more than layers
+        ("stages", 2, 0, 1.0),
+        *(("gpus", gpus, 1, 1.0) for gpus in (0, 4097, 2.0)),
+        *(("bandwidth", 2, 1, b) for b in (0.0, -1.0, float("nan"), float("inf"), 10**400, "fast")),
     ],
 )
-def test_refuses_what_cannot_be_planned(
-    gpus: int, stages: int, bandwidth: float, where: str
-) -> None:
+def test_refuses_what_cannot_be_planned(where: str, gpus: Any, stages: int, bandwidth: Any) -> None:
     with pytest.raises(InputError) as caught:
         plan_stages(compute_only(1, 1, 1), gpus, stages, bandwidth=bandwidth)
     assert caught.value.where == where
 
 
-def test_refuses_too_much_work_before_starting_it() -> None:
-    long = compute_only(*[1.0] * 2000)
-    with pytest.raises(InputError, match="steps"):
-        plan_stages(long, 1000, 8, bandwidth=1.0)
-    with pytest.raises(InputError, match="subproblems"):
-        plan_stages(long, 1000, 1000, bandwidth=1.0)
-
-
-def test_refuses_times_that_overflow() -> None:
-    net = chain((1, 1, 1e300, 1e300), (1, 1, 0, 0))
-    with pytest.raises(InputError, match="overflow"):
-        plan_stages(net, 2, 2, bandwidth=1e-300)
+def test_refuses_too_much_work_and_times_that_overflow_before_starting() -> None:
+    long, net = compute_only(*[1.0] * 2000), chain((1, 1, 1e300, 1e300), (1, 1, 0, 0))
+    for profile, gpus, stages, bandwidth, reason in (
+        (long, 1000, 8, 1.0, "steps"),
+        (long, 1000, 1000, 1.0, "subproblems"),
+        (net, 2, 2, 1e-300, "overflow"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            plan_stages(profile, gpus, stages, bandwidth=bandwidth)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from itertools import combinations, pairwise
-from typing import Any
 
 import pytest
 
@@ -22,6 +21,7 @@ from optsched.profiles import (
     choose_plan,
     plan_stages,
     stage_table,
+    stage_times,
 )
 from optsched.profiles.memory import memory_limits
 from optsched.profiles.planner import as_single_gpus, synchronous_time
@@ -38,24 +38,9 @@ NET = LayerProfile(
 SLICED = replace(NET, tensor_parallel=4)
 EXPERTS = replace(
     NET,
-    layers=(
-        NET.layers[0],
-        replace(NET.layers[1], expert_parameter_bytes=6000.0),
-        NET.layers[2],
-    ),
+    layers=(NET.layers[0], replace(NET.layers[1], expert_parameter_bytes=6000.0), NET.layers[2]),
     experts=3,
 )
-
-
-def job_of(profile: LayerProfile, plan: Plan, micro_batches: int | None = None) -> Job:
-    document: dict[str, Any] = {
-        "model": profile.model,
-        "all_reduce": "ring",
-        "stages": stage_table(profile, plan),
-    }
-    if micro_batches is not None:
-        document["micro_batches"] = micro_batches
-    return Job.model_validate(document)
 
 
 def choose(gpus: int, training: Training, profile: LayerProfile = SLICED) -> Choice:
@@ -122,7 +107,12 @@ def test_planned_times_are_those_of_replicas_on_servers_of_their_own(q: int) -> 
         cluster = Cluster(gpus_per_server=4, inter_bandwidth=20.0, intra_bandwidth=35.0)
         planned = as_single_gpus(profile, q * 5.0, 35.0)
         for micro_batches in (1, 3, 8):
-            job = job_of(profile, plan, micro_batches)
+            job = Job(
+                model=profile.model,
+                all_reduce="ring",
+                stages=stage_table(profile, plan),
+                micro_batches=micro_batches,
+            )
             time = synchronous_time(planned, plan, micro_batches, bandwidth=q * 5.0)
             assert time == pytest.approx(worst_iteration_time(job, cluster), rel=1e-12)
 
@@ -184,12 +174,11 @@ def test_no_better_plan_fits(micro_batches: int | None) -> None:
         training = Training(batch, micro_batches=micro_batches)
         limits = memory_limits(profile, training, 1, limit, gpus=gpus)
         fitting = [
-            bottleneck
+            max(stage_times(profile, plan, bandwidth=5.0))
             for cuts in combinations(range(1, len(profile.layers)), stages - 1)
             for ends in combinations(range(1, gpus), stages - 1)
-            for replicas in [tuple(b - a for a, b in pairwise((0, *ends, gpus)))]
-            for bottleneck in [_fitting(profile, cuts, replicas, batch, limit, micro_batches)]
-            if bottleneck is not None
+            for plan in [Plan(cuts, tuple(b - a for a, b in pairwise((0, *ends, gpus))), 0.0)]
+            if max(bytes_per_gpu(profile, plan, training)) <= limit
         ]
         if not fitting:
             refused += 1
@@ -199,31 +188,8 @@ def test_no_better_plan_fits(micro_batches: int | None) -> None:
         compared += 1
         plan = plan_stages(profile, gpus, stages, bandwidth=5.0, limits=limits)
         assert plan.bottleneck == pytest.approx(min(fitting), rel=1e-12)
-        held = bytes_per_gpu(profile, plan, Training(batch, micro_batches=micro_batches))
-        assert max(held) <= limit
+        assert max(bytes_per_gpu(profile, plan, training)) <= limit
     assert min(refused, compared) > 5
-
-
-def _fitting(
-    profile: LayerProfile,
-    cuts: tuple[int, ...],
-    replicas: tuple[int, ...],
-    batch: str,
-    limit: float,
-    micro_batches: int | None,
-) -> float | None:
-    """The bottleneck of a plan, by stages alone; None where it does not fit."""
-    plan = Plan(cuts, replicas, 0.0)
-    held = bytes_per_gpu(profile, plan, Training(batch, micro_batches=micro_batches))
-    if max(held) > limit:
-        return None
-    return max(
-        row["forward_time"]
-        + row["backward_time"]
-        + 2 * (row["input_bytes"] + row["output_bytes"]) / 5.0
-        + 2 * (k - 1) / k * row["parameter_bytes"] / 5.0
-        for row, k in zip(stage_table(profile, plan), replicas, strict=True)
-    )
 
 
 @pytest.mark.parametrize(
@@ -246,10 +212,7 @@ def drawn(rng: random.Random, *, q: int, experts: int = 0) -> LayerProfile:
     layers = tuple(
         Layer(
             f"l{index}",
-            rng.uniform(0.0, 5.0),
-            rng.uniform(0.0, 9.0),
-            rng.uniform(0.0, 30.0),
-            rng.uniform(0.0, 40.0),
+            *(rng.uniform(0.0, largest) for largest in (5.0, 9.0, 30.0, 40.0)),
             tensor_bytes=rng.uniform(0.0, 60.0) if q > 1 else 0.0,
             expert_parameter_bytes=rng.uniform(0.0, 90.0) if experts else 0.0,
         )

@@ -15,8 +15,12 @@ import optsched
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.files import write_document
-from optsched.generators.rolling import generate_rolling, rolling_settings
-from optsched.generators.rolling_trace import generate_from_trace, read_trace
+from optsched.generators.rolling import (
+    generate_from_trace,
+    generate_rolling,
+    read_trace,
+    rolling_settings,
+)
 from optsched.io.schemas import json_schema
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.offered_load import offered_load
@@ -147,7 +151,7 @@ def test_real_traces_roll(file: str) -> None:
     if "OPTSCHED_DATA" not in os.environ:
         pytest.skip("OPTSCHED_DATA is not set")
     path = Path(os.environ["OPTSCHED_DATA"]) / "traces" / file
-    rows = read_trace(path, most=60, file_format=REAL[file])
+    rows = read_trace(path, max_jobs=60, file_format=REAL[file])
     assert all(row.duration is not None for row in rows)
     made = generate_from_trace(rolling_settings(6, jobs=60), rows, seed=1)
     assert [job.submit_time for job in made.jobs] == pytest.approx([r.submit_time for r in rows])

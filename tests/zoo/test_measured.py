@@ -28,14 +28,6 @@ def model(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return measured_model
 
 
-@pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import measured
-
-    return measured
-
-
 def written(folder: Path, *lines: str, head: str = HEAD) -> Path:
     path = folder / "rows.csv"
     path.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8-sig")

@@ -187,28 +187,20 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
 
 # --- graphs
 
-CHAINS = ("VGG19", "BERT-large", "XLNet-large", "GPT-6.7B", "GPT-13B", "GPT-175B")
+BRANCHED = {"ResNet152", "Inception-V3", "T5-11B"}
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_layers_are_in_topological_order_and_reach_the_end(name: str) -> None:
+def test_layers_are_in_topological_order_and_read_what_their_predecessors_hand_on(
+    name: str,
+) -> None:
     net = MODELS[name].build()
+    last = len(net.layers) - 1
     assert len({layer.name for layer in net.layers}) == len(net.layers)
     assert all(u < v for u, v in net.edges)
     assert len(set(net.edges)) == len(net.edges)
-    last = len(net.layers) - 1
     assert nx.ancestors(_graph(net), last) == set(range(last))
-
-
-@pytest.mark.parametrize("name", CHAINS)
-def test_chains_are_chains(name: str) -> None:
-    net = MODELS[name].build()
-    assert net.edges == tuple((u, u + 1) for u in range(len(net.layers) - 1))
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_a_layer_reads_what_its_predecessors_hand_on(name: str) -> None:
-    net = MODELS[name].build()
+    assert (net.edges == tuple((u, u + 1) for u in range(last))) == (name not in BRANCHED)
     for index, layer in enumerate(net.layers):
         sources = [u for u, v in net.edges if v == index]
         if sources:
@@ -254,24 +246,24 @@ def test_every_t5_decoder_block_reads_the_encoder() -> None:
 # --- profiles
 
 # Table I of a-srpt.
-BATCH_SIZES = (32, 4, 32, 4, 4, 8, 32, 32, 16)
-
-
-def test_batch_sizes_are_those_of_the_table() -> None:
-    assert tuple(model.batch_size for model in MODELS.values()) == BATCH_SIZES
+BATCH_SIZES = dict(zip(MODELS, (32, 4, 32, 4, 4, 8, 32, 32, 16), strict=True))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_profile_of_every_model(name: str) -> None:
-    profile, network = profile_model(name), MODELS[name].build()
+    """Twice the batch doubles activations; parameters are read once a mini-batch, of any size."""
+    profile, network, batch = profile_model(name), MODELS[name].build(), BATCH_SIZES[name]
+    twice = profile_model(name, batch_size=2 * batch)
     assert profile.model == name
     assert profile.edges == network.edges
-    for layer, spec in zip(profile.layers, network.layers, strict=True):
+    for layer, spec, double in zip(profile.layers, network.layers, twice.layers, strict=True):
         assert layer.name == spec.name
         assert layer.forward_time > 0
         assert layer.backward_time == 2 * layer.forward_time
-        assert layer.parameter_bytes == 4 * spec.parameters
-        assert layer.output_bytes == 4 * MODELS[name].batch_size * spec.output_elements
+        assert layer.parameter_bytes == double.parameter_bytes == 4 * spec.parameters
+        assert layer.output_bytes == 4 * batch * spec.output_elements
+        assert double.output_bytes == 2 * layer.output_bytes
+        assert layer.forward_time <= double.forward_time <= 2.000001 * layer.forward_time
 
 
 @pytest.mark.parametrize(
@@ -287,17 +279,6 @@ def test_profile_of_every_model(name: str) -> None:
 )
 def test_forward_times_by_hand(name: str, layer: str, seconds: float) -> None:
     assert _layer(profile_model(name), layer).forward_time == pytest.approx(seconds)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_double_batch_doubles_activations_and_not_parameters(name: str) -> None:
-    batch = MODELS[name].batch_size
-    once, twice = profile_model(name), profile_model(name, batch_size=2 * batch)
-    for before, after in zip(once.layers, twice.layers, strict=True):
-        assert after.output_bytes == 2 * before.output_bytes
-        assert after.parameter_bytes == before.parameter_bytes
-        # Reading the parameters is paid once a mini-batch, whatever its size.
-        assert before.forward_time <= after.forward_time <= 2.000001 * before.forward_time
 
 
 def test_provenance_says_what_the_numbers_are() -> None:
@@ -320,27 +301,26 @@ def test_efficiency_outside_its_range_is_refused(efficiency: float) -> None:
 SEQUENCE = 512 * 4096 * 4
 
 
-def test_a_gpt_block_all_reduces_twice_forward_and_twice_backward() -> None:
-    profile = profile_model("GPT-6.7B", batch_size=3, tensor_parallel=8)
-    block = [layer for layer in profile.layers if layer.name.startswith("block7.")]
-    assert sum(layer.tensor_bytes for layer in block) == 4 * 3 * SEQUENCE
-    assert profile.tensor_parallel == 8
+T5_TOKENS = 512 * 1024 * 4
 
 
-def test_a_sliced_table_all_reduces_once_at_either_end_of_a_gpt() -> None:
-    profile = profile_model("GPT-6.7B", batch_size=1, tensor_parallel=2)
-    total = sum(layer.tensor_bytes for layer in profile.layers)
-    assert total == (4 * 32 + 2) * SEQUENCE  # 32 blocks; the embedding forward, the head backward
-
-
-def test_a_decoder_block_of_t5_adds_up_the_gradient_of_the_encoders_output_too() -> None:
-    profile = profile_model("T5-11B", batch_size=2, tensor_parallel=4)
-    tokens = 2 * 512 * 1024 * 4
-    found = {layer.name: layer.tensor_bytes / tokens for layer in profile.layers}
-    assert found["encoder3.attention"] == found["encoder3.feed_forward"] == 2
-    # Forward its output; backward the gradients of the decoder's tokens and of the encoder's.
-    assert found["decoder3.cross_attention"] == 3
-    assert found["encoder.norm"] == 0  # every slice normalises all features
+@pytest.mark.parametrize(
+    ("name", "layers", "all_reduced"),
+    [
+        ("GPT-6.7B", "block7.", 4 * SEQUENCE),  # twice forward and twice backward
+        ("GPT-6.7B", "", (4 * 32 + 2) * SEQUENCE),  # the embedding forward, the head backward
+        ("T5-11B", "encoder3.attention", 2 * T5_TOKENS),
+        ("T5-11B", "encoder3.feed_forward", 2 * T5_TOKENS),
+        # Forward its output; backward the gradients of the decoder's tokens and the encoder's.
+        ("T5-11B", "decoder3.cross_attention", 3 * T5_TOKENS),
+        ("T5-11B", "encoder.norm", 0),  # every slice normalises all features
+    ],
+)
+def test_bytes_that_slices_all_reduce_by_hand(name: str, layers: str, all_reduced: int) -> None:
+    profile = profile_model(name, batch_size=3, tensor_parallel=4)
+    total = sum(x.tensor_bytes for x in profile.layers if x.name.startswith(layers))
+    assert total == 3 * all_reduced
+    assert profile.tensor_parallel == 4
 
 
 def test_a_slice_has_its_part_of_the_products() -> None:
@@ -352,11 +332,10 @@ def test_a_slice_has_its_part_of_the_products() -> None:
     assert layer.output_bytes == 32 * SEQUENCE
 
 
-def test_what_no_slice_shares_takes_as_long_as_ever() -> None:
-    whole, sliced = profile_model("T5-11B"), profile_model("T5-11B", tensor_parallel=16)
-    assert _layer(sliced, "encoder.norm") == _layer(whole, "encoder.norm")
-    halves = profile_model("BERT-large", tensor_parallel=2)
-    assert _layer(halves, "head") == _layer(profile_model("BERT-large"), "head")
+@pytest.mark.parametrize(("name", "layer"), [("T5-11B", "encoder.norm"), ("BERT-large", "head")])
+def test_unsliced_layers_take_as_long_as_ever(name: str, layer: str) -> None:
+    whole, sliced = profile_model(name), profile_model(name, tensor_parallel=16)
+    assert _layer(sliced, layer) == _layer(whole, layer)
 
 
 def test_recomputing_adds_a_forward_pass_and_its_all_reduces() -> None:
@@ -378,7 +357,7 @@ def test_bfloat16_halves_every_byte() -> None:
             assert getattr(half, size) == getattr(whole, size) / 2
 
 
-def test_kernels_between_products_are_counted_for_who_asks() -> None:
+def test_unfused_kernels_between_products_by_hand() -> None:
     # A tiny block: 6 tokens, 2 heads of 5. Queries, keys and values are written and read, and what
     # the heads give: 8 x 6 x 10. Each of 2 x 6 x 6 scores is moved 6 times.
     net = gpt(GptSize("tiny", blocks=1, heads=2, head_width=5, tokens=6))
@@ -398,7 +377,7 @@ def test_mixtral_matches_the_released_checkpoint_exactly() -> None:
     assert 32 * (block + experts) + 2 * 32_000 * 4096 + 4096 == active
 
 
-def test_tokens_are_routed_to_two_experts_and_back_forward_and_backward() -> None:
+def test_tokens_are_routed_to_two_experts_and_compute_there_only() -> None:
     profile = profile_model("Mixtral-8x7B", batch_size=3)
     layer = _layer(profile, "block5.experts")
     assert layer.expert_bytes == 4 * 2 * 3 * SEQUENCE
@@ -406,15 +385,10 @@ def test_tokens_are_routed_to_two_experts_and_back_forward_and_backward() -> Non
     assert layer.parameter_bytes == 4 * (8 * 4096 + 4096)  # the router and the norm
     assert profile.experts == 8
     assert _layer(profile, "block5.attention").expert_bytes == 0
-
-
-def test_a_token_computes_in_its_two_experts_only() -> None:
-    layer = next(x for x in mixtral().layers if x.name == "block1.experts")
     # The router, 2 x 3 products, the residual sum.
-    products = 2 * 4096 * 8 + 2 * 3 * 2 * 4096 * 14_336
-    assert layer.forward_flops == 512 * (products + 4096)
-    more = next(x for x in mixtral(64).layers if x.name == "block1.experts")
-    assert more.forward_flops - layer.forward_flops == 512 * 2 * 4096 * 56
+    eight, more = (_layer(mixtral(count), "block1.experts").forward_flops for count in (8, 64))
+    assert eight == 512 * (2 * 4096 * 8 + 2 * 3 * 2 * 4096 * 14_336 + 4096)
+    assert more - eight == 512 * 2 * 4096 * 56
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from optsched.experiments.statistics import spread
-from optsched.plotting.axes import legend_below, look, robust_scale, wrap
-from optsched.plotting.strips import plot_strips
+from optsched.plotting.axes import legend_below, line_style, robust_scale, wrap
+from optsched.plotting.gaps import plot_strips
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +68,9 @@ def curves(
                 error_bars = [medians - by_x.min(), by_x.max() - medians]
                 # With a single x value, the lines are drawn next to each other.
                 at_x = [number] * len(medians) if len(x_values) == 1 else list(medians.index)
-                ax.errorbar(at_x, medians, error_bars, marker="o", capsize=3, **look(number, name))
+                ax.errorbar(
+                    at_x, medians, error_bars, marker="o", capsize=3, **line_style(number, name)
+                )
             ax.set(title=title)
             if len(x_values) == 1:
                 ax.set_xticks(range(len(names)), [name.replace("-", "-\n") for name in names])

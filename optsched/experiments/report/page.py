@@ -18,8 +18,7 @@ from optsched.extras import require_extras
 from optsched.io.outputs import require_outputs
 from optsched.io.writing import write_text
 from optsched.plotting.axes import WIDTH, house_style, robust_scale
-from optsched.plotting.gaps import LEAST
-from optsched.plotting.strips import plot_strips
+from optsched.plotting.gaps import LINEAR_UP_TO_PERCENT, plot_strips
 from optsched.problems import PROBLEMS
 from optsched.result import ONLY_A_BOUND
 
@@ -193,7 +192,9 @@ def _excess_plot(table: FamilyTable) -> str:
         figure = Figure(figsize=(WIDTH, 0.9 + 0.3 * len(excess)), layout="constrained")
         ax = figure.add_subplot()
         plot_strips(excess, "excess over the bound, %; black tick: mean", ax)
-        robust_scale(ax.xaxis, [x for values in excess.values() for x in values], LEAST)
+        robust_scale(
+            ax.xaxis, [x for values in excess.values() for x in values], LINEAR_UP_TO_PERCENT
+        )
         return _inline_svg(figure, f"Excess by method, {table.family}")
 
 

@@ -22,7 +22,7 @@ from optsched.errors import InputError, shown
 from optsched.experiments.statistics import Interval, bootstrap_mean
 from optsched.experiments.store.row import FAILURES, MEASURES, Status
 from optsched.experiments.store.store import StoreReader
-from optsched.library.standing import known_bound
+from optsched.library.best_records import known_bound
 from optsched.problems import PROBLEMS
 from optsched.result import RELAXES, Termination, is_proved
 

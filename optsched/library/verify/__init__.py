@@ -1,15 +1,15 @@
 """Verification of certificates of lower bounds, with numpy alone and no solver.
 
-`python -m verify INSTANCE.json CERTIFICATE.json`, beside a copy of this folder, prints the proved
-bound or the reason why there is none. The instance is the plain JSON of its file. The verifier
-trusts nothing in the certificate: it recomputes the bound from the prices and the instance, and it
-shares no code with the methods that find certificates. A wrong price weakens a bound, but never
-makes it false.
+`python -m verify INSTANCE.json CERTIFICATE.json`, run next to a copy of this folder, prints the
+proved bound or the reason why there is none. The instance is the plain JSON of its file. The
+verifier trusts nothing in the certificate: it recomputes the bound from the prices and the instance
+and shares no code with the methods that find certificates. A wrong price weakens a bound, but
+never makes it false.
 
-Every certificate is a dual solution of a relaxation: prices on a scarce resource (replicas, GPU
-time, slots on GPUs, the deadline). The bound is the minimum cost of any schedule at these prices
-minus the maximum income of the resource. Some certificates are trees that branch on integers, at
-most k or more, with prices for each leaf; their bound is the minimum over the leaves.
+Every certificate is a dual solution of a relaxation: prices (dual values) of a scarce resource
+(replicas, GPU time, slots on GPUs, the deadline). The bound is the minimum cost of any schedule at
+these prices minus the maximum income of the resource. Some certificates are trees that branch on
+integers, at most k or more, with prices for each leaf; their bound is the minimum over the leaves.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def verify(instance: Document, certificate: Document, options: Document | None =
     except (KeyError, IndexError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise RefusedError(f"it cannot be read: {type(error).__name__} {error}"[:200]) from None
     if not math.isfinite(bound):
-        raise RefusedError("prices that are no finite numbers")
+        raise RefusedError("the prices overflow")
     return bound
 
 

@@ -21,54 +21,55 @@ from .certificate import (
     numbers,
 )
 from .placement import stage_times
-from .selection import _epoch_seconds, _fractions, _largest, _left
+from .selection import epoch_seconds, fractions_of, largest_nodes, remaining_epochs
 
 
 def multiplier(instance: Document, certificate: Document) -> float:
-    """Minimum over the speeds of energy plus lam (time - d), epoch by epoch."""
+    """Prove the minimum over the speeds of energy plus lam (time - d), epoch by epoch."""
     (lam,) = numbers([certificate["multiplier"]], 1, "multiplier", 0)
     speed, power = np.array(instance["speeds"]), np.array(instance["power"], dtype=float)
-    least = fastest = 0.0
+    total = fastest = 0.0
     for length, high, low in _survival(instance):
         cuts = [low, high]
-        if high > low:  # min_k (F P_k + lam) / s_k is concave in F, and straight between crossings
+        if high > low:  # min_k (F P_k + lam) / s_k is concave in F, and linear between crossings
             energy, time = power / speed, lam / speed
-            top, bottom = time[:, None] - time, energy - energy[:, None]
-            cross = (top / np.where(bottom == 0, np.nan, bottom)).ravel()
-            cuts = [low, *np.unique(cross[(cross > low) & (cross < high)]), high]
+            numerator, denominator = time[:, None] - time, energy - energy[:, None]
+            crossings = (numerator / np.where(denominator == 0, np.nan, denominator)).ravel()
+            inner = crossings[(crossings > low) & (crossings < high)]
+            cuts = [low, *np.unique(inner), high]
         values = [float(((f * power + lam) / speed).min()) for f in cuts]
         share = np.diff(cuts) / (high - low) if high > low else np.ones(1)
-        least += length * float(share @ [(a + b) / 2 for a, b in pairwise(values)])
+        total += length * float(share @ [(a + b) / 2 for a, b in pairwise(values)])
         fastest += length / speed[-1]
     if fastest > instance["deadline"] * (1 + 1e-9):
         raise RefusedError("the deadline cannot be met at all")
-    price = lam * instance["deadline"]
-    return max(least - price - COMPARISON_RTOL * (least + price), 0.0)
+    deadline_term = lam * instance["deadline"]
+    return max(total - deadline_term - COMPARISON_RTOL * (total + deadline_term), 0.0)
 
 
 def _survival(instance: Document) -> list[tuple[float, float, float]]:
     """Stretches of epochs: their length, and P(W > w) at both ends given W > completed."""
     work, done = instance["work"], instance.get("completed", 0)
     if "values" in work:
-        values, shares = _left({"epochs": work, "completed_epochs": done})
+        values, shares = remaining_epochs({"epochs": work, "completed_epochs": done})
         lengths = np.diff(values, prepend=0.0)
         alive = shares[::-1].cumsum()[::-1]
         return [(float(a), float(f), float(f)) for a, f in zip(lengths, alive, strict=True)]
     points, curve = work["points"], work["survival"]
-    at = float(np.interp(done, points, curve))
-    knots = [(done, at), *((w, f) for w, f in zip(points, curve, strict=True) if w > done)]
-    return [(b - a, f / at, g / at) for (a, f), (b, g) in pairwise(knots)]
+    now = float(np.interp(done, points, curve))
+    knots = [(done, now), *((w, f) for w, f in zip(points, curve, strict=True) if w > done)]
+    return [(b - a, f / now, g / now) for (a, f), (b, g) in pairwise(knots)]
 
 
 def rolling_prices(instance: Document, certificate: Document) -> float:
-    """sum_j min (energy + priced GPU time + lateness of job j) - income of all GPUs at the prices.
+    """Prove sum_j min (energy + priced GPU time + tardiness of job j) - income of all GPUs.
 
     The seed draws the true epochs. The minimum of a job is over the slot in which it ends; given
     that slot, the times in earlier slots are a linear programme, and its dual at any price mu of an
-    epoch is a bound. The maximum is over all mu at which the programme changes.
+    epoch is a bound. The maximum is over all mu at which the programme's basis changes.
     """
     edges = _edges(certificate)
-    largest = _largest(instance)
+    largest = largest_nodes(instance)
     kinds = list(largest)
     if set(certificate["prices"]) != set(kinds):
         raise RefusedError(f"prices of {sorted(certificate['prices'])}, expected {sorted(kinds)}")
@@ -86,8 +87,8 @@ def rolling_prices(instance: Document, certificate: Document) -> float:
         speed, cost = [], []
         for kind, price in zip(kinds, prices, strict=True):
             gpu_type, gpus = instance["gpu_types"][kind], largest[kind]
-            fractions = _fractions(gpu_type)
-            seconds = _epoch_seconds(gpu_type, job, kind, gpus, fractions)
+            fractions = fractions_of(gpu_type)
+            seconds = epoch_seconds(gpu_type, job, kind, gpus, fractions)
             sizes = [*range(1, gpus + 1), *map(float, fractions)]
             for n, t in zip(sizes, seconds, strict=True):
                 if t < math.inf:
@@ -104,7 +105,7 @@ def rolling_prices(instance: Document, certificate: Document) -> float:
 def _true_epochs(job: Document, number: int, seed: int) -> float:
     if job.get("true_epochs") is not None:
         return float(job["true_epochs"] - job.get("completed_epochs", 0))
-    values, shares = _left(job)
+    values, shares = remaining_epochs(job)
     drawn = np.searchsorted(
         shares.cumsum(), np.random.default_rng([seed, number]).random(), "right"
     )
@@ -121,20 +122,24 @@ def _least_cost(
     late = eta * np.maximum(start - job["due_date"], 0.0)
     on_time = np.clip(job["due_date"] - start, 0.0, length)
     worst = float((cost[:, -1] / speed).min()) * work
-    at_least = late + float((cost / speed[:, None]).min()) * work  # of a plan that ends there
-    ends = np.flatnonzero(at_least <= worst + late[-1] + eta * work / speed.min() + 1.0)[-1] + 1
-    cost, start, length = cost[:, :ends], start[:ends], length[:ends]
-    mus = np.concatenate((*_steps(cost, speed), ((cost + eta) / speed[:, None]).min(axis=0)))
-    mus = np.unique(mus[np.isfinite(mus) & (mus > 0)])
-    mus = np.append(mus, mus[-1] * 1e3)
-    gain = np.zeros((ends, len(mus)))  # m_h(mu): cost of a second in slot h at mu, 0 when idle
+    at_least = late + float((cost / speed[:, None]).min()) * work  # by the slot of the end
+    # Slots so late that ending there costs more than the worst plan are left out.
+    slots = np.flatnonzero(at_least <= worst + late[-1] + eta * work / speed.min() + 1.0)[-1] + 1
+    cost, start, length = cost[:, :slots], start[:slots], length[:slots]
+    multipliers = np.concatenate(
+        (*_steps(cost, speed), ((cost + eta) / speed[:, None]).min(axis=0))
+    )
+    multipliers = np.unique(multipliers[np.isfinite(multipliers) & (multipliers > 0)])
+    multipliers = np.append(multipliers, multipliers[-1] * 1e3)
+    # By slot and mu: the cost of a second in the slot less the value of its work, 0 when idle.
+    reduced = np.zeros((slots, len(multipliers)))
     for c in range(len(speed)):
-        gain = np.minimum(gain, cost[c][:, None] - speed[c] * mus)
-    before = np.cumsum(length[:, None] * gain, axis=0) - length[:, None] * gain
-    tail = on_time[:ends, None] * gain
-    tail += (length - on_time[:ends])[:, None] * np.minimum(gain + eta, 0.0)
-    values = (mus * work + before + tail).max(axis=1) + late[:ends]
-    return float(np.maximum(values, at_least[:ends]).min())
+        reduced = np.minimum(reduced, cost[c][:, None] - speed[c] * multipliers)
+    earlier_slots = np.cumsum(length[:, None] * reduced, axis=0) - length[:, None] * reduced
+    last_slot = on_time[:slots, None] * reduced
+    last_slot += (length - on_time[:slots])[:, None] * np.minimum(reduced + eta, 0.0)
+    values = (multipliers * work + earlier_slots + last_slot).max(axis=1) + late[:slots]
+    return float(np.maximum(values, at_least[:slots]).min())
 
 
 def _steps(cost: Any, speed: Any) -> list[np.ndarray]:
@@ -154,11 +159,11 @@ def _steps(cost: Any, speed: Any) -> list[np.ndarray]:
 
 
 def online_prices(instance: Document, certificate: Document) -> float:
-    """sum_i min_t (flow + priced GPU time of job i started at t) - income of all GPUs.
+    """Prove sum_i min_t (flow + priced GPU time of job i started at t) - income of all GPUs.
 
     Without prices every job runs at its submission, with its minimum time of an iteration. `early`
-    are second prices, on each second that a job runs before it would have ended if it had not
-    waited; at any moment at most the smallest of the jobs in that window, as many as fit, earn it.
+    are prices on the seconds that a job runs before its no-wait completion time; at any moment at
+    most as many jobs as fit, the smallest ones in that window, can collect it.
     """
     cluster, table = instance["cluster"], instance["workload"]
     edges = _edges(certificate)
@@ -166,19 +171,19 @@ def online_prices(instance: Document, certificate: Document) -> float:
     earned = np.concatenate(([0.0], np.cumsum(price * np.diff(edges))))
     submit = np.array(table["submit_time"], dtype=float)
     submit -= submit.min()
-    least: dict[tuple[str, int], float] = {}
-    for name, gpus in zip(table["model"], table["gpus"], strict=True):
-        if (name, gpus) not in least:
-            job = instance["catalogue"]["models"][name]
-            least[name, gpus] = _least_iteration(job, cluster, gpus)
+    models = instance["catalogue"]["models"]
+    iteration_times = {
+        (name, gpus): _min_iteration_time(models[name], cluster, gpus)
+        for name, gpus in dict.fromkeys(zip(table["model"], table["gpus"], strict=True))
+    }
     jobs = zip(table["model"], table["gpus"], table["iterations"], strict=True)
-    lengths = np.array([n * least[name, gpus] for name, gpus, n in jobs])
+    lengths = np.array([n * iteration_times[name, gpus] for name, gpus, n in jobs])
     capacity = cluster["servers"] * cluster["gpus_per_server"]
     income, early_sums = capacity * float(earned[-1]), np.zeros(edges.size)
     if "early" in certificate:
         early = numbers(certificate["early"], edges.size - 1, "early prices", 0)
         early_sums = np.concatenate(([0.0], np.cumsum(early * np.diff(edges))))
-        income += float(early @ _most_at_once(submit, lengths, table["gpus"], capacity, edges))
+        income += float(early @ _max_no_wait_jobs(submit, lengths, table["gpus"], capacity, edges))
     total = 0.0
     for ready, seconds, gpus in zip(submit, lengths, table["gpus"], strict=True):
         starts = np.concatenate((edges, edges - seconds))
@@ -192,7 +197,9 @@ def online_prices(instance: Document, certificate: Document) -> float:
     return max(total - income - ROUNDING_RTOL * (total + income), 0.0)
 
 
-def _most_at_once(submit: Any, lengths: Any, gpus: Any, capacity: int, edges: Any) -> np.ndarray:
+def _max_no_wait_jobs(
+    submit: Any, lengths: Any, gpus: Any, capacity: int, edges: Any
+) -> np.ndarray:
     """Per interval: integral of the largest number of no-wait jobs that fit simultaneously."""
     times = np.concatenate((submit + lengths, submit))
     order = np.argsort(times, kind="stable")
@@ -206,37 +213,35 @@ def _most_at_once(submit: Any, lengths: Any, gpus: Any, capacity: int, edges: An
 
 
 def _edges(certificate: Document) -> np.ndarray:
-    given = certificate["edges"]
-    count = len(given) if isinstance(given, list) and 1 < len(given) <= MAX_SLOTS else 2
-    edges = numbers(given, count, "edges of slots")
+    values = certificate["edges"]
+    count = len(values) if isinstance(values, list) and 1 < len(values) <= MAX_SLOTS else 2
+    edges = numbers(values, count, "edges of slots")
     if (np.diff(edges) <= 0).any():
         raise RefusedError("edges of slots that do not increase")
     return edges
 
 
-def _least_iteration(job: Document, cluster: Document, gpus: int) -> float:
+def _min_iteration_time(job: Document, cluster: Document, gpus: int) -> float:
     """Minimum time of an iteration: on one server if it fits, else the maximum over the stages."""
-    stages, room = job["stages"], cluster["gpus_per_server"]
-    takes = [stage.get("tensor_parallel", 1) for stage in stages]
+    stages, capacity = job["stages"], cluster["gpus_per_server"]
+    replica_gpus = [stage.get("tensor_parallel", 1) for stage in stages]
     counts = [stage["replicas"] for stage in stages]
-    if job.get("micro_batches") is not None or gpus != np.dot(takes, counts):
-        raise RefusedError(f"model {job['model']}: micro-batches, or other GPUs than it says")
+    if job.get("micro_batches") is not None or gpus != np.dot(replica_gpus, counts):
+        raise RefusedError(f"model {job['model']}: micro-batches, or GPUs that are not its stages'")
     if cluster["inter_bandwidth"] > cluster["intra_bandwidth"]:
         return float(max(stage["forward_time"] + stage["backward_time"] for stage in stages))
     bound = 0.0
-    for s, (q, k) in enumerate(zip(takes, counts, strict=True)):
-        neighbours = [at if 0 <= at < len(stages) else None for at in (s - 1, s + 1)]
-        replicas = [0 if at is None else counts[at] for at in neighbours]
-        taken = [1 if at is None else takes[at] for at in neighbours]
-        u, w = np.ogrid[: replicas[0] + 1, : replicas[1] + 1]
-        here: Sequence[int] = range(1, min(k, room // q) + 1)
-        if gpus <= room:
-            here = [k]
+    padded = [(0, 1), *zip(counts, replica_gpus, strict=True), (0, 1)]
+    for s, (before, (k, q), after) in enumerate(zip(padded, padded[1:], padded[2:], strict=False)):
+        u, w = np.ogrid[: before[0] + 1, : after[0] + 1]
+        possible: Sequence[int] = range(1, min(k, capacity // q) + 1)
+        if gpus <= capacity:
+            possible = [k]
         elif len(stages) == 1:  # some server has no more than an equal share
-            here = [k // -(-k // (room // q))]
+            possible = [k // -(-k // (capacity // q))]
         best = math.inf
-        for v in here:
-            fits = taken[0] * u + taken[1] * w + q * v <= room
+        for v in possible:
+            fits = before[1] * u + after[1] * w + q * v <= capacity
             work, reduce = stage_times(job, cluster, s, v, fits.shape)
             best = min(best, float(work[fits].min()) + reduce)
         bound = max(bound, best)

@@ -19,11 +19,11 @@ from .certificate import (
     leaves,
 )
 
-NEVER = -(2**60)
+INFEASIBLE = -(2**60)
 """Value of a pattern that no server can hold."""
 
 
-class Reading(NamedTuple):
+class CostOptions(NamedTuple):
     """The options of the objective (models/placement, "Readings")."""
 
     backward_overlap: float = 1.0
@@ -31,16 +31,16 @@ class Reading(NamedTuple):
     all_reduce_bandwidth: str = "own"
 
 
-DEFAULT = Reading()
+DEFAULT = CostOptions()
 
 
-def _reading(options: Document | None) -> Reading:
-    given = options or {}
-    return Reading(**{key: given[key] for key in Reading._fields if key in given})
+def _cost_options(options: Document | None) -> CostOptions:
+    values = options or {}
+    return CostOptions(**{key: values[key] for key in CostOptions._fields if key in values})
 
 
 def patterns(instance: Document, certificate: Document, options: Document | None = None) -> float:
-    """Prove that no placement is within theta: the replicas are worth more than the servers hold.
+    """Prove cost > theta: the replicas are worth more than the servers can hold.
 
     z_g is the maximum value, in prices, that one server of g free GPUs can hold with every stage
     there within theta. The proof is sum_s k_s pi_s > sum_g N_g z_g. Micro-batches only lengthen the
@@ -62,12 +62,12 @@ def pattern_branches(
     """
     theta = float(certificate["threshold"])
     for leaf, path in leaves(certificate["nodes"], dict):
-        _require_excess(instance, theta, leaf, path, _reading(options))
+        _require_excess(instance, theta, leaf, path, _cost_options(options))
     return theta
 
 
 def _require_excess(
-    instance: Document, theta: float, leaf: Document, path: Path, reading: Reading
+    instance: Document, theta: float, leaf: Document, path: Path, options: CostOptions
 ) -> None:
     """Raise RefusedError unless the prices exclude all placements within theta on a path."""
     job, free = instance["job"], [free for free in instance["free_gpus"] if free]
@@ -78,27 +78,27 @@ def _require_excess(
     work_rows = [row for row in path if "least" not in row[1]]
     counts = [row for row in path if "least" in row[1]]
     row_prices = integers(leaf.get("rows", []), len(counts), "prices of rows")
-    within = patterns_within(instance, theta, max(free), work_rows, reading)
+    within = patterns_within(instance, theta, max(free), work_rows, options)
     gpus_each = [stage.get("tensor_parallel", 1) for stage in stages]
     required = sum(stage["replicas"] * price for stage, price in zip(stages, prices, strict=True))
     required -= sum(price * limit for price, (_, _, limit) in zip(row_prices, counts, strict=True))
     all_used = sum(free) <= sum(s["replicas"] * q for s, q in zip(stages, gpus_each, strict=True))
     offered, best_values = 0, {}
     for size, servers in Counter(free).items():
-        here = tuple(row["free"] == size if "free" in row else True for _, row, _ in counts)
-        if here not in best_values:  # servers that the same rows count
-            worth = [p * np.arange(fits.shape[1]) for p, fits in zip(prices, within, strict=True)]
-            for price, (sign, row, _), is_met in zip(row_prices, counts, here, strict=True):
+        applicable = tuple(row.get("free", size) == size for _, row, _ in counts)
+        if applicable not in best_values:  # servers that the same rows count
+            values = [p * np.arange(fits.shape[1]) for p, fits in zip(prices, within, strict=True)]
+            for price, (sign, row, _), is_met in zip(row_prices, counts, applicable, strict=True):
                 if not set(row) <= {"stage", "least", "free"} or row["least"] < 1:
                     raise RefusedError(f"a count by {sorted(row)}")
                 if is_met:
-                    worth[range(len(stages))[row["stage"]]][row["least"] :] -= sign * price
-            best_values[here] = best_pattern(within, worth, gpus_each, max(free))
+                    values[range(len(stages))[row["stage"]]][row["least"] :] -= sign * price
+            best_values[applicable] = best_pattern(within, values, gpus_each, max(free))
             if not all_used:  # a server may keep GPUs free
-                best_values[here] = np.maximum.accumulate(best_values[here])
-        if best_values[here][size] < NEVER // 2:  # it can hold nothing at all
+                best_values[applicable] = np.maximum.accumulate(best_values[applicable])
+        if best_values[applicable][size] < INFEASIBLE // 2:  # it can hold nothing at all
             return
-        offered += servers * int(best_values[here][size])
+        offered += servers * int(best_values[applicable][size])
     if required <= offered:
         missing = offered - required
         message = f"the replicas are worth {required}, the servers hold {offered}"
@@ -106,29 +106,29 @@ def _require_excess(
 
 
 def best_pattern(
-    within: Sequence[np.ndarray], worth: Sequence[np.ndarray], gpus_each: Sequence[int], size: int
+    within: Sequence[np.ndarray], values: Sequence[np.ndarray], gpus_each: Sequence[int], size: int
 ) -> np.ndarray:
     """Value of a server's best pattern, by GPUs used: dynamic programming over the stages."""
-    best = np.full((1, within[0].shape[1], size + 1), NEVER)  # by u, v and GPUs used
+    best = np.full((1, within[0].shape[1], size + 1), INFEASIBLE)  # by u, v and GPUs used
     for v in range(min(best.shape[1], size // gpus_each[0] + 1)):
-        best[0, v, v * gpus_each[0]] = worth[0][v]
+        best[0, v, v * gpus_each[0]] = values[0][v]
     for s, fits in enumerate(within):
         last = s + 1 == len(within)
-        after = np.full((fits.shape[1], fits.shape[2], size + 1), NEVER)
+        after = np.full((fits.shape[1], fits.shape[2], size + 1), INFEASIBLE)
         for v in range(fits.shape[1]):
             for w in range(fits.shape[2]):
-                used, more = (0, 0) if last else (w * gpus_each[s + 1], int(worth[s + 1][w]))
+                used, more = (0, 0) if last else (w * gpus_each[s + 1], int(values[s + 1][w]))
                 if used <= size and fits[:, v, w].any():
                     before = best[fits[:, v, w], v].max(axis=0)
                     after[v, w, used:] = before[: size + 1 - used] + more
-        best = np.where(after < NEVER // 2, NEVER, after)
+        best = np.where(after < INFEASIBLE // 2, INFEASIBLE, after)
     return np.asarray(best.max(axis=(0, 1)))
 
 
 def patterns_within(
-    instance: Document, theta: float, size: int, work_rows: Path, reading: Reading = DEFAULT
+    instance: Document, theta: float, size: int, work_rows: Path, options: CostOptions = DEFAULT
 ) -> list[np.ndarray]:
-    """For each stage, by u, v and w: whether v replicas beside u and w may be within theta.
+    """For each stage, by u, v and w: whether v of its replicas on a server can meet theta.
 
     u and w are the replicas of the previous and the next stage on the same server.
     """
@@ -142,13 +142,13 @@ def patterns_within(
     works, reduces, within = [], [], []
     for s, v in enumerate(max_replicas):
         shape = neighbours[s] + 1, neighbours[s + 2] + 1
-        times = [stage_times(job, cluster, s, n, shape, reading) for n in range(1, v + 1)]
+        times = [stage_times(job, cluster, s, n, shape, options) for n in range(1, v + 1)]
         works.append(np.stack([np.zeros(shape), *(work for work, _ in times)], axis=1))
         reduces.append(np.array([0.0, *(reduce for _, reduce in times)]))
         u, n, w = np.ogrid[: shape[0], : v + 1, : shape[1]]
         within.append(gpus_each[s] * u + gpus_each[s + 1] * n + gpus_each[s + 2] * w <= size)
-    # Under other readings the asynchronous pipeline below is a lower bound for micro-batches.
-    if job.get("micro_batches") is not None and reading == DEFAULT:
+    # Under other options the asynchronous pipeline below is a lower bound for micro-batches.
+    if job.get("micro_batches") is not None and options == DEFAULT:
         return _pipelined(job, theta, (works, reduces, within), work_rows)
     if work_rows:
         raise RefusedError("a row of work, without micro-batches")
@@ -168,35 +168,38 @@ def _pipelined(
     """
     works, reduces, within = times
     mu, stages = job["micro_batches"], job["stages"]
+    # Backward passes of the earlier stages hide a part of each all-reduce.
     hidden = np.cumsum([0.0, *(stage["backward_time"] for stage in stages[:-1])]) / mu
+    # Rows of the tree: no server exceeds a time on a stage, or one does and sets a minimum.
     min_work, min_reduce = np.zeros(len(stages)), np.zeros(len(stages))
     for sign, row, limit in work_rows:
         s = range(len(stages))[row["stage"]]
         if set(row) not in ({"stage", "work"}, {"stage", "reduce"}) or limit not in (0, -1):
             raise RefusedError(f"a count by {sorted(row)}")
-        here, least = (works[s], min_work) if "work" in row else (reduces[s], min_reduce)
+        seconds, minimum = (works[s], min_work) if "work" in row else (reduces[s], min_reduce)
         limit_seconds = float(row.get("work", row.get("reduce")))
         if sign > 0:
-            slow = here > limit_seconds * (1 + COMPARISON_RTOL)
+            slow = seconds > limit_seconds * (1 + COMPARISON_RTOL)
             within[s] &= ~(slow if slow.ndim > 1 else slow[:, None])
         else:
-            least[s] = max(least[s], limit_seconds)
+            minimum[s] = max(minimum[s], limit_seconds)
+    # Minimum times exclude patterns, and fewer patterns raise the minimum times: repeat.
     for _ in stages:
         for s, (work, reduce, fits) in enumerate(zip(works, reduces, within, strict=True)):
             k = stages[s]["replicas"]
-            fewest = np.array([v > 0 and (v == k or 2 * v <= k) for v in range(len(reduce))])
-            there = fits & fewest[:, None]
-            min_work[s] = max(min_work[s], work[there].min(initial=math.inf))
-            somewhere = reduce[there.any(axis=(0, 2))]
-            min_reduce[s] = max(min_reduce[s], somewhere.min(initial=math.inf))
+            may_be_fewest = [v > 0 and (v == k or 2 * v <= k) for v in range(len(reduce))]
+            possible = fits & np.array(may_be_fewest)[:, None]
+            min_work[s] = max(min_work[s], work[possible].min(initial=math.inf))
+            possible_reduces = reduce[possible.any(axis=(0, 2))]
+            min_reduce[s] = max(min_reduce[s], possible_reduces.min(initial=math.inf))
         for s, (work, reduce, fits) in enumerate(zip(works, reduces, within, strict=True)):
             others = np.delete(min_work, s)
-            here = np.maximum(work, min_work[s])
-            longest = np.maximum(here, others.max(initial=0.0))
+            own_work = np.maximum(work, min_work[s])
+            slowest = np.maximum(own_work, others.max(initial=0.0))
             exposed = np.delete(min_reduce - hidden, s).max(initial=-math.inf)
             exposed = np.maximum(np.maximum(reduce, min_reduce[s]) - hidden[s], exposed)
-            waits = (mu - 1) / mu * longest if mu > 1 else 0.0  # 0 times infinity is no number
-            total = waits + (here + others.sum()) / mu + exposed[:, None]
+            waits = (mu - 1) / mu * slowest if mu > 1 else 0.0  # 0 times infinity is NaN
+            total = waits + (own_work + others.sum()) / mu + exposed[:, None]
             within_theta = total <= theta * (1 + COMPARISON_RTOL)
             fits[:, 1:] &= within_theta[:, 1:]  # without a replica a stage takes no time
     return within
@@ -208,23 +211,23 @@ def stage_times(
     s: int,
     v: int,
     shape: Sequence[int],
-    reading: Reading = DEFAULT,
+    options: CostOptions = DEFAULT,
 ) -> tuple[np.ndarray, float]:
     """Seconds of v replicas of a stage by u and w, the replicas of the previous and the next."""
     stages, stage = job["stages"], job["stages"][s]
     inside, k, q = cluster["intra_bandwidth"], stage["replicas"], stage.get("tensor_parallel", 1)
     nic = q * cluster["inter_bandwidth"] / cluster["gpus_per_server"]
-    backward = reading.backward_overlap * stage["backward_time"]
+    backward = options.backward_overlap * stage["backward_time"]
     time = np.full(shape, float(stage["forward_time"] + backward))
     time += 2 * (q - 1) / q * stage.get("tensor_bytes", 0) / inside
     time += stage.get("expert_bytes", 0) * ((k - v) / k / nic + (v - 1) / k / inside)
-    for at, size, axis in ((s - 1, "input_bytes", 0), (s + 1, "output_bytes", 1)):
-        if 0 <= at < len(stages):
-            near = np.arange(shape[axis]) / stages[at]["replicas"]
-            passed = 2 * stage[size] * ((1 - near) / nic + near / inside)
-            time += passed[:, None] if axis == 0 else passed[None, :]
+    for neighbour, size, axis in ((s - 1, "input_bytes", 0), (s + 1, "output_bytes", 1)):
+        if 0 <= neighbour < len(stages):
+            local_share = np.arange(shape[axis]) / stages[neighbour]["replicas"]
+            transfer = 2 * stage[size] * ((1 - local_share) / nic + local_share / inside)
+            time += transfer[:, None] if axis == 0 else transfer[None, :]
     all_reduce = 2 * (k - 1) / k * stage["parameter_bytes"]
     # The fewest replicas on any server are at most these here, and at most those elsewhere.
-    fewest = min(v, k - v) if reading.all_reduce_bandwidth == "bottleneck" else v
+    fewest = min(v, k - v) if options.all_reduce_bandwidth == "bottleneck" else v
     bandwidth = q * inside if v == k else fewest * nic
-    return time, reading.all_reduce_overlap * all_reduce / bandwidth
+    return time, options.all_reduce_overlap * all_reduce / bandwidth

@@ -24,13 +24,13 @@ from .certificate import (
 def selection_prices(
     instance: Document, certificate: Document, options: Document | None = None
 ) -> float:
-    """sum_j lam'_j + sum_v N_v kappa_v, and theta for each node that must open.
+    """Prove sum_j lam'_j + sum_v N_v kappa_v, and theta for each node that must open.
 
-    lam'_j is at most what job j costs postponed, or as a follower that pays for its slot; kappa_v
-    is what the best leader of a node of class v saves, packed beside it as dearly as can be. A
-    leader's cost is a line in the node's rate, so the lower envelope of the jobs' lines has the
-    best one. Complexity: O(J C (S + log J) + V K C log J) for C configurations, S scenarios and V
-    distinct cost vectors.
+    lam'_j is at most the cost of job j postponed, or as a follower that pays for its slot; kappa_v
+    is the minimum reduced cost of a leader on a node of class v with the most valuable packing of
+    the node's other GPUs. A leader's cost is a line in the node's rate, so the minimum lies on the
+    lower envelope of the jobs' lines. Complexity: O(J C (S + log J) + V K C log J) for C
+    configurations, S scenarios and V classes (distinct cost vectors).
     """
     costs = _costs(instance, options or {})
     theta = float(certificate.get("opening", 0.0))
@@ -46,51 +46,55 @@ def selection_prices(
     opened = theta * min(len(instance["jobs"]), len(instance["nodes"]))
     total, size = float(prices.sum()) + opened, float(np.abs(prices).sum()) + abs(opened)
     for name, kind in costs.kinds.items():
-        alike = Counter(
+        classes = Counter(
             tuple(node["cost_rate"]) for node in instance["nodes"] if node["gpu_type"] == name
         )
-        numbers_of_nodes = np.array(list(alike.values()))
-        rates = np.full((len(alike), kind.gpus), np.inf)
-        for row, rate in zip(rates, alike, strict=True):
+        node_counts = np.array(list(classes.values()))
+        rates = np.full((len(classes), kind.gpus), np.inf)
+        for row, rate in zip(rates, classes, strict=True):
             row[: len(rate)] = rate
-        least = np.full(len(alike), np.inf)
+        reduced_cost = np.full(len(classes), np.inf)
         for c in range(kind.late.shape[1]):
             usable = np.isfinite(kind.late[:, c])
             if not usable.any():
                 continue
             lines = _lower_envelope(kind.seconds[usable, c], kind.late[usable, c] - prices[usable])
             for used in range(c + 1 if c < kind.gpus else 1, kind.gpus + 1):
-                beside = values[name].beside(c, used)
-                least = np.minimum(least, _lowest(lines, rates[:, used - 1]) - beside)
-        saved = np.minimum(least - theta, 0.0)
-        total += float(numbers_of_nodes @ saved)
-        size += float(numbers_of_nodes @ np.abs(saved))
+                packing = values[name].packing(c, used)
+                cost = _envelope_at(lines, rates[:, used - 1]) - packing
+                reduced_cost = np.minimum(reduced_cost, cost)
+        saved = np.minimum(reduced_cost - theta, 0.0)
+        total += float(node_counts @ saved)
+        size += float(node_counts @ np.abs(saved))
     return max(total - ROUNDING_RTOL * size, 0.0)
 
 
 def selection_branches(
     instance: Document, certificate: Document, options: Document | None = None
 ) -> float:
-    """The same in each leaf of a tree, whose branches leave nothing out that costs below a target.
+    """Prove the minimum over the leaves of a tree; every selection below `target` is in some leaf.
 
-    A branch says of a whole number, how many jobs have a role of some kind, that it is k at most or
-    more. In a leaf each such row has a price, and the roles that it counts cost so much more. At
-    the prices of the root a role that makes up the whole way to the target is in nothing below it.
+    A branch bounds the number of jobs with certain roles: at most k, or at least k + 1. In a leaf
+    each such row has a price, which the roles that it counts pay. Reduced-cost fixing at the root
+    excludes the roles whose reduced cost reaches the target less the bound there.
     """
     target = float(certificate["target"])
     if not 0 <= target < math.inf:
         raise RefusedError(f"the target {target}")
-    bound, roles = _below(_roles(instance, options or {}), certificate, target)
-    least = target
+    roles = _roles(instance, options or {})
+    root_bound, reduced_costs = _relaxed(roles, certificate)
+    survives = root_bound + reduced_costs < target * (1 + COMPARISON_RTOL)
+    roles = roles._replace(cost=np.where(survives, roles.cost, math.inf))
+    bound = target
     for leaf, path in leaves(certificate["nodes"], lambda count: _counted(roles, count)):
-        dearer, paid = roles.cost.copy(), []
+        penalised_cost, row_terms = roles.cost.copy(), []
         prices = numbers(leaf["rows"], len(path), "prices of rows", 0)
-        for price, (sign, counted, most) in zip(prices, path, strict=True):
-            dearer += price * sign * counted
-            paid.append(price * most)
-        proved = _relaxed(roles._replace(cost=dearer), leaf)[0] - sum(paid)
-        least = min(least, proved - ROUNDING_RTOL * sum(map(abs, paid)))
-    return max(least, bound, 0.0)
+        for price, (sign, counted, limit) in zip(prices, path, strict=True):
+            penalised_cost += price * sign * counted
+            row_terms.append(price * limit)
+        proved = _relaxed(roles._replace(cost=penalised_cost), leaf)[0] - sum(row_terms)
+        bound = min(bound, proved - ROUNDING_RTOL * sum(map(abs, row_terms)))
+    return max(bound, root_bound, 0.0)
 
 
 class _Kind(NamedTuple):
@@ -115,37 +119,37 @@ class _Costs(NamedTuple):
 
 def _costs(instance: Document, options: Document) -> _Costs:
     jobs, kinds, slowest = instance["jobs"], {}, np.zeros(len(instance["jobs"]))
-    left = [_left(job) for job in jobs]
-    for name, gpus in _largest(instance).items():
+    remaining = [remaining_epochs(job) for job in jobs]
+    for name, gpus in largest_nodes(instance).items():
         shares = options.get("sharing", "on") == "on"
-        fractions = _fractions(instance["gpu_types"][name]) if shares else []
-        each = [
-            _epoch_seconds(instance["gpu_types"][name], job, name, gpus, fractions) for job in jobs
+        fractions = fractions_of(instance["gpu_types"][name]) if shares else []
+        seconds = [
+            epoch_seconds(instance["gpu_types"][name], job, name, gpus, fractions) for job in jobs
         ]
         costs = [
-            _lateness(instance, job, work, seconds)
-            for job, work, seconds in zip(jobs, left, each, strict=True)
+            _tardiness(instance, job, epochs, times)
+            for job, epochs, times in zip(jobs, remaining, seconds, strict=True)
         ]
         late, expected = (np.array(part) for part in zip(*costs, strict=True))
         kinds[name] = _Kind(gpus, fractions, late, expected)
-        usable = [max((t for t in row if t < math.inf), default=0.0) for row in each]
+        usable = [max((t for t in times if t < math.inf), default=0.0) for times in seconds]
         slowest = np.maximum(slowest, usable)
     postponed = [
-        _postponed(instance, job, float(work[0][-1]), seconds)
-        for job, work, seconds in zip(jobs, left, slowest, strict=True)
+        _postponed(instance, job, float(epochs[0][-1]), times)
+        for job, epochs, times in zip(jobs, remaining, slowest, strict=True)
     ]
     return _Costs(np.array(postponed), kinds)
 
 
 class _SlotValues(NamedTuple):
-    """A type's slot prices, not falling in the size, and the dearest use of GPUs and shares."""
+    """A type's slot prices, non-decreasing in size, and the most valuable packings and fills."""
 
     slots: np.ndarray
     packings: list[float]
     fills: list[float]
 
-    def beside(self, c: int, used: int) -> float:
-        """Price of the dearest packing beside a leader in configuration c, `used` GPUs in use."""
+    def packing(self, c: int, used: int) -> float:
+        """Most valuable packing next to a leader in configuration c, `used` GPUs in use."""
         gpus = len(self.packings) - 1
         if c < gpus:
             return self.packings[used - c - 1]
@@ -168,7 +172,7 @@ def _slot_values(costs: _Costs, given: Document) -> dict[str, _SlotValues]:
 
 
 def _lower_envelope(slopes: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Slopes and values at 0 of the lines that are least at some rate >= 0, steepest first."""
+    """Slopes and values at 0 of the lines on the lower envelope at rates >= 0, steepest first."""
     hull: list[tuple[float, float]] = []
     order = np.lexsort((fixed, -slopes))
     for slope, value in zip(slopes[order].tolist(), fixed[order].tolist(), strict=True):
@@ -190,87 +194,81 @@ def _is_above(
     return to_middle * (first[0] - last[0]) >= to_last * (first[0] - middle[0])
 
 
-def _lowest(lines: tuple[np.ndarray, np.ndarray], rates: np.ndarray) -> np.ndarray:
-    """The least line at each rate: those beside the breakpoints around it are compared."""
+def _envelope_at(lines: tuple[np.ndarray, np.ndarray], rates: np.ndarray) -> np.ndarray:
+    """Minimum of the envelope at each rate: rounding may shift a breakpoint by one line."""
     slopes, fixed = lines
-    ends = (fixed[1:] - fixed[:-1]) / (slopes[:-1] - slopes[1:])
-    at = np.searchsorted(ends, rates, side="right")
-    near = [np.clip(at + step, 0, len(slopes) - 1) for step in (-1, 0, 1)]
-    least = np.minimum.reduce([slopes[i] * rates + fixed[i] for i in near])
-    return np.where(np.isfinite(rates), least, np.inf)
+    breakpoints = (fixed[1:] - fixed[:-1]) / (slopes[:-1] - slopes[1:])
+    line = np.searchsorted(breakpoints, rates, side="right")
+    near = [np.clip(line + step, 0, len(slopes) - 1) for step in (-1, 0, 1)]
+    lowest = np.minimum.reduce([slopes[i] * rates + fixed[i] for i in near])
+    return np.where(np.isfinite(rates), lowest, np.inf)
 
 
 class _Roles(NamedTuple):
-    """What every role costs every job, dollars: a row a job, a column a role.
+    """Cost of every role for every job (jobs x roles), dollars.
 
-    `labels` describe the columns; `follow` has each GPU type's columns of followers, `alike` for
-    nodes of equal cost their type, number and columns of leaders.
+    `labels` describe the columns; `followers` has each GPU type's columns, `leaders` the type, the
+    number of nodes and the columns of each class of nodes with equal costs.
     """
 
     cost: np.ndarray
     costs: _Costs
     labels: list[dict[str, Any]]
-    follow: dict[str, slice]
-    alike: list[tuple[str, int, slice]]
+    followers: dict[str, slice]
+    leaders: list[tuple[str, int, slice]]
 
 
 def _roles(instance: Document, options: Document) -> _Roles:
-    """To wait; to follow in a configuration of a type; to lead so, with so many GPUs in use."""
+    """Roles: wait; follow, by GPU type and configuration; lead, also by the GPUs in use."""
     costs = _costs(instance, options)
-    columns, follow = [costs.postponed[:, None]], {}
+    columns, followers = [costs.postponed[:, None]], {}
     labels: list[dict[str, Any]] = [{"role": "waits"}]
     for name, kind in costs.kinds.items():
         columns.append(kind.late)
-        here = range(kind.late.shape[1])
-        labels += [{"role": "follows", "type": name, "configuration": c} for c in here]
-        follow[name] = slice(len(labels) - len(here), len(labels))
+        start, configurations = len(labels), range(kind.late.shape[1])
+        labels += [{"role": "follows", "type": name, "configuration": c} for c in configurations]
+        followers[name] = slice(start, len(labels))
     nodes = [(node["gpu_type"], tuple(node["cost_rate"])) for node in instance["nodes"]]
-    alike = []
+    leaders = []
     for (name, rates), number in Counter(nodes).items():
         start, kind = len(labels), costs.kinds[name]
         for c in range(kind.late.shape[1]):
             for used in range(c + 1 if c < kind.gpus else 1, len(rates) + 1):
-                lead = {"role": "leads", "type": name, "configuration": c, "used": used}
-                labels.append({**lead, "node": nodes.index((name, rates))})
+                label = {"role": "leads", "type": name, "configuration": c, "used": used}
+                labels.append({**label, "node": nodes.index((name, rates))})
                 columns.append(rates[used - 1] * kind.seconds[:, [c]] + kind.late[:, [c]])
-        alike.append((name, number, slice(start, len(labels))))
-    return _Roles(np.hstack(columns), costs, labels, follow, alike)
+        leaders.append((name, number, slice(start, len(labels))))
+    return _Roles(np.hstack(columns), costs, labels, followers, leaders)
 
 
 def _relaxed(roles: _Roles, given: Document) -> tuple[float, np.ndarray]:
-    """The bound at prices, and by job and role how much more a selection with it costs."""
+    """Lagrangian bound at prices, and the reduced cost of each (job, role)."""
     prices = numbers(given["jobs"], len(roles.cost), "prices of jobs")
-    values, surplus = _slot_values(roles.costs, given), roles.cost.copy()
-    for name, follow in roles.follow.items():
-        surplus[:, follow] += values[name].slots
-    led = min(lead.start for _, _, lead in roles.alike)  # to wait and to follow come first
-    prices = np.minimum(prices, surplus[:, :led].min(axis=1))
-    surplus -= prices[:, None]
+    values, reduced = _slot_values(roles.costs, given), roles.cost.copy()
+    for name, columns in roles.followers.items():
+        reduced[:, columns] += values[name].slots
+    first_leader = min(columns.start for _, _, columns in roles.leaders)
+    prices = np.minimum(prices, reduced[:, :first_leader].min(axis=1))
+    reduced -= prices[:, None]
     total = size = 0.0
-    for name, number, lead in roles.alike:
-        labels = roles.labels[lead]
-        surplus[:, lead] -= [values[name].beside(x["configuration"], x["used"]) for x in labels]
-        saved = min(float(surplus[:, lead].min()), 0.0)
-        surplus[:, lead] -= saved
+    for name, number, columns in roles.leaders:
+        labels = roles.labels[columns]
+        packings = [values[name].packing(x["configuration"], x["used"]) for x in labels]
+        reduced[:, columns] -= packings
+        saved = min(float(reduced[:, columns].min()), 0.0)
+        reduced[:, columns] -= saved
         total, size = total + number * saved, size + number * abs(saved)
     size += float(np.abs(prices).sum())
-    return float(prices.sum()) + total - ROUNDING_RTOL * size, surplus
-
-
-def _below(roles: _Roles, prices: Document, target: float) -> tuple[float, _Roles]:
-    """The bound at prices, and the roles that a selection below a target may have."""
-    bound, surplus = _relaxed(roles, prices)
-    within = bound + surplus < target * (1 + COMPARISON_RTOL)
-    return bound, roles._replace(cost=np.where(within, roles.cost, math.inf))
+    return float(prices.sum()) + total - ROUNDING_RTOL * size, reduced
 
 
 def _counted(roles: _Roles, wanted: Document) -> np.ndarray:
-    """1 where a row counts a job's role: to follow or lead, and as the row says."""
+    """1 where a row counts a job's role: one that runs and meets the row's conditions."""
     if not set(wanted) <= {"job", "role", "type", "configuration", "used", "node"}:
         raise RefusedError(f"a count by {sorted(wanted)}")
-    asked = [(key, value) for key, value in wanted.items() if key != "job"]
+    conditions = [(key, value) for key, value in wanted.items() if key != "job"]
     columns = [
-        label["role"] != "waits" and all(label.get(key) == value for key, value in asked)
+        label["role"] != "waits" and all(label.get(key) == value for key, value in conditions)
         for label in roles.labels
     ]
     rows = np.ones(len(roles.cost))
@@ -279,42 +277,43 @@ def _counted(roles: _Roles, wanted: Document) -> np.ndarray:
     return np.outer(rows, columns)
 
 
-def _largest(instance: Document) -> dict[str, int]:
+def largest_nodes(instance: Document) -> dict[str, int]:
     """GPUs of each type's largest node."""
-    most: dict[str, int] = {}
+    largest: dict[str, int] = {}
     for node in instance["nodes"]:
-        most[node["gpu_type"]] = max(most.get(node["gpu_type"], 0), node["gpus"])
-    return most
+        largest[node["gpu_type"]] = max(largest.get(node["gpu_type"], 0), node["gpus"])
+    return largest
 
 
-def _fractions(kind: Document) -> list[Fraction]:
+def fractions_of(kind: Document) -> list[Fraction]:
     return sorted((Fraction(key) for key in kind["slowdown"]), reverse=True)
 
 
-def _epoch_seconds(
+def epoch_seconds(
     kind: Document, job: Document, name: str, gpus: int, fractions: Sequence[Fraction]
 ) -> list[float]:
     """Seconds per epoch on 1..K GPUs of a type, then on fractions of one; infinite where not."""
-    needed, room = Fraction(job["memory_bytes"]), Fraction(kind["memory_bytes"])
+    needed, memory = Fraction(job["memory_bytes"]), Fraction(kind["memory_bytes"])
     times = job["epoch_time"].get(name)
-    if times is None or needed > room:
+    if times is None or needed > memory:
         return [math.inf] * (gpus + len(fractions))
-    slower = {Fraction(key): b for key, b in kind["slowdown"].items()}
-    return [*times, *(times[0] * slower[f] if needed <= f * room else math.inf for f in fractions)]
+    slowdown = {Fraction(key): b for key, b in kind["slowdown"].items()}
+    shared = [times[0] * slowdown[f] if needed <= f * memory else math.inf for f in fractions]
+    return [*times, *shared]
 
 
-def _left(job: Document) -> tuple[np.ndarray, np.ndarray]:
-    """Epochs left, ascending, and how probable each is given that the completed are not enough."""
+def remaining_epochs(job: Document) -> tuple[np.ndarray, np.ndarray]:
+    """Values of W - completed, ascending, and their probabilities given W > completed."""
     pairs = sorted(zip(job["epochs"]["values"], job["epochs"]["probabilities"], strict=True))
     done = job.get("completed_epochs", 0)
     values, shares = np.array([pair for pair in pairs if pair[0] > done], dtype=float).T
     return values - done, shares / shares.sum()
 
 
-def _lateness(
+def _tardiness(
     instance: Document, job: Document, work: tuple[np.ndarray, np.ndarray], times: list[float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Dollars of expected tardiness, and expected seconds, by configuration."""
+    """Expected tardiness in dollars, and expected seconds, by configuration."""
     values, shares = work
     usable = np.isfinite(times)
     seconds = np.where(usable, times, 0.0)[:, None] * values
@@ -324,7 +323,7 @@ def _lateness(
 
 
 def _postponed(instance: Document, job: Document, epochs: float, slowest: float) -> float:
-    """Dollars of a job that waits: its worst tardiness, and what it is late already."""
+    """Postponement cost in dollars: worst-case tardiness, plus the tardiness so far."""
     due = job["due_date"] - instance["now"]
     worst = max(instance["interval"] + slowest * epochs - due, 0.0)
     penalty = instance["postponement_penalty"] * worst + max(-due, 0.0)
@@ -332,13 +331,13 @@ def _postponed(instance: Document, job: Document, epochs: float, slowest: float)
 
 
 def _fills(fractions: Sequence[Fraction], prices: Sequence[float]) -> list[float]:
-    """The dearest fill of a whole GPU, then of what each fraction leaves of one."""
-    rooms, waiting = {Fraction(1)}, [Fraction(1)]
-    while waiting:
-        room = waiting.pop()
-        fresh = {room - f for f in fractions if f <= room} - rooms
-        rooms |= fresh
-        waiting += fresh
+    """The most valuable fill of a whole GPU, then of what each fraction leaves of one."""
+    rooms, stack = {Fraction(1)}, [Fraction(1)]
+    while stack:
+        room = stack.pop()
+        new = {room - f for f in fractions if f <= room} - rooms
+        rooms |= new
+        stack += new
         if len(rooms) > MAX_SLOTS:
             raise RefusedError("fractions too fine to check")
     best: dict[Fraction, float] = {}
@@ -349,7 +348,7 @@ def _fills(fractions: Sequence[Fraction], prices: Sequence[float]) -> list[float
 
 
 def _packing(prices: Sequence[float]) -> list[float]:
-    """The dearest packing of r GPUs, for r = 0, 1, ..., K, by prices of 1..K together."""
+    """The most valuable packing of r GPUs, for r = 0, 1, ..., K, by prices of 1..K together."""
     best = [0.0]
     for room in range(1, len(prices) + 1):
         best.append(max(best[room - k] + prices[k - 1] for k in range(1, room + 1)))

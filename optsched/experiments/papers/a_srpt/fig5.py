@@ -27,7 +27,7 @@ from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdi
 from optsched.experiments.papers.cells import cells_of, counts, describe_regions, percent_range
 from optsched.experiments.papers.pictures import curves
 from optsched.experiments.plans.plan import Family
-from optsched.generators.workload import default_durations
+from optsched.generators.online import default_durations
 from optsched.online.policies.by_name import PAPER
 from optsched.result import Outcome, Settings, Termination
 

@@ -24,7 +24,7 @@ from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdi
 from optsched.experiments.papers.pictures import panels, strips
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import percent, span
-from optsched.plotting.axes import COLOURS, WIDTH, headed
+from optsched.plotting.axes import COLOURS, WIDTH, add_heading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,7 @@ def draw_4(rows: pd.DataFrame) -> Figure:
         ax.stairs(100 * shares, edges, label=name, color=colour)
     ax.set_xlabel("(predicted - true)/true iterations; the last bin holds all above")
     ax.set_ylabel("jobs (%)")
-    headed(ax)
+    add_heading(ax)
     return figure
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
 from optsched.experiments.papers.pictures import panels
-from optsched.plotting.axes import COLOURS, WIDTH, headed
+from optsched.plotting.axes import COLOURS, WIDTH, add_heading
 from optsched.zoo import MODELS, profile_model
 from optsched.zoo.device import BYTES_PER_NUMBER
 
@@ -90,7 +90,7 @@ def draw(rows: pd.DataFrame) -> Figure:
     ax.set_yticks(rows.index, rows["model"])
     ax.invert_yaxis()
     ax.set(xscale="log", xlabel="parameters")
-    headed(ax)
+    add_heading(ax)
     return figure
 
 

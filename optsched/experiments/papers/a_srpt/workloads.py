@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.errors import InputError
 from optsched.experiments.papers.artefact import Scale
-from optsched.generators.workload import WorkloadShape, generate_workload
+from optsched.generators.online import WorkloadShape, generate_workload
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.instance import OnlineInstance
