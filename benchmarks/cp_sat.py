@@ -49,8 +49,8 @@ def solve(instance: PlacementInstance, seconds: float) -> tuple[float, float, st
     tables, options = tables_of(instance), PlacementOptions()
     known = np.array(optsched.solve(instance, "repartition").solution.counts)
     unit = placement_time(tables, known, options) or 1.0
-    near = whole(tables.near_work + tables.all_reduce, unit)
-    before, after = whole(tables.before, unit), whole(tables.after, unit)
+    near = whole(tables.colocated_work + tables.all_reduce, unit)
+    before, after = whole(tables.saving_previous, unit), whole(tables.saving_next, unit)
     replicas, offers = tables.replicas.tolist(), instance.free_gpus
     stages, servers = range(len(replicas)), range(len(offers))
 
@@ -81,7 +81,7 @@ def solve(instance: PlacementInstance, seconds: float) -> tuple[float, float, st
     solver.parameters.max_time_in_seconds = seconds
     solver.parameters.num_workers = 1
     status = solver.solve(model)
-    bound = tables.rounded_down(solver.best_objective_bound / PARTS * unit)
+    bound = tables.lowered_by_rounding(solver.best_objective_bound / PARTS * unit)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         known = np.array([[solver.value(count[s, m]) for m in servers] for s in stages])
     report = optsched.check(instance, PlacementSolution.of(instance.name, known.tolist()))

@@ -228,7 +228,8 @@ def online(name: str) -> Cells:
     """Load, sizes and slices of a workload."""
     instance: Any = optsched.load(name)
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
-    sliced = np.array([job.is_sliced for job in jobs.configurations.jobs])[jobs.configuration]
+    has_slices = [job.has_tensor_slices for job in jobs.configurations.jobs]
+    sliced = np.array(has_slices)[jobs.configuration]
     return {
         "jobs": str(len(jobs)),
         "GPUs": str(jobs.cluster.gpus),

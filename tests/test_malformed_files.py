@@ -24,7 +24,7 @@ from optsched.experiments import sweep
 from optsched.experiments.plans.plan import Family, Plan
 from optsched.files import MOST_CONTAINERS, MOST_KEYS, MOST_VALUES, read_document
 from optsched.io.reading import LARGEST_FILE
-from optsched.placement.instance import MOST_COUNTS, PlacementInstance
+from optsched.placement.instance import MAX_COUNTS, PlacementInstance
 from optsched.problems import PROBLEMS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -267,7 +267,7 @@ def test_transfers_agree_to_one_in_a_million() -> None:
 def test_too_many_counts() -> None:
     line = refusal("solve", write(FILE, long_chain(4000)))
     found = "found 4000 stages x 4000 servers"
-    assert line == f"{FILE}: free_gpus: {found}, expected at most {MOST_COUNTS} counts"
+    assert line == f"{FILE}: free_gpus: {found}, expected at most {MAX_COUNTS} counts"
 
 
 def test_a_million_unknown_keys_are_one_error() -> None:

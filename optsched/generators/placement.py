@@ -12,7 +12,7 @@ from optsched.errors import InputError, shown
 from optsched.generators.arguments import checked
 from optsched.io.numerals import without_numpy
 from optsched.placement.instance import (
-    MOST_GPUS_PER_SERVER,
+    MAX_GPUS_PER_SERVER,
     SCHEMA,
     PlacementInstance,
     truncate_offer,
@@ -38,7 +38,7 @@ class Hardware:
         Between the GPUs of a server, bytes/s.
     """
 
-    gpus_per_server: Annotated[int, Between(1, MOST_GPUS_PER_SERVER)] = 8
+    gpus_per_server: Annotated[int, Between(1, MAX_GPUS_PER_SERVER)] = 8
     inter_bandwidth: Positive = 1.25e9
     intra_bandwidth: Positive = 3e11
 

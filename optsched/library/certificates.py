@@ -45,7 +45,7 @@ def best_certificate(
 
 def _placement(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:
     from optsched.placement.bounds.certificate import PatternCertificate
-    from optsched.placement.bounds.patterns import PatternProgramme
+    from optsched.placement.bounds.patterns import PatternMaster
     from optsched.placement.cost import tables_of
     from optsched.placement.options import PlacementOptions
 
@@ -62,10 +62,10 @@ def _placement(instance: Any, result: Result, deadline: Deadline) -> Iterator[Ce
     counts = getattr(result.solution, "counts", None)
     if counts is None:
         return
-    programme = PatternProgramme(instance, tables_of(instance, PlacementOptions()), deadline)
-    programme.add_placement(np.array(counts))
+    master = PatternMaster(instance, tables_of(instance, PlacementOptions()), deadline)
+    master.add_placement(np.array(counts))
     for _ in range(BISECTIONS):
-        certificate = programme.relax(programme.price(threshold))
+        certificate = master.relax(master.price(threshold))
         if certificate is None:
             return
         if isinstance(certificate, PatternCertificate):

@@ -28,18 +28,13 @@ def check(
     takes as many GPUs of one server as it has slices, and "claimed objective" (7).
     """
     chosen = PlacementOptions.from_dict(solution.options if options is None else options)
-    found = instance_violations(solution.instance, instance.name) + _shape(
-        instance, solution.counts
-    )
-    if found:
-        return CheckReport(None, tuple(found))
-    found = _non_negative(solution.counts)
-    if found:
-        return CheckReport(None, tuple(found))
-    found = _replicas(instance, solution.counts) + _capacity(instance, solution.counts)
-    if found:
-        return CheckReport(None, tuple(found))
-    alpha = iteration_time(instance.job, instance.cluster, solution.counts, chosen)
+    counts = solution.counts
+    violations = instance_violations(solution.instance, instance.name) + _shape(instance, counts)
+    violations = violations or _non_negative(counts)
+    violations = violations or _replicas(instance, counts) + _capacity(instance, counts)
+    if violations:
+        return CheckReport(None, tuple(violations))
+    alpha = iteration_time(instance.job, instance.cluster, counts, chosen)
     claim = None if solution.objective is None else claim_violation(solution.objective, alpha)
     return CheckReport(alpha, () if claim is None else (claim,))
 
@@ -73,9 +68,9 @@ def _replicas(instance: PlacementInstance, counts: Counts) -> list[Violation]:
 
 
 def _capacity(instance: PlacementInstance, counts: Counts) -> list[Violation]:
-    slices = [stage.tensor_parallel for stage in instance.job.stages]
+    gpus_per_replica = [stage.tensor_parallel for stage in instance.job.stages]
     used = [
-        sum(x * each for x, each in zip(column, slices, strict=True))
+        sum(x * gpus for x, gpus in zip(column, gpus_per_replica, strict=True))
         for column in zip(*counts, strict=True)
     ]
     return [
@@ -91,7 +86,7 @@ def iteration_time(
     counts: Sequence[Sequence[int]],
     options: PlacementOptions | None = None,
 ) -> float:
-    """alpha, seconds, as the checker has it: of (7), or of a pipeline of micro-batches.
+    """Iteration time in seconds, recomputed independently: (7), or a pipeline's time.
 
     Parameters
     ----------
@@ -111,10 +106,10 @@ def iteration_time(
 
     Notes
     -----
-    An asynchronous job waits for the slowest stage on the slowest server. Of a job cut into
-    micro-batches every stage works on all of them at the pace of its slowest server; the first
-    passes all stages, each other one follows at the pace of the slowest stage, and a stage
-    all-reduces once its own last backward pass is done, while earlier stages still have theirs.
+    An asynchronous job waits for the slowest stage on the slowest server. With micro-batches, each
+    stage runs at the pace of its slowest server. The first micro-batch passes all stages; the
+    others follow at the pace of the slowest stage. A stage starts its all-reduce after its last
+    backward pass, while earlier stages still compute theirs.
 
     Examples
     --------
@@ -126,28 +121,29 @@ def iteration_time(
     """
     chosen = options or PlacementOptions()
     stages = range(len(counts))
-    holders = [[m for m, here in enumerate(row) if here > 0] for row in counts]
+    servers = [[m for m, count in enumerate(row) if count > 0] for row in counts]
     if job.micro_batches is None:
         return max(
             _work(job, cluster, counts, (s, m), chosen)
             + chosen.all_reduce_overlap
             * _all_reduce(job.stages[s], cluster, counts[s], m, chosen.all_reduce_bandwidth)
             for s in stages
-            for m in holders[s]
+            for m in servers[s]
         )
-    pace = [
-        max(_work(job, cluster, counts, (s, m), chosen) for m in holders[s]) / job.micro_batches
+    stage_times = [
+        max(_work(job, cluster, counts, (s, m), chosen) for m in servers[s]) / job.micro_batches
         for s in stages
     ]
-    last_passed = max(pace) * (job.micro_batches - 1) + sum(pace)
-    ends = []
-    still_backward = 0.0
+    pipeline_makespan = max(stage_times) * (job.micro_batches - 1) + sum(stage_times)
+    all_reduce_ends = []
+    earlier_backward = 0.0
     for s in stages:
-        slowest = max(_all_reduce(job.stages[s], cluster, counts[s], m) for m in holders[s])
-        ends.append(last_passed - still_backward + chosen.all_reduce_overlap * slowest)
+        slowest = max(_all_reduce(job.stages[s], cluster, counts[s], m) for m in servers[s])
+        begin = pipeline_makespan - earlier_backward
+        all_reduce_ends.append(begin + chosen.all_reduce_overlap * slowest)
         backward = chosen.backward_overlap * job.stages[s].backward_time
-        still_backward += backward / job.micro_batches
-    return max(ends)
+        earlier_backward += backward / job.micro_batches
+    return max(all_reduce_ends)
 
 
 def _work(
@@ -157,9 +153,9 @@ def _work(
     place: tuple[int, int],
     options: PlacementOptions,
 ) -> float:
-    """Seconds of a stage on a server but for its all-reduce."""
+    """Time of a stage on a server without its all-reduce, in seconds."""
     s, m = place
-    stage, here = job.stages[s], counts[s][m]
+    stage, count = job.stages[s], counts[s][m]
     q, k = stage.tensor_parallel, stage.replicas
     compute = stage.forward_time + options.backward_overlap * stage.backward_time
     slices = 2 * (q - 1) / q * stage.tensor_bytes / cluster.intra_bandwidth
@@ -169,8 +165,8 @@ def _work(
             share = counts[neighbour][m] / job.stages[neighbour].replicas
             near += 2 * size * share
             away += 2 * size * (1 - share)
-    near += stage.expert_bytes * (here - 1) / k
-    away += stage.expert_bytes * (k - here) / k
+    near += stage.expert_bytes * (count - 1) / k
+    away += stage.expert_bytes * (k - count) / k
     nic_share = q * cluster.inter_bandwidth / cluster.gpus_per_server
     transfer = away / nic_share + near / cluster.intra_bandwidth
     return compute + slices + transfer
@@ -179,13 +175,13 @@ def _work(
 def _all_reduce(
     stage: Stage, cluster: Cluster, row: Sequence[int], m: int, bandwidth: str = "own"
 ) -> float:
-    k, here = stage.replicas, row[m]
+    k, count = stage.replicas, row[m]
     if k == 1:
         return 0.0
     volume = 2 * (k - 1) / k * stage.parameter_bytes
-    if here == k:
+    if count == k:
         return volume / (stage.tensor_parallel * cluster.intra_bandwidth)
     if bandwidth == "bottleneck":
-        here = min(x for x in row if x > 0)
-    gpus = here * stage.tensor_parallel
+        count = min(x for x in row if x > 0)
+    gpus = count * stage.tensor_parallel
     return volume * cluster.gpus_per_server / (gpus * cluster.inter_bandwidth)

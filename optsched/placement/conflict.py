@@ -1,6 +1,6 @@
 """Why replicas do not fit on the servers, as one message.
 
-All slices of a replica are in one server, so an offer of enough GPUs may still be too scattered.
+All tensor slices of a replica are in one server, so enough free GPUs may still be too fragmented.
 """
 
 from __future__ import annotations
@@ -17,43 +17,41 @@ from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.result import Settings, Termination
 
-MOST_OFFERS = 6
-"""Distinct numbers of free GPUs up to which a message lists them."""
+MAX_LISTED_OFFERS = 6
+"""Largest number of distinct free-GPU values that a message lists."""
 
 
 def find_conflict(
     instance: PlacementInstance, options: PlacementOptions, thorough: bool
 ) -> Conflict | None:
-    """Why no placement exists; None if one does, or if that takes longer than a few seconds.
+    """Why no placement exists; None if one exists or the time limit is reached (10 s or 1 s).
 
     For each size q, servers hold at most the sum of floor(g_m / q) replicas of q GPUs or more. The
-    size with the largest shortage is named, if any; else only the packing as a whole fails.
+    message names the size with the largest shortage; without any, only all sizes together do not
+    fit.
     """
-    found = packing(instance, Settings(time_limit=10.0 if thorough else 1.0))
-    if found.termination is not Termination.INFEASIBLE:
+    packed = packing(instance, Settings(time_limit=10.0 if thorough else 1.0))
+    if packed.termination is not Termination.INFEASIBLE:
         return None
     stages, free = instance.job.stages, instance.free_gpus
-    shortages = {}
-    for size in {stage.tensor_parallel for stage in stages}:
-        wanted = sum(stage.replicas for stage in stages if stage.tensor_parallel >= size)
-        shortages[size] = wanted - sum(gpus // size for gpus in free)
+    sizes = sorted({stage.tensor_parallel for stage in stages}, reverse=True)
+    needed = {q: sum(s.replicas for s in stages if s.tensor_parallel >= q) for q in sizes}
+    shortages = {q: needed[q] - sum(gpus // q for gpus in free) for q in sizes}
     size = max(shortages, key=lambda q: (shortages[q], q))
     missing = shortages[size]
     if missing > 0:
         names = ", ".join(
             f"{s} ({x.name})" for s, x in enumerate(stages) if x.tensor_parallel >= size
         )
-        wanted = missing + sum(gpus // size for gpus in free)
         reason = (
-            f"{counted(wanted, 'replica')} of {counted(size, 'GPU')} or more (stages {names}) do "
-            f"not fit on {_offers(instance)}: they hold at most {wanted - missing}"
+            f"{counted(needed[size], 'replica')} of {counted(size, 'GPU')} or more (stages {names})"
+            f" do not fit on {_servers(instance)}: they hold at most {needed[size] - missing}"
         )
         remedy = f"room for {counted(missing, 'replica')} more of {counted(size, 'GPU')} is needed"
     else:
-        sizes = sorted({stage.tensor_parallel for stage in stages}, reverse=True)
         reason = (
-            f"replicas of {' and '.join(map(str, sizes))} GPUs fit on {_offers(instance)} one size "
-            "at a time, but not together"
+            f"replicas of {' and '.join(map(str, sizes))} GPUs: each size fits on "
+            f"{_servers(instance)} alone, but all sizes together do not"
         )
         missing, remedy = 1, "more free GPUs on one server, or smaller replicas, are needed"
     largest = instance.cluster.gpus_per_server
@@ -72,17 +70,17 @@ def naming(instance: PlacementInstance) -> Naming:
         "STAGES": stage,
         "SERVERS": lambda m: f"server {m}",
         "REPLICAS": lambda at: f"replica {at[1]} of {stage(at[0])}",
-        "WIDTHS": lambda at: f"{stage(at[0])} with a least count of {at[1]}",
+        "WIDTHS": lambda at: f"{stage(at[0])} with a minimum count of {at[1]}",
         "EQUAL": lambda at: f"servers {at[0]} and {at[1]}",
     }
     return lambda index_set, index: names.get(index_set, str)(index)
 
 
-def _offers(instance: PlacementInstance) -> str:
-    alike = Counter(instance.free_gpus)
-    if len(alike) > MOST_OFFERS:
-        return f"{len(instance.free_gpus)} servers of {min(alike)} to {max(alike)} free GPUs"
+def _servers(instance: PlacementInstance) -> str:
+    servers = Counter(instance.free_gpus)
+    if len(servers) > MAX_LISTED_OFFERS:
+        return f"{len(instance.free_gpus)} servers of {min(servers)} to {max(servers)} free GPUs"
     return " and ".join(
         f"{counted(number, 'server')} of {counted(free, 'free GPU')}"
-        for free, number in sorted(alike.items(), reverse=True)
+        for free, number in sorted(servers.items(), reverse=True)
     )

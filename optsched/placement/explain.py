@@ -29,7 +29,7 @@ PARTS = {
     "experts": "expert all-to-all",
     "all_reduce": "all-reduce",
 }
-"""Attribute of `StageTime`: its name."""
+"""Display names of the attributes of `StageTime`."""
 _HEADINGS = {attribute: name.split()[0] for attribute, name in PARTS.items()}
 
 
@@ -67,45 +67,45 @@ class StageTime:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """The parts that there are, by attribute."""
-        every = ((attribute, getattr(self, attribute)) for attribute in PARTS)
-        return {attribute: part for attribute, part in every if part is not None}
+        """Available parts, by attribute."""
+        parts = ((attribute, getattr(self, attribute)) for attribute in PARTS)
+        return {attribute: part for attribute, part in parts if part is not None}
 
     @property
     def parts(self) -> dict[str, float]:
-        """The parts that there are, by name."""
+        """Available parts, by display name."""
         return {PARTS[attribute]: part for attribute, part in self.seconds.items()}
 
     @property
     def total(self) -> float:
-        """The parts' sum."""
-        return sum(self.parts.values())
+        """Sum of the parts."""
+        return sum(self.seconds.values())
 
     @property
     def work(self) -> float:
-        """The parts' sum without the all-reduce, which a job of micro-batches does at the end."""
-        return sum(part for name, part in self.parts.items() if name != PARTS["all_reduce"])
+        """Sum of the parts without the all-reduce, which a synchronous job does at the end."""
+        return sum(part for name, part in self.seconds.items() if name != "all_reduce")
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as a JSON object, without what the job has none of."""
-        known = {name: value for name, value in asdict(self).items() if value is not None}
-        return {**known, "total": self.total}
+        """The row as a JSON object; parts that are None are omitted."""
+        values = {name: value for name, value in asdict(self).items() if value is not None}
+        return {**values, "total": self.total}
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """An iteration of micro-batches, in seconds: its three parts add up to alpha.
+    """Parts of a synchronous iteration, in seconds; they sum to alpha.
 
     Attributes
     ----------
     micro_batches : int
         M.
     bottleneck : float
-        What the slowest stage works on all micro-batches.
+        Work of the slowest stage over all micro-batches.
     fill_and_drain : float
-        What the first of them needs through all other stages: the bubble.
+        Pipeline bubble: time of one micro-batch through all other stages.
     exposed_all_reduce : float
-        What is left of the all-reduces after the last backward pass.
+        All-reduce time after the last backward pass.
     """
 
     micro_batches: int
@@ -147,7 +147,7 @@ class Breakdown(Explanation):
 
     @property
     def causes(self) -> dict[str, float]:
-        """alpha by what it is spent on, in seconds: the bottleneck's parts, and the pipeline's."""
+        """Parts of alpha, in seconds: the bottleneck's and the pipeline's."""
         parts = self.bottleneck.parts
         if self.pipeline is None:
             return parts
@@ -175,7 +175,7 @@ class Breakdown(Explanation):
         worst = self.bottleneck
         sliced = worst.gpus is not None
         headings = ["", "stage", "server", "replicas", *(["GPUs"] if sliced else [])]
-        headings += [*(_HEADINGS[attribute] for attribute in worst.seconds), "over", "total"]
+        headings += [*(_HEADINGS[attribute] for attribute in worst.seconds), "link", "total"]
         rows = [
             [
                 ">" if row is worst else "",
@@ -201,7 +201,7 @@ class Breakdown(Explanation):
                 f"\nspeed-up over one GPU {self.speed_up:.2f}, "
                 f"efficiency {100 * self.efficiency:.0f}%"
             ) + (f": {SLOWER}" if self.speed_up < 1 else "")
-        return f"{self.instance}: ms of an iteration", headings, rows, closing
+        return f"{self.instance}: time per iteration (ms)", headings, rows, closing
 
 
 def explain(
@@ -221,14 +221,14 @@ def explain(
 def _pipeline(
     tables: CostTables, counts: Ints, rows: tuple[StageTime, ...], options: PlacementOptions
 ) -> Pipeline | None:
-    """The parts of a synchronous iteration: what is neither work nor bubble is all-reduce."""
+    """Parts of a synchronous iteration; the exposed all-reduce is alpha minus work and bubble."""
     if tables.micro_batches is None:
         return None
     slowest: dict[int, float] = {}
     for row in rows:
         slowest[row.stage] = max(slowest.get(row.stage, 0.0), row.work)
     bottleneck = max(slowest.values())
-    fill_and_drain = (sum(slowest.values()) - bottleneck) / tables.parts
+    fill_and_drain = (sum(slowest.values()) - bottleneck) / tables.num_micro_batches
     exposed = placement_time(tables, counts, options) - bottleneck - fill_and_drain
     return Pipeline(tables.micro_batches, bottleneck, fill_and_drain, max(exposed, 0.0))
 
@@ -251,7 +251,7 @@ def _row(
             away += 2 * size * (1 - share)
     nic = stage.tensor_parallel * cluster.inter_bandwidth
     link = "intra-server" if replicas == stage.replicas else "inter-server"
-    slices = any(each.tensor_bytes and each.tensor_parallel > 1 for each in stages)
+    has_tensor_part = any(other.tensor_bytes and other.tensor_parallel > 1 for other in stages)
     return StageTime(
         stage=s,
         name=stage.name,
@@ -262,7 +262,7 @@ def _row(
         intra_server=near / cluster.intra_bandwidth,
         all_reduce=float(tables.all_reduce[s, shares[s, m]]),
         all_reduce_link="none" if stage.replicas == 1 else link,
-        gpus=stage.tensor_parallel * replicas if instance.job.is_sliced else None,
-        tensor=tensor_time(stage, cluster) if slices else None,
+        gpus=stage.tensor_parallel * replicas if instance.job.has_tensor_slices else None,
+        tensor=tensor_time(stage, cluster) if has_tensor_part else None,
         experts=float(tables.experts[s, replicas]) if tables.experts.any() else None,
     )

@@ -23,28 +23,28 @@ from optsched.schema import (
 )
 
 SCHEMA = "optsched/placement"
-MOST_GPUS_PER_SERVER = 1024
-MOST_REPLICAS = 2**15
-MOST_STAGES = 4096
-MOST_SERVERS = 2**15
-MOST_MICRO_BATCHES = 2**20
-MOST_COUNTS = 2**21
-"""Most stages x servers: a solution of so many counts is still a file that can be read."""
-CONSISTENCY = 1e-6
-"""Relative tolerance of the sizes that two neighbouring stages state for one transfer."""
+MAX_GPUS_PER_SERVER = 1024
+MAX_REPLICAS = 2**15
+MAX_STAGES = 4096
+MAX_SERVERS = 2**15
+MAX_MICRO_BATCHES = 2**20
+MAX_COUNTS = 2**21
+"""Largest stages x servers: the solution's file stays within the size that `load` accepts."""
+TRANSFER_RTOL = 1e-6
+"""Relative tolerance between the bytes that a stage sends and those that the next receives."""
 
 
 class Cluster(FileModel):
-    """The servers' common hardware: GPUs a server has, NIC and in-server bandwidth (bytes/s)."""
+    """The servers' common hardware: GPUs per server, NIC and intra-server bandwidth (bytes/s)."""
 
     gpus_per_server: Annotated[
-        int, Between(1, MOST_GPUS_PER_SERVER), About("GPUs that each server has.", "GPUs", 8)
+        int, Between(1, MAX_GPUS_PER_SERVER), About("GPUs that each server has.", "GPUs", 8)
     ]
     inter_bandwidth: Annotated[
-        Positive, About("b_e, what a server's network card carries.", "bytes/s", 1.25e9)
+        Positive, About("b_e, bandwidth of a server's NIC.", "bytes/s", 1.25e9)
     ]
     intra_bandwidth: Annotated[
-        Positive, About("b_i, what links inside a server carry.", "bytes/s", 3e11)
+        Positive, About("b_i, bandwidth of the links inside a server.", "bytes/s", 3e11)
     ]
 
 
@@ -54,7 +54,7 @@ class Stage(FileModel):
     name: Annotated[Name, About("The stage's name.", "", "conv1-8")]
     replicas: Annotated[
         int,
-        Between(1, MOST_REPLICAS),
+        Between(1, MAX_REPLICAS),
         About(
             "k_s, data-parallel replicas; each takes one GPU, or `tensor_parallel` of them.",
             "replicas",
@@ -70,11 +70,11 @@ class Stage(FileModel):
     ]
     input_bytes: Annotated[
         NonNegative,
-        About("d^in_s, activations that a replica takes in; 0 in the first stage.", "bytes", 1e8),
+        About("d^in_s, activations received by a replica; 0 in the first stage.", "bytes", 1e8),
     ]
     output_bytes: Annotated[
         NonNegative,
-        About("d^out_s, activations that a replica sends on; 0 in the last stage.", "bytes", 1e8),
+        About("d^out_s, activations sent by a replica; 0 in the last stage.", "bytes", 1e8),
     ]
     parameter_bytes: Annotated[
         NonNegative,
@@ -82,15 +82,15 @@ class Stage(FileModel):
     ]
     tensor_parallel: Annotated[
         int,
-        Between(1, MOST_GPUS_PER_SERVER),
-        About("q_s, GPUs that hold the slices of a replica, all in one server.", "GPUs", 1),
+        Between(1, MAX_GPUS_PER_SERVER),
+        About("q_s, GPUs per replica (tensor slices), all in one server.", "GPUs", 1),
     ] = 1
     tensor_bytes: Annotated[
-        NonNegative, About("c_s, what is all-reduced among a replica's slices.", "bytes", 0.0)
+        NonNegative, About("c_s, all-reduced between the tensor slices of a replica.", "bytes", 0.0)
     ] = 0.0
     expert_bytes: Annotated[
         NonNegative,
-        About("e_s, what a replica sends in the all-to-all between experts.", "bytes", 0.0),
+        About("e_s, sent by a replica in the expert all-to-all.", "bytes", 0.0),
     ] = 0.0
 
     @property
@@ -110,11 +110,11 @@ class Job(FileModel):
     stages: Annotated[
         tuple[Stage, ...],
         FailFast(),
-        Field(strict=False, max_length=MOST_STAGES),
-        About("The pipeline's stages, in order; what one sends is what the next takes in."),
+        Field(strict=False, max_length=MAX_STAGES),
+        About("The pipeline's stages, in order; each receives what the stage before it sends."),
     ]
     micro_batches: Annotated[
-        Annotated[int, Between(1, MOST_MICRO_BATCHES)] | None,
+        Annotated[int, Between(1, MAX_MICRO_BATCHES)] | None,
         About(
             "M, micro-batches of an iteration whose gradients are summed at its end; "
             "none: an asynchronous pipeline.",
@@ -134,12 +134,12 @@ class Job(FileModel):
         return sum(stage.gpus for stage in self.stages)
 
     @property
-    def is_sliced(self) -> bool:
+    def has_tensor_slices(self) -> bool:
         """Whether some replica takes more than one GPU."""
         return any(stage.tensor_parallel > 1 for stage in self.stages)
 
     @model_validator(mode="after")
-    def _sizes_agree(self) -> Self:
+    def _check_transfers(self) -> Self:
         if not self.stages:
             raise fault("stages", "no stage", "at least one stage")
         if self.stages[0].input_bytes != 0:
@@ -148,16 +148,16 @@ class Job(FileModel):
         if self.stages[last].output_bytes != 0:
             raise fault(f"stages[{last}].output_bytes", f"{self.stages[last].output_bytes:g}", "0")
         for index in range(1, len(self.stages)):
-            self._transfer_agrees(index)
-        if self.replicas > MOST_REPLICAS:
-            raise fault("stages", f"{self.replicas} replicas", f"at most {MOST_REPLICAS} in all")
+            self._check_transfer(index)
+        if self.replicas > MAX_REPLICAS:
+            raise fault("stages", f"{self.replicas} replicas", f"at most {MAX_REPLICAS} in all")
         return self
 
-    def _transfer_agrees(self, index: int) -> None:
-        before, stage = self.stages[index - 1], self.stages[index]
-        sent = before.output_bytes * before.replicas
+    def _check_transfer(self, index: int) -> None:
+        previous, stage = self.stages[index - 1], self.stages[index]
+        sent = previous.output_bytes * previous.replicas
         received = stage.input_bytes * stage.replicas
-        if abs(sent - received) > CONSISTENCY * max(sent, received):
+        if abs(sent - received) > TRANSFER_RTOL * max(sent, received):
             raise fault(
                 f"stages[{index}].input_bytes",
                 f"{received:g} bytes in all",
@@ -171,12 +171,12 @@ class PlacementInstance(InstanceFile):
     schema_: Annotated[Literal["optsched/placement"], FORMAT] = Field(alias="schema")
     cluster: Annotated[Cluster, About("The servers' common hardware.")]
     free_gpus: Annotated[
-        tuple[Annotated[int, Between(0, MOST_GPUS_PER_SERVER)], ...],
+        tuple[Annotated[int, Between(0, MAX_GPUS_PER_SERVER)], ...],
         FailFast(),
-        Field(strict=False, max_length=MOST_SERVERS),
+        Field(strict=False, max_length=MAX_SERVERS),
         About(
-            "g_m, free GPUs of each server; their sum is the GPUs of the job, or more where "
-            "replicas take several GPUs each.",
+            "g_m, free GPUs of each server; they sum to the job's GPUs, or to more if some replica "
+            "takes several GPUs.",
             "GPUs",
             [8, 5, 3],
         ),
@@ -184,32 +184,32 @@ class PlacementInstance(InstanceFile):
     job: Annotated[Job, About("The job that is placed.")]
 
     def facts(self) -> dict[str, str]:
-        """What it is, for a prompt or a page."""
+        """Summary of the instance for display."""
         return {
             "placement": self.name,
             "model": self.job.model,
             "replicas by stage": listed(stage.replicas for stage in self.job.stages),
-            **self._parallelism(),
+            **self._parallelism_facts(),
             "free GPUs by server": listed(self.free_gpus),
             "GPUs": str(self.job.gpus),
             "NIC": f"{number(8e-9 * self.cluster.inter_bandwidth)} Gbit/s",
             "all-reduce": self.job.all_reduce,
         }
 
-    def _parallelism(self) -> dict[str, str]:
-        """What there is of it besides stages and their replicas."""
-        job, said = self.job, {}
-        if job.is_sliced:
-            said["GPUs of a replica"] = listed(stage.tensor_parallel for stage in job.stages)
+    def _parallelism_facts(self) -> dict[str, str]:
+        """Facts about tensor slices, experts and micro-batches, if there are any."""
+        job, facts = self.job, {}
+        if job.has_tensor_slices:
+            facts["GPUs of a replica"] = listed(stage.tensor_parallel for stage in job.stages)
         if any(stage.expert_bytes for stage in job.stages):
-            said["bytes between experts"] = listed(f"{s.expert_bytes:.3g}" for s in job.stages)
+            facts["bytes between experts"] = listed(f"{s.expert_bytes:.3g}" for s in job.stages)
         if job.micro_batches is not None:
-            said["micro-batches"] = str(job.micro_batches)
-        return said
+            facts["micro-batches"] = str(job.micro_batches)
+        return facts
 
     @property
-    def fills_the_offer(self) -> bool:
-        """Whether the job needs every GPU on offer, so that no server may keep one free."""
+    def uses_all_gpus(self) -> bool:
+        """Whether the job needs every free GPU."""
         return sum(self.free_gpus) == self.job.gpus
 
     @property
@@ -218,31 +218,31 @@ class PlacementInstance(InstanceFile):
         return len(self.job.stages), len(self.free_gpus)
 
     @model_validator(mode="after")
-    def _offer_fits(self) -> Self:
-        most = self.cluster.gpus_per_server
+    def _check_free_gpus(self) -> Self:
+        limit = self.cluster.gpus_per_server
         for server, free in enumerate(self.free_gpus):
-            if free > most:
-                raise fault(f"free_gpus[{server}]", str(free), f"at most gpus_per_server = {most}")
-        offered, needed = sum(self.free_gpus), self.job.gpus
-        if self.job.is_sliced:
-            if offered < needed:
+            if free > limit:
+                raise fault(f"free_gpus[{server}]", str(free), f"at most gpus_per_server = {limit}")
+        total, needed = sum(self.free_gpus), self.job.gpus
+        if self.job.has_tensor_slices:
+            if total < needed:
                 expected = f"at least the {needed} GPUs of the job"
-                raise fault("free_gpus", f"a sum of {offered}", expected)
-        elif offered != needed:
-            raise fault("free_gpus", f"a sum of {offered}", f"the {needed} replicas of the job")
+                raise fault("free_gpus", f"a sum of {total}", expected)
+        elif total != needed:
+            raise fault("free_gpus", f"a sum of {total}", f"the {needed} replicas of the job")
         stages, servers = self.shape
-        if stages * servers > MOST_COUNTS:
+        if stages * servers > MAX_COUNTS:
             raise fault(
-                "free_gpus", f"{stages} stages x {servers} servers", f"at most {MOST_COUNTS} counts"
+                "free_gpus", f"{stages} stages x {servers} servers", f"at most {MAX_COUNTS} counts"
             )
         return self
 
 
 def truncate_offer(free_gpus: list[int], gpus: int) -> list[int]:
-    """Cut an offer of free GPUs down to what a job needs.
+    """Take just enough free GPUs for a job.
 
-    Servers are drained in descending order of free GPUs, ties by index; the last one drained
-    gives only what is still missing, the rest give nothing.
+    Servers are used in descending order of free GPUs, ties by index; the last one used gives only
+    the GPUs that are still missing.
 
     Parameters
     ----------
@@ -274,8 +274,8 @@ def truncate_offer(free_gpus: list[int], gpus: int) -> list[int]:
     return taken
 
 
-def equal_neighbours(free_gpus: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Each server paired with the next one of as many free GPUs: the symmetry of the problem."""
+def symmetric_server_pairs(free_gpus: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Pairs of consecutive servers with equal free GPUs, for symmetry breaking."""
     latest: dict[int, int] = {}
     pairs = []
     for server, free in enumerate(free_gpus):

@@ -16,13 +16,13 @@ Coefficient = Annotated[float, Between(0, 100)]
 
 @dataclass(frozen=True)
 class PlacementOptions(Options):
-    """Readings of the cost.
+    """Options of the cost model.
 
     Attributes
     ----------
     all_reduce_bandwidth : "own" or "bottleneck"
-        Whose share of the NIC bounds the all-reduce: the server's own, as (6) is printed, or the
-        least over the servers that hold the stage, as its text says.
+        NIC share that limits the all-reduce: the server's own, as equation (6) is printed, or the
+        smallest over the servers of the stage, as the paper's text says.
     backward_overlap, all_reduce_overlap : float
         Coefficients on backward time and all-reduce time for engines that overlap the two
         (a-srpt, the remark after (7)).
@@ -34,20 +34,20 @@ class PlacementOptions(Options):
 
 
 STANDARD = PlacementOptions()
-"""As the problem is printed; made once, as making options checks them."""
+"""Default options; one shared instance, since creating options validates them."""
 
 
 def features(instance: PlacementInstance, options: PlacementOptions) -> dict[str, tuple[str, str]]:
-    """What not every method supports, with the words of a refusal."""
+    """Optional features in use, each with (found, expected) for the error message."""
     present = {}
     if options.all_reduce_bandwidth == "bottleneck":
         present["bottleneck"] = (
             "all_reduce_bandwidth=bottleneck",
-            "own: it needs a server's cost to depend on that server's counts alone",
+            "own: it requires server costs that depend only on the server's own counts",
         )
     if instance.job.micro_batches is not None:
         present["micro-batches"] = (
             f"micro_batches={instance.job.micro_batches}",
-            "an asynchronous job: it needs the slowest stage alone to decide",
+            "no micro_batches: it requires the objective of an asynchronous job",
         )
     return present

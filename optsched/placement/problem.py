@@ -1,4 +1,4 @@
-"""The placement problem's methods, and where its rooms are."""
+"""Registration of the placement problem: methods, checker, bounds and plots."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from optsched.problem import Method, Problem, Varied, rooms
 _HERE = "optsched.placement"
 _PICTURES = "optsched.plotting"
 _ALL_FEATURES = ("bottleneck", "micro-batches")
-"""Named by each method that takes both; a new feature is refused until a method names it."""
+"""Features that a method must declare in `supports`; any other feature is refused."""
 
 PLACEMENT = Problem(
     name="placement",
@@ -40,7 +40,7 @@ PLACEMENT = Problem(
         Method(
             "repartition",
             "heuristic",
-            "Heavy-Edge, then re-splits of pairs of servers",
+            "Heavy-Edge, then local search over pairs of servers",
             f"{_HERE}.heuristics.repartition:repartition",
             supports=("micro-batches",),
         ),
@@ -62,7 +62,7 @@ PLACEMENT = Problem(
         Method(
             "ilp-vertex",
             "exact",
-            "one binary per replica and server, as the paper's rival",
+            "one binary per replica and server: the paper's baseline",
             f"{_HERE}.models.vertex_formulation:ilp_vertex",
             f"{_HERE}.models.vertex_formulation:model",
             supports=_ALL_FEATURES,
@@ -70,7 +70,7 @@ PLACEMENT = Problem(
         Method(
             "min-cut",
             "model",
-            "fewest bytes across servers; its time is reported, not sought",
+            "fewest bytes between servers; the iteration time is only reported",
             f"{_HERE}.models.cut_formulation:min_cut",
             f"{_HERE}.models.cut_formulation:model",
             supports=_ALL_FEATURES,
@@ -78,7 +78,7 @@ PLACEMENT = Problem(
         Method(
             "exact",
             "exact",
-            "the bounds if they meet, else columns, ilp or ilp-vertex",
+            "bounds if they prove the heuristic's placement, else columns, ilp or ilp-vertex",
             f"{_HERE}.exact.exact:exact",
             supports=_ALL_FEATURES,
         ),

@@ -1,9 +1,9 @@
 """Speed-up of a placement over one GPU, and its efficiency.
 
-One GPU that could hold the whole job would take, for the samples of one iteration, what all GPUs
-compute: the sum over stages of q_s k_s (p^f_s + c_b p^b_s), without any communication. c_b is the
-option `backward_overlap`, which changes the placement's own time alike. The speed-up is that time
-over alpha; the efficiency is the speed-up over the number of GPUs, at most 1.
+The reference is one GPU of unlimited memory. For the samples of one iteration it needs the summed
+compute time of all GPUs, sum over stages of q_s k_s (p^f_s + c_b p^b_s), and no communication. c_b
+is the option `backward_overlap`, which applies to the placement's time as well. The speed-up is
+that time over alpha; the efficiency is the speed-up over the number of GPUs, at most 1.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from optsched.placement.instance import PlacementInstance
     from optsched.placement.solution import PlacementSolution
 
-SLOWER = "slower than one GPU, no one would run this"
+SLOWER = "slower than a single GPU"
 
 
 def one_gpu_time(instance: PlacementInstance, options: PlacementOptions = STANDARD) -> float:
-    """Seconds that one GPU computes for the samples of an iteration."""
+    """Compute time of one GPU for the samples of an iteration, in seconds."""
     overlap = options.backward_overlap
     return sum(
         stage.gpus * (stage.forward_time + overlap * stage.backward_time)
@@ -31,7 +31,7 @@ def one_gpu_time(instance: PlacementInstance, options: PlacementOptions = STANDA
 def measures(
     instance: PlacementInstance, objective: float | None, options: PlacementOptions = STANDARD
 ) -> dict[str, float | None]:
-    """Speed-up over one GPU and efficiency at an iteration time; None where there is none."""
+    """Speed-up over one GPU and efficiency; None without an iteration time."""
     if not objective:
         return {"speed_up": None, "efficiency": None}
     speed_up = one_gpu_time(instance, options) / objective

@@ -1,4 +1,4 @@
-"""A placement: how many replicas of each stage stand on each server."""
+"""A placement: how many replicas of each stage are on each server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import FailFast, Field
 
 from optsched.display import listed, number
-from optsched.placement.instance import MOST_REPLICAS, MOST_SERVERS, MOST_STAGES
+from optsched.placement.instance import MAX_REPLICAS, MAX_SERVERS, MAX_STAGES
 from optsched.placement.options import PlacementOptions
 from optsched.schema import (
     FORMAT,
@@ -18,11 +18,11 @@ from optsched.schema import (
     SolutionFile,
 )
 
-LARGEST_OBJECTIVE = 1e300
+MAX_OBJECTIVE = 1e300
 _Count = Annotated[
-    int, Between(-MOST_REPLICAS, MOST_REPLICAS)
-]  # a negative count is the checker's to report
-_Row = Annotated[tuple[_Count, ...], FailFast(), Field(strict=False, max_length=MOST_SERVERS)]
+    int, Between(-MAX_REPLICAS, MAX_REPLICAS)
+]  # negative counts are allowed here; the checker reports them
+_Row = Annotated[tuple[_Count, ...], FailFast(), Field(strict=False, max_length=MAX_SERVERS)]
 
 
 class PlacementSolution(SolutionFile):
@@ -34,7 +34,7 @@ class PlacementSolution(SolutionFile):
     counts: Annotated[
         tuple[_Row, ...],
         FailFast(),
-        Field(strict=False, max_length=MOST_STAGES),
+        Field(strict=False, max_length=MAX_STAGES),
         About(
             "x[s, m], replicas by stage (rows) and server (columns).",
             "replicas",
@@ -42,13 +42,13 @@ class PlacementSolution(SolutionFile):
         ),
     ]
     objective: Annotated[
-        Annotated[float, Between(-LARGEST_OBJECTIVE, LARGEST_OBJECTIVE)] | None,
-        About("alpha as claimed, the time of an iteration.", "seconds", 0.196),
+        Annotated[float, Between(-MAX_OBJECTIVE, MAX_OBJECTIVE)] | None,
+        About("Claimed objective alpha, the iteration time.", "seconds", 0.196),
     ] = None
     options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)
 
     def facts(self) -> dict[str, str]:
-        """What it is, for a prompt or a page."""
+        """Summary of the solution for display."""
         servers = [sum(column) for column in zip(*self.counts, strict=False)]
         return {
             "instance": self.instance,
@@ -59,12 +59,12 @@ class PlacementSolution(SolutionFile):
 
     @classmethod
     def of(cls, instance_name: str, counts: Sequence[Sequence[int]]) -> Self:
-        """Make a solution of any matrix of integers.
+        """Create a solution from a matrix of counts.
 
         Parameters
         ----------
         instance_name : str
-            What is solved.
+            Name of the instance.
         counts : (S, M) int
             Replicas by stage and server.
 

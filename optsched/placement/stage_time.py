@@ -1,4 +1,4 @@
-"""The compiled time of a stage on a server, which all kernels of placement share."""
+"""Time of a stage on a server: the helper that all placement kernels share."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numba.extending import register_jitable
 def stage_time(costs: Any, s: int, v: int, u: int, w: int) -> float:
     """near_s(v) + a_s (k_{s-1} - u) + b_s (k_{s+1} - w), in seconds.
 
-    v replicas of stage s beside u of the stage before and w of the one after. Where neighbours
-    only save time every term is positive, so that nothing cancels.
+    The server holds v replicas of stage s, u of stage s - 1 and w of stage s + 1. If neighbours on
+    the server never cost time, all terms are non-negative and nothing cancels.
     """
-    time = costs.near[s, v]
+    time = costs.colocated_time[s, v]
     if s > 0:
-        time += costs.before[s] * (costs.replicas[s - 1] - u)
+        time += costs.saving_previous[s] * (costs.replicas[s - 1] - u)
     if s + 1 < len(costs.replicas):
-        time += costs.after[s] * (costs.replicas[s + 1] - w)
+        time += costs.saving_next[s] * (costs.replicas[s + 1] - w)
     return time

@@ -1,4 +1,4 @@
-"""Loading the compiled kernels before anything is timed."""
+"""Compile or load the placement kernels before anything is timed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from optsched.deadline import Deadline
 from optsched.library import load
 from optsched.placement.bounds.combinatorial import combinatorial_bound
-from optsched.placement.bounds.patterns import PatternProgramme
+from optsched.placement.bounds.patterns import PatternMaster
 from optsched.placement.cost import tables_of
 from optsched.placement.heuristics.repartition import repartition
 from optsched.placement.instance import PlacementInstance
@@ -24,5 +24,6 @@ def warm_up() -> None:
     )
     repartition(synchronous, PlacementOptions(), Settings())
     combinatorial_bound(synchronous, tables_of(synchronous))
-    pricing = PatternProgramme(instance, tables_of(instance), Deadline()).price(1e3)
-    pricing.needed(np.zeros(len(instance.job.stages)), 10)
+    no_limit = 1e3  # seconds: longer than any iteration of this instance
+    pricing = PatternMaster(instance, tables_of(instance), Deadline()).price(no_limit)
+    pricing.possible_patterns(np.zeros(len(instance.job.stages)), 10)

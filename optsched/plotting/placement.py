@@ -161,7 +161,7 @@ def _separate_cells(ax: Axes, instance: PlacementInstance, cells: list[Cells]) -
     gpus = instance.cluster.gpus_per_server
     if gpus > MAX_SEPARATED_GPUS:
         return
-    if not instance.job.is_sliced:
+    if not instance.job.has_tensor_slices:
         ax.vlines(range(1, gpus), -0.5, len(instance.free_gpus) - 0.5, color="white", linewidth=1.5)
         return
     for run in cells:

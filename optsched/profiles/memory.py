@@ -25,7 +25,7 @@ import numpy as np
 
 from optsched.declared import LARGEST, Between, require_declared
 from optsched.errors import InputError, shown
-from optsched.placement.instance import MOST_GPUS_PER_SERVER
+from optsched.placement.instance import MAX_GPUS_PER_SERVER
 from optsched.profiles.planner import Plan
 from optsched.profiles.profile import LayerProfile
 
@@ -82,7 +82,7 @@ class Training:
     accumulation_steps: Steps | None = None
     gpu_memory: Annotated[float, Between(0, LARGEST, above=True)] | None = None
     oversized: bool = False
-    tensor_parallel: Annotated[int, Between(1, MOST_GPUS_PER_SERVER)] = 1
+    tensor_parallel: Annotated[int, Between(1, MAX_GPUS_PER_SERVER)] = 1
     micro_batches: Steps | None = None
     experts: Steps | None = None
 

@@ -390,18 +390,18 @@ def test_dives_repairs_and_few_stages_on_small_jobs(
             monkeypatch.context() as patched,
         ):
             as_large = case.rng.random() < 0.6
-            for name, most in LARGE.items() if as_large else ():
-                patched.setattr(columns, name, most)
-            patched.setattr(covers, "AROUND", int(case.rng.integers(0, 3)))
+            for name, value in LARGE.items() if as_large else ():
+                patched.setattr(columns, name, value)
+            patched.setattr(covers, "WINDOW_RADIUS", int(case.rng.integers(0, 3)))
             patched.setattr(repair, "FEW_SERVERS", int(case.rng.integers(1, 5)))
             patched.setattr(repair, "RELEASED", int(case.rng.integers(1, 5)))
-            patched.setattr(repair, "ALL_PATTERNS", int(case.rng.choice([0, 20])))
+            patched.setattr(repair, "MAX_ENUMERATED", int(case.rng.choice([0, 20])))
             _start_badly(case, loaded(tmp_path, case.instance), as_large, counts)
     assert counts["proved by integers"] > 0
     assert counts["open"] <= 0.4 * len(numbers)
 
 
-LARGE = {"SOME_PATTERNS": 0, "MOST_PATTERNS": 0, "FEW_PATTERNS": 4, "FAILURES": 12}
+LARGE = {"MAX_PATTERNS_WITHOUT_FREE": 0, "MAX_PATTERNS": 0, "FEW_PATTERNS": 4, "MAX_FAILURES": 12}
 """Of `columns`: small jobs are then searched as large ones are."""
 
 
@@ -414,7 +414,7 @@ def _start_badly(case: cases.Case, instance: Any, as_large: bool, counts: Counte
 
     def between(asked: Any, options: Any, settings: Any) -> Outcome:
         bound = combinatorial_bound(asked, tables_of(asked, options))
-        return columns.between(asked, options, settings, start, bound)
+        return columns.close_gap(asked, options, settings, start, bound)
 
     found = optsched.solve(instance, between, options=case.options, gap=case.gap)
     found = replace(found, method="columns")

@@ -126,13 +126,13 @@ def test_what_columns_found_is_theirs_where_no_other_method_takes_over(
     def refused(*_: object) -> Outcome:
         raise NotApplicableError("another", "too much", "less")
 
-    monkeypatch.setattr("optsched.placement.exact.columns.between", tried)
-    monkeypatch.setattr("optsched.placement.models.ilp.ilp", refused)
-    monkeypatch.setattr("optsched.placement.models.vertex_formulation.ilp_vertex", refused)
+    monkeypatch.setattr("optsched.placement.exact.columns.close_gap", tried)
+    monkeypatch.setattr("optsched.placement.models.ilp.close_gap", refused)
+    monkeypatch.setattr("optsched.placement.models.vertex_formulation.close_gap", refused)
     result = optsched.solve(instance, "exact")
     assert result.objective == by_columns.objective < start.objective
     assert result.chosen == "columns"
     assert result.solve_time >= 100.0
-    monkeypatch.setattr("optsched.placement.models.ilp.ilp", tried)
+    monkeypatch.setattr("optsched.placement.models.ilp.close_gap", tried)
     result = optsched.solve(instance, "exact")
     assert (result.chosen, result.solve_time >= 200.0) == ("ilp", True)

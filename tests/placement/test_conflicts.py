@@ -47,8 +47,8 @@ CASES = {
         case_of([5, 5, 6], [(2, 4), (2, 4)]),
         "4 replicas of 4 GPUs or more (stages 0 (s0), 1 (s1))",
     ),
-    "sizes that do not divide": (case_of([4, 4], [(2, 3), (1, 2)]), "but not together"),
-    "two sizes": (case_of([5, 5], [(1, 4), (3, 2)]), "replicas of 4 and 2 GPUs fit on"),
+    "sizes that do not divide": (case_of([4, 4], [(2, 3), (1, 2)]), "all sizes together do not"),
+    "two sizes": (case_of([5, 5], [(1, 4), (3, 2)]), "replicas of 4 and 2 GPUs: each size fits on"),
 }  # fmt: skip
 
 
@@ -142,7 +142,7 @@ def test_a_heuristic_that_finds_none_proves_nothing() -> None:
         pytest.fail("Heavy-Edge places them all: another example is needed")
     assert conflict_of(result) is None
     assert "no solution by heavy-edge" in str(why_none(result))
-    with pytest.raises(InputError, match="left over"):
+    with pytest.raises(InputError, match="could not place"):
         optsched.explain(instance, method="heavy-edge")
     assert optsched.solve(instance).termination is Termination.OPTIMAL
 

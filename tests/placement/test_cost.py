@@ -41,23 +41,27 @@ def test_every_table() -> None:
     """
     made = tables()
     assert made.replicas.tolist() == [2, 3, 1]
-    assert same(made.fixed, [1.5 + 24, 2.25 + 24, 7 + 24])
-    assert same(made.inside, [1.5 + 1.5, 2.25 + 1.5, 7 + 1.5])
+    assert same(made.remote_time, [1.5 + 24, 2.25 + 24, 7 + 24])
+    assert same(made.colocated_time, [1.5 + 1.5, 2.25 + 1.5, 7 + 1.5])
     assert same(made.all_reduce, [[0, 6, 3 / 8, INF], [0, 16, 8, 1], [0, 0, INF, INF]])
-    assert same(made.before, [0, 8 * 1.875 / 2, 12 * 1.875 / 3])
-    assert same(made.after, [12 * 1.875 / 3, 4 * 1.875, 0])
+    assert same(made.saving_previous, [0, 8 * 1.875 / 2, 12 * 1.875 / 3])
+    assert same(made.saving_next, [12 * 1.875 / 3, 4 * 1.875, 0])
     assert made.savings_are_positive
-    assert same(made.base, made.fixed[:, None] + made.all_reduce)
+    assert same(made.base, made.remote_time[:, None] + made.all_reduce)
     near, before, after, replicas, gpus = made.costs
     assert gpus.tolist() == [1, 1, 1]
     assert same(near, [[3, 9, 3.375, INF], [3.75, 19.75, 11.75, 4.75], [8.5, 8.5, INF, INF]])
-    assert (before is made.before, after is made.after, replicas is made.replicas) == (True,) * 3
+    assert (
+        before is made.saving_previous,
+        after is made.saving_next,
+        replicas is made.replicas,
+    ) == (True,) * 3
 
 
 def test_overlaps_scale_backward_and_all_reduce() -> None:
     made = tables(**by_hand.OVERLAPPED)
-    assert same(made.fixed, [1.25 + 24, 2.125 + 24, 5 + 24])
-    assert same(made.inside, [1.25 + 1.5, 2.125 + 1.5, 5 + 1.5])
+    assert same(made.remote_time, [1.25 + 24, 2.125 + 24, 5 + 24])
+    assert same(made.colocated_time, [1.25 + 1.5, 2.125 + 1.5, 5 + 1.5])
     assert same(made.all_reduce, [[0, 1.5, 3 / 32, INF], [0, 4, 2, 0.25], [0, 0, INF, INF]])
 
 
@@ -66,16 +70,18 @@ def test_savings_are_not_positive_where_the_inside_is_slower() -> None:
     document = by_hand.document()
     document["cluster"]["intra_bandwidth"] = 0.25
     made = tables_of(PlacementInstance.from_dict(document))
-    assert same(made.before, [0, -8, -8])
-    assert same(made.after, [-8, -8, 0])
+    assert same(made.saving_previous, [0, -8, -8])
+    assert same(made.saving_next, [-8, -8, 0])
     assert not made.savings_are_positive
     assert made.capped(1.0) is made
-    for one in ({"before": -made.before}, {"after": -made.after}):
+    for one in ({"saving_previous": -made.saving_previous}, {"saving_next": -made.saving_next}):
         assert not replace(made, **one).savings_are_positive
-    mixed = replace(made, before=np.array([0.0, -1.0, 1.0]), after=np.zeros(3))
+    mixed = replace(made, saving_previous=np.array([0.0, -1.0, 1.0]), saving_next=np.zeros(3))
     assert not mixed.savings_are_positive
-    assert not replace(mixed, before=mixed.after, after=mixed.before).savings_are_positive
-    assert replace(mixed, before=mixed.after).savings_are_positive
+    assert not replace(
+        mixed, saving_previous=mixed.saving_next, saving_next=mixed.saving_previous
+    ).savings_are_positive
+    assert replace(mixed, saving_previous=mixed.saving_next).savings_are_positive
 
 
 @pytest.mark.parametrize(("counts", "options", "times"), by_hand.TIMES)
@@ -135,26 +141,26 @@ def test_rounding_down_takes_8_units_of_the_terms() -> None:
     """Of the time; where savings are negative, also of the largest `fixed` and `inside`."""
     eps = 2.0**-52
     made = tables()
-    assert made.rounded_down(4.0) == 4 - 32 * eps
-    assert made.rounded_down(0.0) == 0.0
-    slower = replace(made, before=-made.before)
+    assert made.lowered_by_rounding(4.0) == 4 - 32 * eps
+    assert made.lowered_by_rounding(0.0) == 0.0
+    slower = replace(made, saving_previous=-made.saving_previous)
     terms = 4.0 + 31 + 8.5
-    assert slower.rounded_down(4.0) == pytest.approx(4 - 8 * eps * terms, abs=eps, rel=0)
-    assert slower.rounded_down(1e-15) == 0.0
+    assert slower.lowered_by_rounding(4.0) == pytest.approx(4 - 8 * eps * terms, abs=eps, rel=0)
+    assert slower.lowered_by_rounding(1e-15) == 0.0
 
 
 def test_capped_tables_by_hand() -> None:
     """At 1 s nothing above 2 s is told apart; `fixed` is what is left inside and all savings."""
     made = tables().capped(1.0)
-    assert made.inside.tolist() == [2, 2, 2]
-    assert made.before.tolist() == [0, 2, 2]
-    assert made.after.tolist() == [2, 2, 0]
-    assert made.fixed.tolist() == [2 + 2 * 3, 2 + 2 * 2 + 2 * 1, 2 + 2 * 3]
+    assert made.colocated_time.tolist() == [2, 2, 2]
+    assert made.saving_previous.tolist() == [0, 2, 2]
+    assert made.saving_next.tolist() == [2, 2, 0]
+    assert made.remote_time.tolist() == [2 + 2 * 3, 2 + 2 * 2 + 2 * 1, 2 + 2 * 3]
     assert made.all_reduce.tolist() == [[0, 2, 0.375, INF], [0, 2, 2, 1], [0, 0, INF, INF]]
     assert made.replicas.tolist() == [2, 3, 1]
 
 
 def test_a_limit_above_everything_caps_nothing() -> None:
     made, free = tables().capped(1000.0), tables()
-    for name in ("fixed", "inside", "all_reduce", "before", "after"):
+    for name in ("remote_time", "colocated_time", "all_reduce", "saving_next"):
         assert same(getattr(made, name), getattr(free, name)), name

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from models_room import optimum_in, pyomo_solve
+from oracles.placement import job_graph
 
 import optsched
 from optsched.placement.explain import explain
-from optsched.placement.graph import job_graph
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -232,7 +232,7 @@ def solution(counts: Counts) -> PlacementSolution:
 
 def least_cut(instance: PlacementInstance, counts: Counts) -> float:
     """Fewest bytes cut by any assignment of replicas with these counts, by trying them all."""
-    graph = job_graph(instance.job)
+    graph = job_graph(instance.to_dict())
     stages = [
         set(itertools.permutations([m for m, n in enumerate(row) for _ in range(n)]))
         for row in counts

@@ -173,16 +173,20 @@ def test_tables_by_hand() -> None:
     """By counts 0 to 4; a GPU's share costs 2 s a byte, a replica's of b 1 s, inside 1/8 s."""
     made = tables_of(instance(2))
     assert made.gpus.tolist() == [1, 2]
-    assert made.fixed.tolist() == pytest.approx([3 + 12, 7 + 6])
-    assert made.inside.tolist() == pytest.approx([3 + 0.75, 7 + 0.75])
+    assert made.remote_time.tolist() == pytest.approx([3 + 12, 7 + 6])
+    assert made.colocated_time.tolist() == pytest.approx([3 + 0.75, 7 + 0.75])
     assert made.experts.tolist() == [[0, 0, 0, 0, 0], [0, 2, 0.25, 0, 0]]
     assert made.all_reduce[:, 1:3].tolist() == [[10, 0.625], [6, 0.375]]
-    assert made.before.tolist() == pytest.approx([0, 6 * 0.875 / 2])
-    assert made.after.tolist() == pytest.approx([6 * 1.875 / 2, 0])
+    assert made.saving_previous.tolist() == pytest.approx([0, 6 * 0.875 / 2])
+    assert made.saving_next.tolist() == pytest.approx([6 * 1.875 / 2, 0])
     assert made.hidden.tolist() == [0, 1]
-    assert (made.micro_batches, made.parts, made.pipeline_costs.micro_batches) == (2, 2, 2)
+    assert (made.micro_batches, made.num_micro_batches, made.pipeline_costs.micro_batches) == (
+        2,
+        2,
+        2,
+    )
     asynchronous = tables_of(instance())
-    assert (asynchronous.micro_batches, asynchronous.parts) == (None, 1)
+    assert (asynchronous.micro_batches, asynchronous.num_micro_batches) == (None, 1)
 
 
 def test_what_earlier_stages_hide_by_hand() -> None:
@@ -197,16 +201,18 @@ def test_what_earlier_stages_hide_by_hand() -> None:
 def test_floored_tables_by_hand() -> None:
     """Below 2 s: a's saving of 5.625 a replica and b's of 2.625 stay; the rest inside is gone."""
     made = tables_of(instance(2)).floored(2.0)
-    assert made.before.tolist() == pytest.approx([0, 2.625])
-    assert made.after.tolist() == pytest.approx([5.625, 0])
-    assert made.inside.tolist() == pytest.approx([3.75, 7.75])
-    assert made.fixed.tolist() == pytest.approx([15, 13])
+    assert made.saving_previous.tolist() == pytest.approx([0, 2.625])
+    assert made.saving_next.tolist() == pytest.approx([5.625, 0])
+    assert made.colocated_time.tolist() == pytest.approx([3.75, 7.75])
+    assert made.remote_time.tolist() == pytest.approx([15, 13])
     assert made.experts.tolist() == [[0, 0, 0, 0, 0], [0, 2, 0, 0, 0]]
     assert made.all_reduce[:, 1:3].tolist() == [[10, 0], [6, 0]]
     higher = tables_of(instance(2)).floored(4.0)
-    assert (higher.before.tolist(), higher.after.tolist()) == ([0, 0], [5.625, 0])
-    assert higher.inside.tolist() == pytest.approx([0, 7.75])
-    assert higher.fixed.tolist() == pytest.approx([11.25, 7.75])  # savings gone are had in full
+    assert (higher.saving_previous.tolist(), higher.saving_next.tolist()) == ([0, 0], [5.625, 0])
+    assert higher.colocated_time.tolist() == pytest.approx([0, 7.75])
+    assert higher.remote_time.tolist() == pytest.approx(
+        [11.25, 7.75]
+    )  # savings gone are had in full
     slow = document(2)
     slow["cluster"]["intra_bandwidth"] = 0.25
     tables = tables_of(PlacementInstance.from_dict(slow))
@@ -248,7 +254,7 @@ def test_the_explanation_names_each_part() -> None:
     headings = str(explained).splitlines()[1].split()
     assert headings[2:] == [
         *("replicas", "GPUs", "compute", "inter-server", "intra-server", "tensor", "expert"),
-        *("all-reduce", "over", "total"),
+        *("all-reduce", "link", "total"),
     ]
     assert "pipeline" not in explained.to_dict()
     told = optsched.explain(instance(2), PlacementSolution.of("parallel", APART))
@@ -293,15 +299,15 @@ def test_what_is_not_there_is_not_written() -> None:
     assert PlacementInstance.from_dict(given).to_dict() == given
     stage = Stage(**{**plain["job"]["stages"][1], "input_bytes": 0, "name": "only", "replicas": 2})
     job = Job(model="one", all_reduce="ring", stages=(stage,))
-    assert (job.gpus, job.replicas, job.is_sliced, job.micro_batches) == (2, 2, False, None)
+    assert (job.gpus, job.replicas, job.has_tensor_slices, job.micro_batches) == (2, 2, False, None)
 
 
 def test_an_offer_may_exceed_what_slices_need_and_nothing_else() -> None:
     made = document()
     made["free_gpus"] = [4, 4, 4]
-    assert not PlacementInstance.from_dict(made).fills_the_offer
+    assert not PlacementInstance.from_dict(made).uses_all_gpus
     made["free_gpus"] = [3, 3]
-    assert PlacementInstance.from_dict(made).fills_the_offer
+    assert PlacementInstance.from_dict(made).uses_all_gpus
     made["free_gpus"] = [3, 2]
     with pytest.raises(InputError, match="a sum of 5, expected at least the 6 GPUs of the job"):
         PlacementInstance.from_dict(made)

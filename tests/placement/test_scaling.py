@@ -93,11 +93,11 @@ def test_every_row_carries_it_and_what_is_slower_than_one_gpu_is_marked(
     assert execute(["compare", str(path), "placement/fig2"]) == 0
     text = capsys.readouterr().out
     assert "0.40 < 1" in text
-    assert "no one would run this: two (heavy-edge, repartition, exact)\n" in text
+    assert "slower than a single GPU: two (heavy-edge, repartition, exact)\n" in text
     assert execute(["solve", str(path), "-o", str(tmp_path / "s.json")]) == 0
     capsys.readouterr()
     assert execute(["explain", str(path), str(tmp_path / "s.json")]) == 0
-    said = "speed-up over one GPU 0.40, efficiency 20%: slower than one GPU, no one would run this"
+    said = "speed-up over one GPU 0.40, efficiency 20%: slower than a single GPU"
     assert said in capsys.readouterr().out
 
 

@@ -14,7 +14,7 @@ from optsched.errors import NotApplicableError
 from optsched.placement.bounds import combinatorial as bounds
 from optsched.placement.cost import tables_of
 from optsched.placement.models import cut_formulation, formulation, vertex_formulation
-from optsched.placement.models.limits import count_nonzeros, cut_nonzeros, replica_nonzeros
+from optsched.placement.models.parts import cut_nonzeros, ilp_nonzeros, vertex_nonzeros
 from optsched.placement.options import PlacementOptions
 from optsched.result import Outcome, Settings, Termination
 
@@ -101,9 +101,9 @@ def test_sizes_are_counted_before_building(name: str) -> None:
     counts = np.array(optsched.solve(instance, "heavy-edge").solution.counts)
     data = formulation.model_data(instance, OWN, counts, 0.0, pruned=True)
     for counted, model in (
-        (count_nonzeros(instance), formulation.build(data)),
+        (ilp_nonzeros(instance), formulation.build(data)),
         (
-            replica_nonzeros(instance, bottleneck=False),
+            vertex_nonzeros(instance, bottleneck=False),
             vertex_formulation.build(vertex_formulation.vertex_data(instance, OWN, pruned=True)),
         ),
         (cut_nonzeros(instance), cut_formulation.build(instance)),

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from optsched.files import read_document
-from optsched.placement.instance import MOST_GPUS_PER_SERVER, Cluster
+from optsched.placement.instance import MAX_GPUS_PER_SERVER, Cluster
 from optsched.schema import (
     FORMAT,
     PROVENANCE,
@@ -38,7 +38,7 @@ class OnlineCluster(FileModel):
         About("Number of servers, all equal.", "servers", 250),
     ]
     gpus_per_server: Annotated[
-        int, Between(1, MOST_GPUS_PER_SERVER), About("GPUs that each server has.", "GPUs", 8)
+        int, Between(1, MAX_GPUS_PER_SERVER), About("GPUs that each server has.", "GPUs", 8)
     ]
     inter_bandwidth: Annotated[
         Positive, About("b_e, NIC bandwidth of a server.", "bytes/s", 1.25e9)

@@ -40,10 +40,12 @@ class Packed(NamedTuple):
     micro_batches : (C,) int
         0 for asynchronous jobs.
     stage_of, first, start, neighbour, weight, pair, replica, experts : array
-        The arrays of `JobGraph`, with `gpus` as `replica`. `first` and `start` have one entry per
+        The arrays of `JobGraph`: `stage_of`, `first_vertex`, `indptr`, `indices`, `weight`,
+        `activation_weight`, `gpus`, `experts`. `first` and `start` have one entry per
         configuration more than there are stages and replicas.
     near, before, after, all_reduce, hidden : array
-        The arrays of `CostTables`, with `near_work` as `near`.
+        The arrays of `CostTables`: `colocated_work`, `saving_previous`, `saving_next`,
+        `all_reduce`, `hidden`.
     """
 
     gpus: Any
@@ -102,7 +104,7 @@ def prepare_configurations(jobs: Sequence[Job], cluster: OnlineCluster) -> Confi
 
 def _check_fits_empty_cluster(job: Job, cluster: OnlineCluster) -> None:
     """Raise InputError if a job's slices do not fit its GPUs on an empty cluster."""
-    if not job.is_sliced:
+    if not job.has_tensor_slices:
         return
     full, rest = divmod(job.gpus, cluster.gpus_per_server)
     offer = (cluster.gpus_per_server,) * full + ((rest,) if rest else ())
@@ -157,22 +159,22 @@ def _pack(
         estimate=estimate,
         worst=worst,
         vertex=_offsets([len(g.stage_of) for g in graphs]),
-        stage=_offsets([len(g.pair) for g in graphs]),
+        stage=_offsets([len(g.activation_weight) for g in graphs]),
         edge=_offsets([len(g.weight) for g in graphs]),
         cell=_offsets([t.all_reduce.size for t in tables]),
         width=np.array([t.all_reduce.shape[1] for t in tables], dtype=np.int64),
         micro_batches=np.array([job.micro_batches or 0 for job in jobs], dtype=np.int64),
         stage_of=concatenated(graphs, "stage_of", np.int64),
-        first=concatenated(graphs, "first", np.int64),
-        start=concatenated(graphs, "start", np.int64),
-        neighbour=concatenated(graphs, "neighbour", np.int64),
+        first=concatenated(graphs, "first_vertex", np.int64),
+        start=concatenated(graphs, "indptr", np.int64),
+        neighbour=concatenated(graphs, "indices", np.int64),
         weight=concatenated(graphs, "weight", np.float64),
-        pair=concatenated(graphs, "pair", np.float64),
+        pair=concatenated(graphs, "activation_weight", np.float64),
         replica=concatenated(graphs, "gpus", np.int64),
         experts=concatenated(graphs, "experts", np.float64),
-        near=concatenated(tables, "near_work", np.float64),
-        before=concatenated(tables, "before", np.float64),
-        after=concatenated(tables, "after", np.float64),
+        near=concatenated(tables, "colocated_work", np.float64),
+        before=concatenated(tables, "saving_previous", np.float64),
+        after=concatenated(tables, "saving_next", np.float64),
         all_reduce=concatenated(tables, "all_reduce", np.float64),
         hidden=concatenated(tables, "hidden", np.float64),
     )

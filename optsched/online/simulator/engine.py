@@ -248,7 +248,7 @@ def _buckets(jobs: Jobs, policy: Policy, heavy: Bools) -> tuple[Ints, Ints, Ints
     equal g share a bucket unless the offer decides whether they start.
     """
     configurations = jobs.configurations
-    separate = np.array([job.is_sliced for job in configurations.jobs], dtype=bool)
+    separate = np.array([job.has_tensor_slices for job in configurations.jobs], dtype=bool)
     if policy.delays:
         separate |= heavy | policy.scans_on
     if policy.reserves:  # EASY examines jobs one by one

@@ -1,23 +1,24 @@
-"""A certificate that no placement takes at most so many seconds; data only."""
+"""Certificate of a lower bound on the iteration time; data only."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-MOST_PRICE = 10**9
+MAX_DUAL = 10**9
+"""Largest dual that a file may hold: sums of duals x replicas then stay within int64."""
 
 
 @dataclass(frozen=True)
 class PatternCertificate:
-    """Integer prices of the stages' replicas under which every placement takes longer.
+    """Integer duals which prove that every placement takes longer than `threshold`.
 
     Attributes
     ----------
     threshold : float
         theta, seconds: a lower bound on alpha.
     prices : tuple of int
-        pi_s, by stage.
+        pi_s, the dual of a replica, by stage.
     """
 
     threshold: float

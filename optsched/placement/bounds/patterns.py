@@ -1,17 +1,17 @@
 """The pattern bound by column generation, with a certificate in integers.
 
-A pattern is what one server of g free GPUs holds: counts of the stages whose replicas fill g GPUs,
-or take at most g if the job leaves GPUs of the offer free. alpha <= theta only if servers can be
-given patterns that take at most theta, so that they hold k_s replicas of each stage together. For
-prices pi of a replica let z_g be the worth of the best pattern of g GPUs within theta. If
-sum k_s pi_s > sum N_g z_g, every placement takes longer than theta.
+A pattern is the vector of stage counts of one server with g free GPUs. It uses exactly g GPUs if
+the job needs all free GPUs, else at most g. theta is a target iteration time: alpha <= theta
+requires patterns of time at most theta that together hold k_s replicas of each stage. For duals pi
+let z_g be the largest value pi x of such a pattern x, and N_g the number of servers with g free
+GPUs. If sum_s k_s pi_s > sum_g N_g z_g, no placement takes at most theta (Farkas).
 
-Guarantee: exact. Prices are integers, and z_g comes from a dynamic programme along the stages, so
-that the library's verifier needs no solver. Prices come from the duals of a column generation
-(min sum u_s, replicas covered + u_s >= k_s, patterns of g GPUs <= N_g), smoothed, until they
-certify or the linear programme is feasible. Holds under either reading of the all-reduce bandwidth,
-since a stage's least share of a NIC is never more than a server's own. Complexity: O(S g^3) a
-pricing round. Beyond the paper; models/placement/README.md, section "Bounds".
+Guarantee: exact. Duals are integers, and z_g comes from a dynamic programme along the stages, so
+that the library's verifier needs no solver. They are the duals of a column generation (min sum u_s,
+replicas covered + u_s >= k_s, patterns of g GPUs <= N_g) with dual smoothing, until they give a
+certificate or the linear programme is feasible. The bound holds for both options of the all-reduce
+bandwidth, since the bottleneck NIC share is at most a server's own share. Complexity: O(S g^3) a
+pricing round. Not in the paper; models/placement/README.md, section "Bounds".
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from optsched.backends.arrays import GrowingLp, MilpArrays
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds.certificate import PatternCertificate
-from optsched.placement.bounds.pricing import ROUNDING, Demand, Pricing
+from optsched.placement.bounds.pricing import THETA_RTOL, Demand, Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, time_matrix
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import STANDARD
@@ -35,37 +35,37 @@ from optsched.result import Settings
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-MOST_ROUNDS = 2_000
+MAX_ROUNDS = 2_000
 """Pricing rounds at one theta."""
 SMOOTHING = 0.6
-"""Weight of the best prices so far in the prices tried next: the duals alone swing widely."""
-COVERED = 1e-9
-"""Shortage, relative to all replicas, at which the programme counts as feasible."""
-MOST_CELLS = 200_000_000
-"""Of the chain programme's table: 400 MB."""
+"""Dual smoothing factor (Wentges): weight of the best duals so far, since the LP's oscillate."""
+FEASIBILITY_RTOL = 1e-9
+"""Shortage, relative to all replicas, at which the linear programme counts as feasible."""
+MAX_TABLE_CELLS = 200_000_000
+"""Of the dynamic programme's table: 400 MB."""
 
 
 @dataclass(frozen=True)
-class Relaxed:
-    """A solution of the linear programme at one theta: columns of the pool, and how often each."""
+class LpSolution:
+    """A solution of the linear programme at one theta: patterns of the pool, and how often each."""
 
-    columns: Ints
-    values: Floats
+    pattern_indices: Ints
+    multiplicities: Floats
 
 
 @dataclass
-class PatternProgramme:
-    """Linear programmes over one pool of patterns, one for each theta.
+class PatternMaster:
+    """Restricted master problems over one pool of patterns, one for each theta.
 
-    `sizes` and `limits` (C,) are the distinct offers above 0, ascending, and how many servers make
-    each: a class of servers. `classes`, `patterns` and `times` are the pool.
+    A server class is a number of free GPUs: `sizes` (C,) are the distinct ones above 0, ascending,
+    and `servers` (C,) how many servers have each. `classes`, `patterns` and `times` are the pool.
     """
 
     instance: PlacementInstance
     tables: CostTables
     deadline: Deadline
     sizes: Ints = field(init=False)
-    limits: Ints = field(init=False)
+    servers: Ints = field(init=False)
     classes: list[int] = field(default_factory=list)
     patterns: list[Ints] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
@@ -73,151 +73,151 @@ class PatternProgramme:
     def __post_init__(self) -> None:
         offers = Counter(free for free in self.instance.free_gpus if free > 0)
         self.sizes = np.array(sorted(offers), dtype=np.int64)
-        self.limits = np.array([offers[size] for size in self.sizes.tolist()], dtype=np.int64)
-        self._known: dict[tuple[int, bytes], int] = {}
+        self.servers = np.array([offers[size] for size in self.sizes.tolist()], dtype=np.int64)
+        self._index: dict[tuple[int, bytes], int] = {}
         self._counts = np.empty((0, len(self.tables.replicas)), dtype=np.int64)
-        self.certified: list[Floats] = []
-        self._centre: Floats | None = None
-        self.full = self.instance.fills_the_offer
-        self._refuse()
-        kinds = np.arange(len(self.sizes))  # a server may keep all its GPUs, or be filled
-        self.add(kinds, np.zeros((len(kinds), len(self.tables.replicas)), dtype=np.int64))
+        self._best_duals: Floats | None = None
+        self.full = self.instance.uses_all_gpus
+        self._check_applicable()
+        classes = np.arange(len(self.sizes))  # a server may keep all its GPUs, or be filled
+        self.add(classes, np.zeros((len(classes), len(self.tables.replicas)), dtype=np.int64))
 
     def add_placement(self, counts: Ints) -> None:
-        """Put the patterns of a placement, shape (S, M), into the pool."""
-        used = np.array(self.instance.free_gpus) > 0
-        columns = np.asarray(counts)[:, used].T
-        sizes = np.array(self.instance.free_gpus)[used]
-        self.add(np.searchsorted(self.sizes, sizes), columns)
+        """Add the patterns of a placement, shape (S, M), to the pool."""
+        sizes = np.array(self.instance.free_gpus)
+        used = sizes > 0
+        self.add(np.searchsorted(self.sizes, sizes[used]), np.asarray(counts)[:, used].T)
 
     def add(self, classes: Ints, patterns: Ints) -> int:
         """Add patterns (P, S) to the pool; return how many were new."""
-        fresh: list[int] = []
-        for i, (kind, pattern) in enumerate(zip(classes.tolist(), patterns, strict=True)):
-            key = (kind, pattern.tobytes())
-            if key not in self._known:
-                self._known[key] = len(self.times) + len(fresh)
-                fresh.append(i)
-        if fresh:
-            self.classes += [int(classes[i]) for i in fresh]
-            self.patterns += [np.array(patterns[i], dtype=np.int64) for i in fresh]
-            self.times += self.times_of(patterns[fresh]).tolist()
-        return len(fresh)
+        new: list[int] = []
+        for i, (server_class, pattern) in enumerate(zip(classes.tolist(), patterns, strict=True)):
+            key = (server_class, pattern.tobytes())
+            if key not in self._index:
+                self._index[key] = len(self.times) + len(new)
+                new.append(i)
+        if new:
+            self.classes += [int(classes[i]) for i in new]
+            self.patterns += [np.array(patterns[i], dtype=np.int64) for i in new]
+            self.times += self.times_of(patterns[new]).tolist()
+        return len(new)
 
     def indices(self, classes: Ints, patterns: Ints) -> Ints:
         """Indices of patterns (P, S) in the pool; new ones are added."""
         self.add(classes, patterns)
         keys = zip(classes.tolist(), patterns, strict=True)
-        return np.array([self._known[kind, each.tobytes()] for kind, each in keys], dtype=np.int64)
+        return np.array([self._index[c, pattern.tobytes()] for c, pattern in keys], dtype=np.int64)
 
     def times_of(self, patterns: Ints) -> Floats:
         """Seconds of each of some patterns, shape (P, S)."""
         times = time_matrix(self.tables, np.ascontiguousarray(patterns.T), STANDARD)
         return np.asarray(times.max(axis=0))
 
-    def read_anew(self, tables: CostTables) -> None:
-        """Take other times of the same job's counts, of the pool's patterns too."""
-        self.tables, self._centre = tables, None
+    def set_tables(self, tables: CostTables) -> None:
+        """Take other times of the same job's counts, also for the pool's patterns."""
+        self.tables, self._best_duals = tables, None
         self.times = self.times_of(self.counts).tolist()
 
-    def within(self, pricing: Pricing) -> Ints:
-        """Indices of the pool's patterns that take at most theta and no more than is demanded."""
+    def usable_patterns(self, pricing: Pricing) -> Ints:
+        """Indices of the pool's patterns that take at most theta and fit in the demand."""
         demand = pricing.demand
-        good = np.array(self.times) <= pricing.theta * (1 + ROUNDING)
-        good &= (self.counts <= demand.replicas).all(axis=1)
-        good &= demand.limits[np.array(self.classes)] > 0
-        return np.flatnonzero(good)
+        usable = np.array(self.times) <= pricing.theta * (1 + THETA_RTOL)
+        usable &= (self.counts <= demand.replicas).all(axis=1)
+        usable &= demand.servers[np.array(self.classes)] > 0
+        return np.flatnonzero(usable)
 
     @property
     def counts(self) -> Ints:
         """The pool's patterns, shape (P, S)."""
-        fresh = self.patterns[len(self._counts) :]
-        if fresh:
-            self._counts = np.concatenate((self._counts, np.array(fresh, dtype=np.int64)))
+        new = self.patterns[len(self._counts) :]
+        if new:
+            self._counts = np.concatenate((self._counts, np.array(new, dtype=np.int64)))
         return self._counts
 
     @property
-    def whole(self) -> Demand:
+    def full_demand(self) -> Demand:
         """All replicas, and all servers."""
-        return Demand(self.tables.replicas, self.limits)
+        return Demand(self.tables.replicas, self.servers)
 
     def price(self, theta: float) -> Pricing:
-        """Return the pricing at theta; the pool gains its own patterns stripped of fillers."""
-        pricing = Pricing(self.tables, self.sizes, theta, self.whole, self.full)
+        """Pricing at theta; adds the pool's usable patterns without filler replicas."""
+        pricing = Pricing(self.tables, self.sizes, theta, self.full_demand, self.full)
         if pricing.free.any():
-            used = self.within(pricing)
-            self.add(np.array(self.classes)[used], pricing.stripped(self.counts[used]))
+            usable = self.usable_patterns(pricing)
+            classes = np.array(self.classes)[usable]
+            self.add(classes, pricing.without_fillers(self.counts[usable]))
         return pricing
 
-    def relax(self, pricing: Pricing) -> Relaxed | PatternCertificate | None:
+    def relax(self, pricing: Pricing) -> LpSolution | PatternCertificate | None:
         """Solve the linear programme of a demand at theta, or certify that it has no solution.
 
         Return None at the deadline, or if the rounds run out before either.
         """
         demand, stages = pricing.demand, len(pricing.demand.replicas)
-        if not pricing.every_size_has_one:
+        if not pricing.every_class_has_pattern:
             return PatternCertificate(pricing.theta, (0,) * stages)
-        if self._centre is not None:
-            found = pricing.certificate(self._centre)
-            if found is not None:
-                return found
-        used = self.within(pricing)
+        if self._best_duals is not None:
+            certificate = pricing.certificate(self._best_duals)
+            if certificate is not None:
+                return certificate
+        used = self.usable_patterns(pricing)
         lp = GrowingLp(self.shortage(used, pricing), Settings().within(self.deadline))
-        most = -np.inf
-        for _ in range(MOST_ROUNDS):
+        best_surplus = -np.inf
+        for _ in range(MAX_ROUNDS):
             answer = None if self.deadline.is_over else lp.solve(self.deadline.left)
             if answer is None:
                 return None
-            if answer.objective <= COVERED * float(demand.replicas.sum()):
-                return Relaxed(used, answer.values[stages + 1 :])
+            if answer.objective <= FEASIBILITY_RTOL * float(demand.replicas.sum()):
+                return LpSolution(used, answer.values[stages + 1 :])
             filler = max(float(answer.duals[stages]), 0.0)
-            prices = np.where(pricing.free, filler, 0.0) + answer.duals[:stages]
-            fresh = 0
-            for trial in self._trials(prices):
-                surplus, patterns = pricing.best(trial)
-                if surplus > most:
-                    most, self._centre = surplus, trial
+            duals = np.where(pricing.free, filler, 0.0) + answer.duals[:stages]
+            added = 0
+            for trial in self._smoothed(duals):
+                surplus, patterns = pricing.surplus(trial)
+                if surplus > best_surplus:
+                    best_surplus, self._best_duals = surplus, trial
                 if surplus > 0:
-                    found = pricing.certificate(trial)
-                    if found is not None:
-                        return found
+                    certificate = pricing.certificate(trial)
+                    if certificate is not None:
+                        return certificate
                 before = len(self.times)
-                kinds = np.flatnonzero(demand.limits > 0)
-                fresh = self.add(kinds, pricing.stripped(patterns[kinds]))
-                if fresh:
-                    added = np.arange(before, len(self.times))
-                    used = np.concatenate((used, added))
-                    lp.add_columns(np.zeros(fresh), self._columns(added, pricing))
+                available = np.flatnonzero(demand.servers > 0)
+                added = self.add(available, pricing.without_fillers(patterns[available]))
+                if added:
+                    new = np.arange(before, len(self.times))
+                    used = np.concatenate((used, new))
+                    lp.add_columns(np.zeros(added), self._pool_columns(new, pricing))
                     break
-            if not fresh:
+            if not added:
                 return None
         return None
 
-    def _trials(self, prices: Floats) -> tuple[Floats, ...]:
-        if self._centre is None:
-            return (prices,)
-        return (SMOOTHING * self._centre + (1 - SMOOTHING) * prices, prices)
+    def _smoothed(self, duals: Floats) -> tuple[Floats, ...]:
+        if self._best_duals is None:
+            return (duals,)
+        return (SMOOTHING * self._best_duals + (1 - SMOOTHING) * duals, duals)
 
     def shortage(self, used: Ints, pricing: Pricing) -> MilpArrays:
-        """min sum u over the shortages u of stages and of fillers; columns u, then the patterns.
+        """Master problem: minimise the shortages u, one per stage and one for fillers.
 
-        Free stages have at most their replicas in patterns, all others at least.
+        Columns are u, then the patterns. Stages that are not free must be covered; free stages
+        have at most their replicas in patterns.
         """
         from scipy.sparse import csr_array, eye_array, hstack, vstack
 
         demand, free = pricing.demand, pricing.free
-        needs, classes = len(free) + 1, len(self.sizes)
-        rows, columns = needs + classes, needs + len(used)
-        shortage = vstack([eye_array(needs), csr_array((classes, needs))])
-        matrix = csr_array(hstack([shortage, self._columns(used, pricing).T], format="csr"))
+        shortages, classes = len(free) + 1, len(self.sizes)
+        rows, columns = shortages + classes, shortages + len(used)
+        identity = vstack([eye_array(shortages), csr_array((classes, shortages))])
+        matrix = csr_array(hstack([identity, self._pool_columns(used, pricing).T], format="csr"))
         lower = np.full(rows, -np.inf)
         upper = np.full(rows, np.inf)
-        lower[: needs - 1] = np.where(free, -np.inf, demand.replicas)
-        upper[: needs - 1] = np.where(free, demand.replicas, np.inf)
-        lower[needs - 1] = pricing.filling if free.any() else 0
-        upper[needs:] = demand.limits
+        lower[: shortages - 1] = np.where(free, -np.inf, demand.replicas)
+        upper[: shortages - 1] = np.where(free, demand.replicas, np.inf)
+        lower[shortages - 1] = pricing.filler_demand if free.any() else 0
+        upper[shortages:] = demand.servers
         return MilpArrays(
-            np.concatenate((np.ones(needs), np.zeros(len(used)))),
+            np.concatenate((np.ones(shortages), np.zeros(len(used)))),
             matrix,
             lower,
             upper,
@@ -227,7 +227,7 @@ class PatternProgramme:
         )
 
     def columns_of(self, classes: Ints, patterns: Ints, pricing: Pricing) -> csr_array:
-        """A row for each pattern: its counts, the places left to free stages, a 1 in its class."""
+        """A row per pattern: stage counts, slots for fillers, unit vector of its server class."""
         from scipy.sparse import csr_array, hstack
 
         filled = np.zeros((len(classes), 1))
@@ -240,19 +240,19 @@ class PatternProgramme:
         counts = csr_array(patterns.astype(float))
         return csr_array(hstack([counts, csr_array(filled), ones], format="csr"))
 
-    def _columns(self, used: Ints, pricing: Pricing) -> csr_array:
+    def _pool_columns(self, used: Ints, pricing: Pricing) -> csr_array:
         return self.columns_of(np.array(self.classes)[used], self.counts[used], pricing)
 
-    def _refuse(self) -> None:
+    def _check_applicable(self) -> None:
         if not self.tables.savings_are_positive:
             raise NotApplicableError(
                 "columns",
                 "g/B_inter below 1/B_intra",
-                "a NIC share slower than the link inside a server",
+                "inter_bandwidth / gpus_per_server at most intra_bandwidth",
             )
-        most = int(min(self.sizes.max(), self.tables.replicas.max())) + 1
-        cells = float(most) ** 2 * (float(self.sizes.max()) + 1) * len(self.tables.replicas)
-        if cells > MOST_CELLS:
+        max_count = int(min(self.sizes.max(), self.tables.replicas.max())) + 1
+        cells = float(max_count) ** 2 * (float(self.sizes.max()) + 1) * len(self.tables.replicas)
+        if cells > MAX_TABLE_CELLS:
             raise NotApplicableError(
-                "columns", f"{cells:.3g} cells of a table", f"at most {MOST_CELLS}: use ilp"
+                "columns", f"{cells:.3g} cells of a table", f"at most {MAX_TABLE_CELLS}: use ilp"
             )

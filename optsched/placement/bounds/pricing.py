@@ -1,10 +1,10 @@
-"""The most valuable patterns within theta, and the stages whose counts they must state.
+"""Pricing problem: patterns of largest dual value with time at most theta.
 
-A stage is *free* at theta if it takes at most theta even alone, whatever its count on a server:
-its replicas fill what others leave, and any free stage's do. So a pattern states the counts of the
-stages that are not free, and of the free ones only what those need beside them; the rest of a
-server is filled. That leaves few patterns and few rows, even with many stages. It requires replicas
-of one size and no room for more of them than the job has; else no stage counts as free.
+A stage is *free* at theta if its time is at most theta for every count and without neighbours on
+the server. Free replicas can fill any remaining GPUs, so a pattern lists only the stages that are
+not free and the free replicas that these need as neighbours; that leaves few patterns and rows,
+even with many stages. It requires equal replica sizes and exactly as many slots as replicas;
+otherwise no stage is treated as free.
 
 Complexity: O(S g^3) a pricing, by a dynamic programme along the chain of stages.
 """
@@ -24,14 +24,14 @@ from optsched.placement.bounds.certificate import PatternCertificate
 from optsched.placement.cost import CostTables, Floats, Ints
 from optsched.placement.stage_time import stage_time
 
-ROUNDING = 4e-12
-"""Patterns longer than theta by so much (relative) count as within it: rounding proves nothing."""
-PRICE_SCALE = 10**7
-"""The largest price of a certificate."""
-MOST_ENUMERATED = 32
-"""GPUs of a server, up to which patterns are enumerated by their worth."""
-SPARE = 1e-9
-"""Relative rounding of sums of prices: no pattern is left out for it."""
+THETA_RTOL = 4e-12
+"""Relative tolerance on theta, so that rounding cannot make a bound invalid."""
+DUAL_SCALE = 10**7
+"""The largest dual of a certificate."""
+MAX_ENUMERATED = 32
+"""GPUs of a server up to which its patterns are enumerated by value."""
+VALUE_RTOL = 1e-9
+"""Relative rounding of sums of duals, so that no possible pattern is missed."""
 
 
 @dataclass(frozen=True)
@@ -42,240 +42,247 @@ class Demand:
     """
 
     replicas: Ints
-    limits: Ints
+    servers: Ints
     filled: int = 0
 
 
 class Pricing:
-    """Patterns within theta that take no more replicas than are demanded.
+    """Patterns within theta that take no more replicas than the demand.
 
-    `free` (S,) are the stages that take at most theta anywhere; `fills` says whether replicas are
-    of one size and fill the servers, without which no stage is free.
+    `free` (S,) are the free stages; `fills` says whether replicas are of one size and fill the
+    servers, without which no stage is free.
     """
 
     def __init__(
         self, tables: CostTables, sizes: Ints, theta: float, demand: Demand, full: bool
     ) -> None:
-        """Work out which counts keep a stage within theta."""
+        """Compute which counts keep a stage within theta."""
         self.theta, self.demand, self.sizes = theta, demand, sizes
         self._gpus, self._full = tables.gpus, full
         size = int(sizes.max())
         self._steps = len(tables.gpus) * (size + 1.0) ** 3
-        # Divisors here and below: measured on the 15 shipped placements, so that 400,000 steps
-        # take Python at most 0.4 s; undivided, 0.4 s of Python had 4 kernels compiled in 9 s.
-        run = _fewest_before.for_size(self._steps / 40)
-        self._fewest = run(tables.costs, size, theta * (1 + ROUNDING))
+        # Divisors here and below scale step counts to Python's time: 400,000 steps take at most
+        # 0.4 s in Python (measured on the 15 shipped placements). Without them 4 kernels were
+        # compiled, in 9 s, to save 0.4 s.
+        run = _min_previous.for_size(self._steps / 40)
+        self._min_previous = run(tables.costs, size, theta * (1 + THETA_RTOL))
         self.free: NDArray[np.bool_] = np.zeros(len(tables.gpus), dtype=bool)
-        room = int(demand.limits @ self.slots)
+        room = int(demand.servers @ self.slots)
         self.fills = (tables.gpus == tables.gpus[0]).all() and room == demand.replicas.sum()
         if self.fills:
-            most = np.minimum(tables.replicas, sizes.max() // tables.gpus)
-            alone = [self._fewest[s, 1 : most[s] + 1, 0] == 0 for s in range(len(most))]
-            self.free = np.array([bool(each.all()) for each in alone])
-        self.every_size_has_one = self._has_every_size()
+            max_counts = np.minimum(tables.replicas, sizes.max() // tables.gpus)
+            alone = [self._min_previous[s, 1 : v + 1, 0] for s, v in enumerate(max_counts)]
+            self.free = np.array([bool((needed == 0).all()) for needed in alone])
+        self.every_class_has_pattern = self._has_pattern_in_every_class()
 
-    def left(self, demand: Demand) -> Pricing:
+    def with_demand(self, demand: Demand) -> Pricing:
         """The same of another demand."""
         other = copy(self)
         other.demand = demand
-        other.every_size_has_one = other._has_every_size()
+        other.every_class_has_pattern = other._has_pattern_in_every_class()
         return other
 
     def window(self, first: int, last: int) -> Pricing:
-        """The same where only the stages from first to last, below it, have to be in time.
+        """Relaxation in which only stages first..last - 1 must meet theta; the others are free.
 
-        All others count as free, so that patterns are few; what cannot be placed so cannot be
-        placed. Only where all of a job's replicas fill the servers.
+        If it is infeasible, so is the problem. Requires `fills`.
         """
         other = copy(self)
         other.free = self.free.copy()
         other.free[:first] = other.free[last:] = True
-        other._fewest = np.where(other.free[:, None, None], 0, self._fewest)
+        other._min_previous = np.where(other.free[:, None, None], 0, self._min_previous)
         return other
 
-    def unstripped(self) -> Pricing:
-        """Variant in which free stages beside a stage that is not free keep all their counts."""
+    def keeping_neighbours(self) -> Pricing:
+        """Variant in which free stages next to a stage that is not free keep all their counts."""
         other = copy(self)
-        other.free = self.free & ~self._beside
+        other.free = self.free & ~self._next_to_nonfree
         return other
 
     @property
     def slots(self) -> Ints:
-        """Replicas that a server holds, by class, where all are of one size."""
+        """Replicas that a server holds, by class, if all are of one size."""
         return np.asarray(self.sizes // self._gpus[0])
 
     @property
-    def filling(self) -> int:
-        """Replicas of free stages that are to be placed."""
+    def filler_demand(self) -> int:
+        """Replicas of free stages that are still to be placed."""
         return int(self.demand.replicas[self.free].sum()) - self.demand.filled
 
-    def after(self, kinds: Ints, patterns: Ints) -> Demand:
-        """What is left once servers of so many classes have patterns, shape (P, S)."""
+    def remaining_demand(self, classes: Ints, patterns: Ints) -> Demand:
+        """What is left once servers of these classes have these patterns, shape (P, S)."""
         demand = self.demand
         replicas = demand.replicas - patterns.sum(axis=0)
-        limits = demand.limits - np.bincount(kinds, minlength=len(demand.limits))
-        filled = int(self.slots[kinds].sum() - patterns.sum()) if self.free.any() else 0
-        return Demand(replicas, limits, demand.filled + filled)
+        servers = demand.servers - np.bincount(classes, minlength=len(demand.servers))
+        filled = int(self.slots[classes].sum() - patterns.sum()) if self.free.any() else 0
+        return Demand(replicas, servers, demand.filled + filled)
 
-    def stripped(self, patterns: Ints) -> Ints:
+    def without_fillers(self, patterns: Ints) -> Ints:
         """Patterns, shape (P, S), without replicas of free stages that no other stage needs."""
         if not self.free.any() or not len(patterns):
             return patterns
-        return np.asarray(
-            _without_fillers.for_size(0.2 * patterns.size)(self._fewest, self.free, patterns)
-        )
+        remove_fillers = _remove_fillers.for_size(0.2 * patterns.size)
+        return np.asarray(remove_fillers(self._min_previous, self.free, patterns))
 
-    def worth(self, prices: Floats) -> tuple[Floats, Ints]:
-        """By class the worth of its best pattern, and the pattern."""
+    def best_patterns(self, duals: Floats) -> tuple[Floats, Ints]:
+        """Value of the best pattern of each class (C,), and the patterns (C, S)."""
         stages = self.demand.replicas, self._gpus
-        prices = np.asarray(prices, dtype=float)
         run = _best_patterns.for_size(self._steps / 6)
-        worth, patterns = run(self._fewest, stages, self.sizes, prices, self._full)
-        return worth, patterns
+        duals = np.asarray(duals, dtype=float)
+        values, patterns = run(self._min_previous, stages, self.sizes, duals, self._full)
+        return values, patterns
 
-    def valuable(self, prices: Floats, kind: int, least: float, most: int) -> Ints | None:
-        """All patterns of a class worth at least so much, (P, S); None for more than `most`."""
-        size = int(self.sizes[kind])
-        if size > MOST_ENUMERATED:
+    def patterns_above(
+        self, duals: Floats, server_class: int, min_value: float, max_patterns: int
+    ) -> Ints | None:
+        """All patterns of a class of value at least `min_value`, (P, S); None if too many."""
+        size = int(self.sizes[server_class])
+        if size > MAX_ENUMERATED:
             return None
         replicas, full = self.demand.replicas, self._full
-        if self.free.any():  # priced against the best that could fill the place
-            filler = self._filler(prices)
-            prices = prices - filler
-            least -= filler * float(self.slots[kind])
-            replicas, full = np.where(self.free & ~self._beside, 0, replicas), False
+        if self.free.any():  # reduced by the most valuable filler of the same slot
+            filler = self._filler_dual(duals)
+            duals = duals - filler
+            min_value -= filler * float(self.slots[server_class])
+            replicas, full = np.where(self.free & ~self._next_to_nonfree, 0, replicas), False
         stages = replicas, self._gpus
-        run = _worth_to_go.for_size(self._steps * (size + 1))
-        to_go = run(self._fewest, stages, size, prices, full)
-        list_patterns = _patterns_worth.for_size(self._steps)
-        found = list_patterns(to_go, (self._fewest, self.free), stages, prices, least, most)
-        return None if len(found) > most else found.astype(np.int64)
+        run = _value_to_go.for_size(self._steps * (size + 1))
+        to_go = run(self._min_previous, stages, size, duals, full)
+        run = _patterns_above.for_size(self._steps)
+        of_theta = self._min_previous, self.free
+        patterns = run(to_go, of_theta, stages, duals, min_value, max_patterns)
+        return None if len(patterns) > max_patterns else patterns.astype(np.int64)
 
-    def needed(self, prices: Floats, most: int, part: float = 1.0) -> tuple[Ints, Ints] | None:
-        """All patterns that a placement within theta may use; None for more than `most`.
+    def possible_patterns(
+        self, duals: Floats, max_patterns: int, slack_share: float = 1.0
+    ) -> tuple[Ints, Ints] | None:
+        """Classes and patterns not excluded by reduced-cost fixing; None if too many.
 
-        Together a placement's patterns are worth sum k pi exactly. No pattern is worth more than
-        its class's z, so none may be worth less than z - (sum N z - sum k pi).
+        The values of a placement's patterns sum to sum k pi, and none exceeds its class's z, so
+        none is below z - (sum N z - sum k pi). A share of this slack below 1 leaves out patterns.
         """
-        worth, _ = self.worth(prices)
-        spare = -part * self._surplus(prices, worth)
-        total = float(np.abs(prices) @ self.demand.replicas)
-        rounding = SPARE * abs(spare) + 4 * len(prices) * float(np.spacing(total))
+        values, _ = self.best_patterns(duals)
+        slack = -slack_share * self._surplus(duals, values)
+        total = float(np.abs(duals) @ self.demand.replicas)
+        rounding = VALUE_RTOL * abs(slack) + 4 * len(duals) * float(np.spacing(total))
         classes: list[Ints] = []
-        found: list[Ints] = []
-        for kind in np.flatnonzero(self.demand.limits > 0).tolist():
-            best = float(worth[kind])
-            least = best - spare - SPARE * abs(best) - rounding
-            each = self.valuable(prices, kind, least, most)
-            if each is None:
+        patterns: list[Ints] = []
+        for server_class in np.flatnonzero(self.demand.servers > 0).tolist():
+            best = float(values[server_class])
+            min_value = best - slack - VALUE_RTOL * abs(best) - rounding
+            own = self.patterns_above(duals, server_class, min_value, max_patterns)
+            if own is None:
                 return None
-            most -= len(each)
-            classes.append(np.full(len(each), kind))
-            found.append(each)
-        return np.concatenate(classes), np.concatenate(found)
+            max_patterns -= len(own)
+            classes.append(np.full(len(own), server_class))
+            patterns.append(own)
+        return np.concatenate(classes), np.concatenate(patterns)
 
-    def best(self, prices: Floats) -> tuple[float, Ints]:
-        """sum k pi - sum N z, above 0 where the prices certify; and the best patterns."""
-        worth, patterns = self.worth(prices)
-        return self._surplus(prices, worth), patterns
+    def surplus(self, duals: Floats) -> tuple[float, Ints]:
+        """sum k pi - sum N z, above 0 where the duals certify; and the best patterns."""
+        values, patterns = self.best_patterns(duals)
+        return self._surplus(duals, values), patterns
 
-    def certificate(self, prices: Floats) -> PatternCertificate | None:
-        """The prices as integers, if they certify that every placement exceeds theta."""
-        if self.free.any():  # what a server holds is worth the more by as much, whatever it is
-            prices = prices - min(float(prices.min()), 0.0)
-        top = float(prices.max())
+    def certificate(self, duals: Floats) -> PatternCertificate | None:
+        """The duals as integers, if they certify that every placement exceeds theta."""
+        if self.free.any():  # all slots are filled, so a constant added to all duals cancels
+            duals = duals - min(float(duals.min()), 0.0)
+        top = float(duals.max())
         if top <= 0:
             return None
-        whole = np.floor(np.maximum(prices, 0.0) * (PRICE_SCALE / top))
-        surplus, _ = self.best(whole)
+        integer_duals = np.floor(np.maximum(duals, 0.0) * (DUAL_SCALE / top))
+        surplus, _ = self.surplus(integer_duals)
         if surplus <= 0:
             return None
-        return PatternCertificate(self.theta, tuple(int(price) for price in whole))
+        return PatternCertificate(self.theta, tuple(int(dual) for dual in integer_duals))
 
     @property
-    def _beside(self) -> NDArray[np.bool_]:
-        """Stages next to one that is not free."""
-        needy = ~self.free
-        beside = np.zeros_like(needy)
-        beside[1:] |= needy[:-1]
-        beside[:-1] |= needy[1:]
-        return beside
+    def _next_to_nonfree(self) -> NDArray[np.bool_]:
+        nonfree = ~self.free
+        neighbours = np.zeros_like(nonfree)
+        neighbours[1:] |= nonfree[:-1]
+        neighbours[:-1] |= nonfree[1:]
+        return neighbours
 
-    def _filler(self, prices: Floats) -> float:
-        return float(prices[self.free].max()) if self.free.any() else 0.0
+    def _filler_dual(self, duals: Floats) -> float:
+        return float(duals[self.free].max()) if self.free.any() else 0.0
 
-    def _surplus(self, prices: Floats, worth: Floats) -> float:
-        there, demand = self.demand.limits > 0, self.demand
-        whole = float(demand.replicas @ prices) - self._filler(prices) * demand.filled
-        return whole - float(demand.limits[there] @ worth[there])
+    def _surplus(self, duals: Floats, values: Floats) -> float:
+        demand, available = self.demand, self.demand.servers > 0
+        demand_value = float(demand.replicas @ duals) - self._filler_dual(duals) * demand.filled
+        return demand_value - float(demand.servers[available] @ values[available])
 
-    def _has_every_size(self) -> bool:
-        worth, _ = self.worth(np.zeros(len(self._gpus)))
-        return bool(np.isfinite(worth[self.demand.limits > 0]).all())
+    def _has_pattern_in_every_class(self) -> bool:
+        values, _ = self.best_patterns(np.zeros(len(self._gpus)))
+        return bool(np.isfinite(values[self.demand.servers > 0]).all())
 
 
 @kernel
-def _fewest_before(costs: Any, size: int, limit: float) -> Any:
-    """Fewest replicas of the previous stage that keep a stage within a limit of seconds."""
+def _min_previous(costs: Any, size: int, limit: float) -> Any:
+    """Minimum replicas of the previous stage that keep stage s within a limit, by s, v and w."""
     replicas, gpus = costs.replicas, costs.gpus
     stages = len(replicas)
-    most = min(size, replicas.max())
-    fewest = np.full((stages, most + 1, most + 1), most + 1, dtype=np.int32)
+    top = min(size, replicas.max())
+    min_previous = np.full((stages, top + 1, top + 1), top + 1, dtype=np.int32)
     for s in range(stages):
-        q_before = gpus[s - 1] if s > 0 else 1
-        q_after = gpus[s + 1] if s + 1 < stages else 1
-        most_before = min(size // q_before, replicas[s - 1]) if s > 0 else 0
-        most_after = min(size // q_after, replicas[s + 1]) if s + 1 < stages else 0
-        for w in range(most_after + 1):
-            fewest[s, 0, w] = 0
+        q_previous = gpus[s - 1] if s > 0 else 1
+        q_next = gpus[s + 1] if s + 1 < stages else 1
+        max_previous = min(size // q_previous, replicas[s - 1]) if s > 0 else 0
+        max_next = min(size // q_next, replicas[s + 1]) if s + 1 < stages else 0
+        for w in range(max_next + 1):
+            min_previous[s, 0, w] = 0
         for v in range(1, min(size // gpus[s], replicas[s]) + 1):
             u, room = 0, size - gpus[s] * v
-            for w in range(min(most_after, room // q_after), -1, -1):
-                while u <= most_before and stage_time(costs, s, v, u, w) > limit:
+            for w in range(min(max_next, room // q_next), -1, -1):
+                while u <= max_previous and stage_time(costs, s, v, u, w) > limit:
                     u += 1
-                if u > most_before:
+                if u > max_previous:
                     break
-                if q_before * u + q_after * w <= room:
-                    fewest[s, v, w] = u
-    return fewest
+                if q_previous * u + q_next * w <= room:
+                    min_previous[s, v, w] = u
+    return min_previous
 
 
 @kernel
-def _best_patterns(fewest: Any, of_stages: Any, sizes: Any, prices: Any, full: bool) -> Any:
-    """For each size the most valuable pattern of exactly so many GPUs, or at most so many."""
-    replicas, gpus = of_stages
-    stages, most, size = len(replicas), fewest.shape[1] - 1, sizes.max()
-    # worth[u, v, used]: of the best counts so far that end in u and v, every earlier stage in time
-    worth = np.full((most + 1, most + 1, size + 1), -np.inf)
-    chosen = np.zeros((stages, most + 1, most + 1, size + 1), dtype=np.int16)
+def _best_patterns(min_previous: Any, stage_data: Any, sizes: Any, duals: Any, full: bool) -> Any:
+    """For each size the top valuable pattern of exactly (if `full`) or at top so many GPUs.
+
+    `stage_data` are the replicas and the GPUs of a replica, by stage.
+    """
+    replicas, gpus = stage_data
+    stages, top, size = len(replicas), min_previous.shape[1] - 1, sizes.max()
+    # value[u, v, used]: best value of counts whose last two stages have u and v replicas and all
+    # earlier stages meet theta.
+    value = np.full((top + 1, top + 1, size + 1), -np.inf)
+    chosen = np.zeros((stages, top + 1, top + 1, size + 1), dtype=np.int16)
     for v in range(min(replicas[0], size // gpus[0]) + 1):
-        worth[0, v, gpus[0] * v] = prices[0] * v
-    reach = np.empty(most + 2)
-    before = np.empty(most + 2, dtype=np.int16)
+        value[0, v, gpus[0] * v] = duals[0] * v
+    best_value = np.empty(top + 2)
+    best_count = np.empty(top + 2, dtype=np.int16)
     for s in range(stages - 1):
-        following = np.full((most + 1, most + 1, size + 1), -np.inf)
-        q_after = gpus[s + 1]
-        most_after = min(replicas[s + 1], size // q_after)
+        following = np.full((top + 1, top + 1, size + 1), -np.inf)
+        q_next = gpus[s + 1]
+        max_next = min(replicas[s + 1], size // q_next)
         for v in range(min(replicas[s], size // gpus[s]) + 1):
             for used in range(gpus[s] * v, size + 1):
-                _best_from(worth, v, used, most, reach, before)
-                if reach[0] == -np.inf:
+                _best_from_count(value, v, used, top, best_value, best_count)
+                if best_value[0] == -np.inf:
                     continue
-                for w in range(min(most_after, (size - used) // q_after) + 1):
-                    u, then = int(fewest[s, v, w]), used + q_after * w
-                    if u <= most and reach[u] > -np.inf:
-                        following[v, w, then] = reach[u] + prices[s + 1] * w
-                        chosen[s + 1, v, w, then] = before[u]
-        worth = following
+                for w in range(min(max_next, (size - used) // q_next) + 1):
+                    u, then = int(min_previous[s, v, w]), used + q_next * w
+                    if u <= top and best_value[u] > -np.inf:
+                        following[v, w, then] = best_value[u] + duals[s + 1] * w
+                        chosen[s + 1, v, w, then] = best_count[u]
+        value = following
     best = np.full(len(sizes), -np.inf)
     patterns = np.zeros((len(sizes), stages), dtype=np.int64)
     for c in range(len(sizes)):
         used, last, previous = 0, -1, 0
         for filled in range(sizes[c] if full else 0, sizes[c] + 1):
-            for v in range(most + 1):
-                for u in range(fewest[stages - 1, v, 0], most + 1):
-                    if worth[u, v, filled] > best[c]:
-                        best[c], used = worth[u, v, filled], filled
+            for v in range(top + 1):
+                for u in range(min_previous[stages - 1, v, 0], top + 1):
+                    if value[u, v, filled] > best[c]:
+                        best[c], used = value[u, v, filled], filled
                         last, previous = v, u
         if last >= 0:
             for s in range(stages - 1, -1, -1):
@@ -288,58 +295,60 @@ def _best_patterns(fewest: Any, of_stages: Any, sizes: Any, prices: Any, full: b
 
 
 @register_jitable
-def _best_from(worth: Any, v: int, used: int, most: int, reach: Any, before: Any) -> None:
-    """reach[u] = max of worth[u', v, used] over u' >= u, and before[u] the u' it is at."""
-    reach[most + 1] = -np.inf
-    before[most + 1] = 0
-    for u in range(most, -1, -1):
-        reach[u], before[u] = reach[u + 1], before[u + 1]
-        if worth[u, v, used] > reach[u]:
-            reach[u], before[u] = worth[u, v, used], u
+def _best_from_count(
+    value: Any, v: int, used: int, top: int, best_value: Any, best_count: Any
+) -> None:
+    """best_value[u] = max of value[u', v, used] over u' >= u, at u' = best_count[u]."""
+    best_value[top + 1] = -np.inf
+    best_count[top + 1] = 0
+    for u in range(top, -1, -1):
+        best_value[u], best_count[u] = best_value[u + 1], best_count[u + 1]
+        if value[u, v, used] > best_value[u]:
+            best_value[u], best_count[u] = value[u, v, used], u
 
 
 @kernel
-def _worth_to_go(fewest: Any, of_stages: Any, size: int, prices: Any, full: bool) -> Any:
-    """Most that the stages after s can add, by s, x_{s-1}, x_s and the GPUs left: O(S g^4)."""
-    replicas, gpus = of_stages
-    stages, most = len(replicas), fewest.shape[1] - 1
-    value = np.full((stages, most + 1, most + 1, size + 1), -np.inf)
-    for v in range(most + 1):
-        for u in range(fewest[stages - 1, v, 0], most + 1):
+def _value_to_go(min_previous: Any, stage_data: Any, size: int, duals: Any, full: bool) -> Any:
+    """Upper bound on the value of stages after s, by s, x_{s-1}, x_s and GPUs left; O(S g^4)."""
+    replicas, gpus = stage_data
+    stages, top = len(replicas), min_previous.shape[1] - 1
+    value = np.full((stages, top + 1, top + 1, size + 1), -np.inf)
+    for v in range(top + 1):
+        for u in range(min_previous[stages - 1, v, 0], top + 1):
             value[stages - 1, u, v, 0] = 0.0
             if not full:
                 for left in range(1, size + 1):
                     value[stages - 1, u, v, left] = 0.0
     for s in range(stages - 2, -1, -1):
-        q_after = gpus[s + 1]
-        most_after = min(replicas[s + 1], size // q_after)
+        q_next = gpus[s + 1]
+        max_next = min(replicas[s + 1], size // q_next)
         for v in range(min(replicas[s], size // gpus[s]) + 1):
             for left in range(size - gpus[s] * v + 1):
-                for w in range(min(most_after, left // q_after) + 1):
-                    more = value[s + 1, v, w, left - q_after * w] + prices[s + 1] * w
-                    for u in range(fewest[s, v, w], most + 1):
+                for w in range(min(max_next, left // q_next) + 1):
+                    more = value[s + 1, v, w, left - q_next * w] + duals[s + 1] * w
+                    for u in range(min_previous[s, v, w], top + 1):
                         if more > value[s, u, v, left]:
                             value[s, u, v, left] = more
     return value
 
 
 @kernel
-def _patterns_worth(
-    to_go: Any, of_theta: Any, of_stages: Any, prices: Any, least: float, most: int
+def _patterns_above(
+    to_go: Any, of_theta: Any, stage_data: Any, duals: Any, min_value: float, max_patterns: int
 ) -> Any:
-    """Enumerate the patterns of `size` GPUs worth at least so much; at most `most` + 1 of them.
+    """Enumerate patterns of value at least `min_value`; at top `max_patterns` + 1 of them.
 
-    Their `size` is that of the last axis of `to_go`, less 1. A free stage has no more replicas
-    than its neighbours need.
+    The last axis of `to_go` has the server's GPUs, plus 1. A free stage has no more replicas than
+    its neighbours need.
     """
-    replicas, gpus = of_stages
-    fewest, free = of_theta
+    replicas, gpus = stage_data
+    min_previous, free = of_theta
     stages, size = len(replicas), to_go.shape[3] - 1
-    found = np.empty((most + 1, stages), dtype=np.int16)
+    patterns = np.empty((max_patterns + 1, stages), dtype=np.int16)
     count = 0
     x = np.full(stages, -1, dtype=np.int64)
     used = np.zeros(stages + 1, dtype=np.int64)
-    worth = np.zeros(stages + 1)
+    value = np.zeros(stages + 1)
     s = 0
     while s >= 0:
         x[s] += 1
@@ -350,48 +359,48 @@ def _patterns_worth(
             s -= 1
             continue
         u = x[s - 1] if s > 0 else 0
-        if s > 0 and fewest[s - 1, u, v] > (x[s - 2] if s > 1 else 0):
+        if s > 0 and min_previous[s - 1, u, v] > (x[s - 2] if s > 1 else 0):
             continue
-        here = worth[s] + prices[s] * v
-        if here + to_go[s, u, v, size - taken] < least:
+        new_value = value[s] + duals[s] * v
+        if new_value + to_go[s, u, v, size - taken] < min_value:
             continue
-        if s > 1 and free[s - 2] and x[s - 2] > _least_needed(fewest, x, s - 2):
+        if s > 1 and free[s - 2] and x[s - 2] > _min_needed(min_previous, x, s - 2):
             continue
         if s == stages - 1:
-            if free[s] and x[s] > _least_needed(fewest, x, s):
+            if free[s] and x[s] > _min_needed(min_previous, x, s):
                 continue
-            if s > 0 and free[s - 1] and x[s - 1] > _least_needed(fewest, x, s - 1):
+            if s > 0 and free[s - 1] and x[s - 1] > _min_needed(min_previous, x, s - 1):
                 continue
             for i in range(stages):
-                found[count, i] = x[i]
+                patterns[count, i] = x[i]
             count += 1
-            if count > most:
+            if count > max_patterns:
                 break
             continue
-        used[s + 1], worth[s + 1] = taken, here
+        used[s + 1], value[s + 1] = taken, new_value
         s += 1
-    return found[:count]
+    return patterns[:count]
 
 
 @kernel
-def _without_fillers(fewest: Any, free: Any, patterns: Any) -> Any:
+def _remove_fillers(min_previous: Any, free: Any, patterns: Any) -> Any:
     """Patterns, shape (P, S), whose free stages have no more replicas than others need."""
     stripped = patterns.copy()
     for p in range(len(stripped)):
         for s in range(len(free)):
             if free[s] and stripped[p, s] > 0:
-                stripped[p, s] = _least_needed(fewest, stripped[p], s)
+                stripped[p, s] = _min_needed(min_previous, stripped[p], s)
     return stripped
 
 
 @register_jitable
-def _least_needed(fewest: Any, x: Any, s: int) -> int:
-    """Fewest replicas of a stage, up to x_s, that its neighbours need, all others as they are."""
-    stages, least = len(x), 0
+def _min_needed(min_previous: Any, x: Any, s: int) -> int:
+    """Minimum replicas of stage s, up to x_s, that keep its neighbours within theta."""
+    stages, needed = len(x), 0
     if s + 1 < stages and x[s + 1] > 0:
-        least = int(fewest[s + 1, x[s + 1], x[s + 2] if s + 2 < stages else 0])
+        needed = int(min_previous[s + 1, x[s + 1], x[s + 2] if s + 2 < stages else 0])
     if s > 0 and x[s - 1] > 0:
-        before = x[s - 2] if s > 1 else 0
-        while least < x[s] and fewest[s - 1, x[s - 1], least] > before:
-            least += 1
-    return least
+        previous = x[s - 2] if s > 1 else 0
+        while needed < x[s] and min_previous[s - 1, x[s - 1], needed] > previous:
+            needed += 1
+    return needed

@@ -1,17 +1,18 @@
 """Method ``columns``: server patterns by column generation, for hundreds of servers.
 
-First the pattern bound, bisected to the least theta at which patterns cover all replicas
-fractionally; then thetas between the bound and the best placement: where they are few enough, a
-programme in integers over all patterns that may be used says whether any placement is within theta;
-else a dive through the linear programme and repairs look for one, and where replicas of a stage
-stay over, a programme in integers says whether that stage and those around it can be within theta
-at all: if not, the bound rises.
-Under the "bottleneck" reading the bound's patterns are as fast as the largest least count that they
-leave possible, and the stages' least counts are branched on before a dive, by `least_counts`.
-Guarantee: the bound of prices carries a certificate that needs no solver; "optimal" where placement
-and bound meet. Complexity: O(S g^3) a pricing round; the programmes have a row a stage and a row an
-offer. Without a time limit a programme in integers takes at most ten seconds, so that two runs need
-not be alike. Beyond the paper.
+1. Bound: bisect theta, the target iteration time, to the smallest one at which patterns of time at
+   most theta cover all replicas fractionally (column generation).
+2. For thetas between bound and incumbent: (a) if few patterns remain after reduced-cost fixing, an
+   integer programme decides theta; (b) otherwise a dive through the linear programme and repairs
+   look for a placement; (c) for a stage with unplaced replicas, an integer programme over the
+   stages around it may refute theta, and the bound rises.
+
+With all_reduce_bandwidth="bottleneck", the bound takes each pattern at its smallest possible time,
+and minimum counts are branched on before a dive (`min_counts`). Guarantee: the bound of the duals
+has a certificate that needs no solver; "optimal" if placement and bound meet. Complexity: O(S g^3)
+a pricing round; the programmes have a row per stage and per number of free GPUs. An integer
+programme is limited to at most ten seconds, so runs without a time limit may differ. Not in the
+paper.
 """
 
 from __future__ import annotations
@@ -23,120 +24,120 @@ import numpy as np
 from optsched.deadline import Deadline, clock
 from optsched.placement.bounds.certificate import PatternCertificate
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
-from optsched.placement.bounds.patterns import PatternProgramme
+from optsched.placement.bounds.patterns import PatternMaster
 from optsched.placement.bounds.pricing import Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, iteration_time, tables_of
-from optsched.placement.exact.covers import Covers
-from optsched.placement.exact.least_counts import LeastCounts, at_most, every_count
+from optsched.placement.exact.covers import CoveringProgramme, Patterns
+from optsched.placement.exact.min_counts import MinCounts, all_counts, optimistic_tables
 from optsched.placement.exact.repair import Repair
-from optsched.placement.heuristics.repartition import improve, starting_placement
+from optsched.placement.heuristics.repartition import improve, no_placement, starting_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination, TracePoint, ended, is_proved
 
 BOUND_SHARE = 0.4
-"""Share of the time for the bound, while no placement meets it."""
-PRECISION = 2e-5
-"""Relative: the bisection of the bound ends here, with a last try just below its upper end."""
-STRICTLY_BELOW = 2e-10
+"""Share of the time limit for raising the bound."""
+BISECTION_RTOL = 2e-5
+"""Relative width at which the bisection stops; one last theta just below the upper end is tried."""
+STRICT_IMPROVEMENT_RTOL = 2e-10
 """Relative: a theta this much below a time excludes it."""
-PROBE = 10.0
-"""Most seconds of an integer programme; under a time limit, at most a share of what is left."""
-PROBE_SHARE = 0.3
-PATIENCE = 0.5
-"""Seconds of the first integer programmes; doubled after each that did not end."""
-SPLITS = (0.1, 0.5, 0.3, 0.9, 0.02)
-"""Position of the next theta between the bound and the best time, by the failures so far."""
-STALE = 8
+MAX_MIP_SECONDS, MIP_TIME_SHARE, INITIAL_MIP_SECONDS = 10.0, 0.3, 0.5
+"""Time limit of an integer programme: at most, at most of the time left, and at first; it is
+doubled after each programme that did not end."""
+THETA_POSITIONS = (0.1, 0.5, 0.3, 0.9, 0.02)
+"""Relative positions of successive thetas between bound and incumbent, cycled by the failures."""
+MAX_STALE_REPAIRS = 8
 """Repairs without progress after which another theta is tried."""
-FAILURES = 200
-"""Dives in a row without a better placement after which the search ends."""
-SOME_PATTERNS = 5_000
-A_SECOND = 5_000
-"""Patterns that a solver presolves in a second, during which it does not look at the clock."""
+MAX_FAILURES = 200
+"""Thetas in a row without a better placement after which the search ends."""
+MAX_PATTERNS, MAX_PATTERNS_WITHOUT_FREE = 50_000, 5_000
+"""Patterns of an integer programme at most, and if no stage is free."""
 FEW_PATTERNS = 2_000
-MOST_PATTERNS = 50_000
-"""Numbers of patterns up to which the integer programme over all of them is solved: always while
-they are few, else while such programmes refute theta, and once per cycle of `SPLITS`."""
+"""Patterns up to which the integer programme is always solved."""
+PRESOLVED_PER_SECOND = 5_000
+"""Patterns that a solver presolves in a second, during which it does not look at the clock."""
 
 
 def columns(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
     """Place a job by patterns of servers, with a certified bound."""
     start = starting_placement(instance, options, settings)
     if start.counts is None:
-        return start.nothing
+        return no_placement(start.termination)
     bound = combinatorial_bound(instance, tables_of(instance, options))
-    return between(instance, options, settings, start.counts, bound)
+    return close_gap(instance, options, settings, start.counts, bound)
 
 
-def between(
+def close_gap(
     instance: PlacementInstance,
     options: PlacementOptions,
     settings: Settings,
     start: Ints,
     bound: Bound,
 ) -> Outcome:
-    """Search between a proven lower bound and the time of a known placement."""
-    programme = PatternProgramme(instance, tables_of(instance, options), settings.deadline)
-    search = _Search(instance, options, settings, programme, start, bound)
-    search.note()
+    """Search between a proven lower bound and the time of an incumbent."""
+    master = PatternMaster(instance, tables_of(instance, options), settings.deadline)
+    search = _Search(instance, options, settings, master, start, bound)
+    search.record_trace()
     search.raise_bound(settings.deadline.share(BOUND_SHARE))
-    search.lower_placement()
+    search.improve_incumbent()
     return search.outcome()
 
 
 @dataclass
 class _Search:
-    """The best placement, the best bound, and the pool of patterns."""
+    """The best placement, the best bound, and the pool of patterns.
+
+    `lp_feasible_theta` is the smallest theta known at which the linear programme is feasible.
+    """
 
     instance: PlacementInstance
     options: PlacementOptions
     settings: Settings
-    programme: PatternProgramme
+    master: PatternMaster
     counts: Ints
     bound: Bound
     certificate: PatternCertificate | None = None
-    fractional: float = np.inf
-    """Least theta known at which the linear programme is feasible."""
-    probes: int = 0
-    patience: float = PATIENCE
-    refuting: bool = True
-    """Whether the last integer programme refuted its theta."""
+    duals: Floats = field(init=False)
+    lp_feasible_theta: float = np.inf
+    programmes: int = 0
+    mip_seconds: float = INITIAL_MIP_SECONDS
+    last_mip_refuted: bool = True
     began: float = field(default_factory=clock)
     trace: list[TracePoint] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.random = np.random.default_rng(self.settings.seed)
         self.value = iteration_time(self.instance, self.counts, self.options)
-        bottleneck = self.options.all_reduce_bandwidth == "bottleneck"
-        self.covers = Covers(self.programme, bottleneck)
-        self.programme.add_placement(self.counts)
+        self.bottleneck = self.options.all_reduce_bandwidth == "bottleneck"
+        self.covering = CoveringProgramme(self.master, self.bottleneck)
+        self.duals = np.zeros(len(self.tables.replicas))  # of the best certificate
+        self.master.add_placement(self.counts)
 
     @property
     def tables(self) -> CostTables:
-        return self.programme.tables
+        return self.master.tables
 
     @property
-    def closed(self) -> bool:
+    def gap_closed(self) -> bool:
         return is_proved(self.value, self.bound.value, self.settings.gap)
 
-    def note(self) -> None:
+    def record_trace(self) -> None:
         seconds = clock() - self.began
         self.trace.append(TracePoint(seconds, self.value, self.bound.value))
 
     def outcome(self) -> Outcome:
-        self.note()
+        self.record_trace()
         return Outcome(
             PlacementSolution.of(self.instance.name, self.counts.tolist()),
-            ended(self.closed, self.settings.deadline.is_over),
+            ended(self.gap_closed, self.settings.deadline.is_over),
             bound=self.bound.value,
             bound_source=self.bound.source,
             claimed=self.value,
             solve_time=clock() - self.began,
             solver="highs",
             trace=tuple(self.trace),
-            details={"patterns": len(self.programme.times), "probes": self.probes},
+            details={"patterns": len(self.master.times), "probes": self.programmes},
             certificate=self.certificate,
         )
 
@@ -144,202 +145,185 @@ class _Search:
 
     def raise_bound(self, deadline: Deadline) -> None:
         """Bisect between the bound and the best placement, or the LP solution."""
-        programme = self._bounding()
-        programme.deadline = deadline
-        self.fractional = self.value
+        master = self._bound_master()
+        master.deadline = deadline
+        self.lp_feasible_theta = self.value
         last = False
-        while not self.closed and not deadline.is_over:
-            low, high = self.bound.value, self.fractional
+        while not self.gap_closed and not deadline.is_over:
+            low, high = self.bound.value, self.lp_feasible_theta
             if last or low <= 0:
-                theta = high * (1 - STRICTLY_BELOW)
+                theta = high * (1 - STRICT_IMPROVEMENT_RTOL)
             else:
                 theta = float(np.sqrt(low * high))
-            found = programme.relax(programme.price(theta))
-            if found is None:
+            relaxed = master.relax(master.price(theta))
+            if relaxed is None:
                 break
-            if isinstance(found, PatternCertificate):
-                self._certified(found)
+            if isinstance(relaxed, PatternCertificate):
+                self._take_certificate(relaxed)
                 if last:
                     break
             else:
-                used = found.columns[found.values > 0].tolist()
-                self.fractional = min(max(programme.times[i] for i in used), theta)
-            last = self.fractional <= self.bound.value * (1 + PRECISION)
-            self.note()
-        programme.deadline = self.settings.deadline
+                used = relaxed.pattern_indices[relaxed.multiplicities > 0].tolist()
+                self.lp_feasible_theta = min(max(master.times[i] for i in used), theta)
+            last = self.lp_feasible_theta <= self.bound.value * (1 + BISECTION_RTOL)
+            self.record_trace()
+        master.deadline = self.settings.deadline
 
-    def _bounding(self) -> PatternProgramme:
-        """The pool that raises the bound; under "bottleneck" each pattern at its fastest."""
-        if not self.covers.bottleneck:
-            return self.programme
-        tables = at_most(self.tables, every_count(self.tables))
-        programme = PatternProgramme(self.instance, tables, self.settings.deadline)
-        programme.add_placement(self.counts)
-        return programme
+    def _bound_master(self) -> PatternMaster:
+        """Master problem for the bound; with "bottleneck", each pattern at its smallest time."""
+        if not self.bottleneck:
+            return self.master
+        tables = optimistic_tables(self.tables, all_counts(self.tables))
+        master = PatternMaster(self.instance, tables, self.settings.deadline)
+        master.add_placement(self.counts)
+        return master
 
-    def _certified(self, found: PatternCertificate) -> None:
-        value = self.tables.rounded_down(found.threshold)
+    def _take_certificate(self, certificate: PatternCertificate) -> None:
+        value = self.tables.lowered_by_rounding(certificate.threshold)
         if value > self.bound.value:
             self.bound = Bound(value, "pattern prices")
-            self.certificate = found
-            self.programme.certified.append(np.array(found.prices, dtype=float))
+            self.certificate = certificate
+            self.duals = np.array(certificate.prices, dtype=float)
 
-    # The placement: dives, then programmes in integers over all patterns that may be used.
-
-    def lower_placement(self) -> None:
-        """Look for a better placement, ever nearer to the bound; where none can be, prove it."""
-        failures = rises = 0
-        while not (self.closed or self.settings.deadline.is_over) and failures < FAILURES:
-            low = max(self.bound.value, min(self.fractional, self.value))
-            split = SPLITS[failures % len(SPLITS)]
-            if not failures and (self.probes or not self.covers.bottleneck):
-                split = 1 - (1 - split) / 2**rises  # nearer the oftener the bound has risen
-            theta = low + (self.value - low) * split
-            below = self.value * (1 - STRICTLY_BELOW)
-            theta = below if low * (1 + PRECISION) > self.value else min(theta, below)
-            bound = self.bound
-            failures = 0 if self._try(theta, failures) else failures + 1
-            rises = rises + 1 if self.bound.value > bound.value else 0
-            self.note()
-
-    def _try(self, theta: float, failures: int) -> bool:
-        """Return whether a better placement was found, or theta refuted."""
-        pricing = self.programme.price(theta)
-        most = MOST_PATTERNS if pricing.free.any() else SOME_PATTERNS
-        needed = self.covers.needed(pricing, self._prices, most)
-        cycle, place = divmod(failures, len(SPLITS))
-        now_and_then = cycle > 0 and not place
-        complete = needed is not None
-        worth_it = self.refuting or now_and_then or self.covers.bottleneck
-        if needed is not None and not (len(needed[0]) <= FEW_PATTERNS or worth_it):
-            needed = None
-        elif needed is None and now_and_then:
-            parts = (
-                self.covers.needed(pricing, self._prices, FEW_PATTERNS, 0.5**i)
-                for i in range(1, 20)
-            )
-            needed = next((each for each in parts if each is not None), None)
-        there_is_time = needed is not None and self.settings.deadline.has(len(needed[0]) / A_SECOND)
-        if needed is not None and there_is_time and self._settle(pricing, needed, complete):
-            return True
-        return self._place(pricing)
-
-    def _settle(self, pricing: Pricing, patterns: tuple[Ints, Ints], complete: bool) -> bool:
-        """Solve an integer programme over patterns; return whether it improved value or bound."""
-        ended, found = self._probe(patterns, pricing)
-        self.refuting = complete and ended is Termination.INFEASIBLE
-        if found is not None:
-            return self._take(found)
-        if ended is not Termination.INFEASIBLE:
-            self.patience *= 2
-        elif complete:
-            self._refuted(pricing.theta)
-            return True
-        return False
-
-    @property
-    def _prices(self) -> Floats:
-        """The prices of the best certificate, or zeros."""
-        known = self.programme.certified
-        return known[-1] if known else np.zeros(len(self.tables.replicas))
-
-    def _place(self, pricing: Pricing) -> bool:
-        """Return whether a dive and its repairs improved the placement, or raised the bound."""
-        bound, repair = self.bound, self._repair(pricing)
-        if repair is None or not repair.dive():
-            return self.bound is not bound
-        asked: set[int] = set()
-        while repair.stale < STALE and not self.settings.deadline.is_over:
-            if repair.mend():
-                return self._take(self._used_by(repair))
-            if repair.stale:
-                for s in np.flatnonzero(repair.missing).tolist():
-                    if s not in asked and self._refute(pricing, s):
-                        return True
-                    asked.add(s)
-        self._round(self._used_by(repair))
-        return False
-
-    def _repair(self, pricing: Pricing) -> Repair | None:
-        """Repairs within theta; None if no least counts are found."""
-        prices = self._prices if self._prices.any() else np.ones(len(self._prices))
-        if not self.covers.bottleneck:
-            return Repair(self.programme, pricing, prices, self.settings, self.random)
-        programme = PatternProgramme(self.instance, self.tables, self.settings.deadline)
-        least = LeastCounts(programme, self.tables, pricing.theta)
-        whole = least.choose()
-        if least.refuted:
-            self._refuted(pricing.theta)
-        if whole is None:
-            return None
-        return Repair(programme, whole, prices, self.settings, self.random, least)
-
-    def _used_by(self, repair: Repair) -> list[int]:
-        """Indices of its patterns in the pool."""
-        if repair.programme is self.programme:
-            return repair.fixed
-        kinds, counts = np.array(repair.programme.classes), repair.programme.counts
-        return self.programme.indices(kinds[repair.fixed], counts[repair.fixed]).tolist()
-
-    def _refute(self, pricing: Pricing, stage: int) -> bool:
-        """Return whether a stage and its neighbours exceed theta; the bound then rises."""
-        high = self.value * (1 - STRICTLY_BELOW)
-        theta = self.covers.refuted_by(stage, pricing, high, self.settings)
-        if theta is not None:
-            self._refuted(theta)
-        return theta is not None
-
-    def _refuted(self, theta: float) -> None:
+    def _refute(self, theta: float) -> None:
         """Raise the bound to theta, which no set of patterns reaches."""
-        value = self.tables.rounded_down(theta)
+        value = self.tables.lowered_by_rounding(theta)
         if value > self.bound.value:
             self.bound = Bound(value, "no faster set of patterns")
             self.certificate = None
 
-    def _probe(
-        self, patterns: tuple[Ints, Ints], pricing: Pricing
-    ) -> tuple[Termination, list[int] | None]:
-        """Solve the covering programme within the patience."""
-        self.probes += 1
+    # The placement: integer programmes, dives and repairs.
+
+    def improve_incumbent(self) -> None:
+        """Search for better placements at decreasing thetas; raise the bound if one is refuted."""
+        failures = rises = 0
+        while not (self.gap_closed or self.settings.deadline.is_over) and failures < MAX_FAILURES:
+            low = max(self.bound.value, min(self.lp_feasible_theta, self.value))
+            position = THETA_POSITIONS[failures % len(THETA_POSITIONS)]
+            if not failures and (self.programmes or not self.bottleneck):
+                position = 1 - (1 - position) / 2**rises  # halve the rest after each rise
+            theta = low + (self.value - low) * position
+            below = self.value * (1 - STRICT_IMPROVEMENT_RTOL)
+            theta = below if low * (1 + BISECTION_RTOL) > self.value else min(theta, below)
+            bound = self.bound
+            failures = 0 if self._try(theta, failures) else failures + 1
+            rises = rises + 1 if self.bound.value > bound.value else 0
+            self.record_trace()
+
+    def _try(self, theta: float, failures: int) -> bool:
+        """Return whether theta gave a better placement or was refuted."""
+        pricing = self.master.price(theta)
+        patterns, complete = self._mip_patterns(pricing, failures)
+        if patterns is not None:
+            fits_time = self.settings.deadline.has(len(patterns[0]) / PRESOLVED_PER_SECOND)
+            if fits_time and self._solve_mip(pricing, patterns, complete):
+                return True
+        return self._dive_and_repair(pricing)
+
+    def _mip_patterns(self, pricing: Pricing, failures: int) -> tuple[Patterns | None, bool]:
+        """Patterns for an integer programme, if one is to be solved, and whether they are all.
+
+        All patterns that remain after reduced-cost fixing: always while they are few, else while
+        such programmes refute theta, and once per cycle of positions. If they are too many, once
+        per cycle those of a window of reduced costs that is halved until few remain.
+        """
+        cycle, position = divmod(failures, len(THETA_POSITIONS))
+        periodic = cycle > 0 and position == 0
+        limit = MAX_PATTERNS if pricing.free.any() else MAX_PATTERNS_WITHOUT_FREE
+        patterns = self.covering.possible_patterns(pricing, self.duals, limit)
+        if patterns is not None:
+            solve_many = self.last_mip_refuted or periodic or self.bottleneck
+            return (patterns if solve_many or len(patterns[0]) <= FEW_PATTERNS else None), True
+        for halvings in range(1, 20) if periodic else ():
+            patterns = self.covering.possible_patterns(
+                pricing, self.duals, FEW_PATTERNS, 0.5**halvings
+            )
+            if patterns is not None:
+                return patterns, False
+        return None, False
+
+    def _solve_mip(self, pricing: Pricing, patterns: Patterns, complete: bool) -> bool:
+        """Solve an integer programme over patterns; return whether it improved value or bound."""
+        self.programmes += 1
         left = self.settings.deadline.left
-        most = PROBE if left is None else PROBE_SHARE * left
-        settings = self.settings.within(Deadline(min(most, self.patience)))
-        return self.covers.cover(pricing, patterns, settings)
+        limit = MAX_MIP_SECONDS if left is None else MIP_TIME_SHARE * left
+        settings = self.settings.within(Deadline(min(limit, self.mip_seconds)))
+        termination, used = self.covering.cover(pricing, patterns, settings)
+        infeasible = termination is Termination.INFEASIBLE
+        self.last_mip_refuted = complete and infeasible
+        if used is not None:
+            return self._accept_if_better(self._assign_patterns(used))
+        if not infeasible:
+            self.mip_seconds *= 2
+        elif complete:
+            self._refute(pricing.theta)
+            return True
+        return False
 
-    def _take(self, used: list[int]) -> bool:
-        """Lay the patterns out on servers; return whether the placement is better."""
-        return self._keep(self._laid_out(used))
-
-    def _round(self, used: list[int]) -> None:
-        """Lay out patterns that leave replicas over, fill up, and improve by re-splits."""
-        counts = self._laid_out(used)
+    def _dive_and_repair(self, pricing: Pricing) -> bool:
+        """Return whether a dive and its repairs improved the placement, or raised the bound."""
+        bound, repair = self.bound, self._repair(pricing)
+        if repair is None or not repair.dive():
+            return self.bound is not bound
+        high = self.value * (1 - STRICT_IMPROVEMENT_RTOL)
+        checked_stages: set[int] = set()
+        while repair.stale < MAX_STALE_REPAIRS and not self.settings.deadline.is_over:
+            if repair.repair():
+                return self._accept_if_better(self._assign_patterns(self._pool_indices(repair)))
+            for s in np.flatnonzero(repair.missing).tolist() if repair.stale else ():
+                if s in checked_stages:
+                    continue
+                refuted = self.covering.refuted_by(s, pricing, high, self.settings)
+                if refuted is not None:
+                    self._refute(refuted)
+                    return True
+                checked_stages.add(s)
+        # Replicas stay over: fill up, and improve by local search.
+        counts = self._assign_patterns(self._pool_indices(repair))
         if (counts.sum(axis=1) == self.tables.replicas).all():
             free = np.array(self.instance.free_gpus, dtype=np.int64)
             improve(free, self.tables, counts, replace(self.settings, iterations=None))
-            self._keep(counts)
+            self._accept_if_better(counts)
+        return False
 
-    def _keep(self, counts: Ints) -> bool:
+    def _repair(self, pricing: Pricing) -> Repair | None:
+        """Repairs within theta; None if no minimum counts are found."""
+        duals = self.duals if self.duals.any() else np.ones(len(self.duals))
+        if not self.bottleneck:
+            return Repair(self.master, pricing, duals, self.settings, self.random)
+        master = PatternMaster(self.instance, self.tables, self.settings.deadline)
+        min_counts = MinCounts(master, self.tables, pricing.theta)
+        chosen = min_counts.choose()
+        if min_counts.refuted:
+            self._refute(pricing.theta)
+        if chosen is None:
+            return None
+        return Repair(master, chosen, duals, self.settings, self.random, min_counts)
+
+    def _pool_indices(self, repair: Repair) -> list[int]:
+        """Indices of a repair's patterns in the pool."""
+        if repair.master is self.master:
+            return repair.fixed
+        classes, counts = np.array(repair.master.classes), repair.master.counts
+        return self.master.indices(classes[repair.fixed], counts[repair.fixed]).tolist()
+
+    def _accept_if_better(self, counts: Ints) -> bool:
         value = iteration_time(self.instance, counts, self.options)
         better = value < self.value
         if better:
             self.counts, self.value = counts, value
         return better
 
-    def _laid_out(self, used: list[int]) -> Ints:
+    def _assign_patterns(self, used: list[int]) -> Ints:
         """Counts of servers with these patterns; other replicas fill the free GPUs."""
         waiting: dict[int, list[Ints]] = {}
         for i in used:
-            size = int(self.programme.sizes[self.programme.classes[i]])
-            waiting.setdefault(size, []).append(self.programme.patterns[i])
+            size = int(self.master.sizes[self.master.classes[i]])
+            waiting.setdefault(size, []).append(self.master.patterns[i])
         counts = np.zeros_like(self.counts)
         for m, free in enumerate(self.instance.free_gpus):
             if waiting.get(free):
                 counts[:, m] = waiting[free].pop()
-        self._fill(counts)
-        return counts
-
-    def _fill(self, counts: Ints) -> None:
-        """Put the unplaced replicas on free GPUs, stage by stage."""
         gpus = self.tables.gpus
         left = self.tables.replicas - counts.sum(axis=1)
         for m, room in enumerate((self.instance.free_gpus - gpus @ counts).tolist()):
@@ -348,3 +332,4 @@ class _Search:
                 counts[s, m] += more
                 left[s] -= more
                 room -= more * int(gpus[s])
+        return counts

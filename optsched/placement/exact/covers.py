@@ -1,16 +1,16 @@
-"""Programmes in integers over patterns: whether these cover a job, or a few stages of it.
+"""Covering integer programmes over patterns, for all stages or a window of consecutive stages.
 
-Of a few stages in a row the patterns are few, however long the job: the others only fill, and have
-not to be in time, so that what is refuted of a few is refuted of all. The linear programme cannot
-see it, say that of eight replicas that must stand in twos or threes only 3 + 3 + 2 is left, and not
-8/3 times three.
+In a window the patterns are few, however long the job: the other stages only fill and need not meet
+theta, so what is refuted of a window is refuted of the job. The linear programme cannot see it.
+Example: 8 replicas in groups of 2 or 3 can only be 3 + 3 + 2, while it uses 8/3 groups of 3.
 
-Under the "bottleneck" reading the least count of a stage anywhere makes its all-reduce on every
-server. A pattern *needs* the least count that keeps it within theta; a variable in {0, 1} for a
-stage and a count lets either those that need as much be used, or those that have less.
+With all_reduce_bandwidth="bottleneck" the minimum count of a stage over the servers determines its
+all-reduce on every server. A pattern *needs* the smallest minimum count that keeps it within theta;
+a binary per stage and count selects between patterns that need at least this minimum count and
+patterns that hold fewer replicas.
 
-Guarantee: where a programme over all patterns that may be used is infeasible, no placement is
-within theta, under the reading asked about. Beyond the paper.
+Guarantee: if a programme over all possible patterns is infeasible, no placement is within theta,
+for the given bandwidth option. Not in the paper.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ import numpy as np
 
 from optsched.backends import MilpArrays, solve_arrays
 from optsched.deadline import Deadline
-from optsched.placement.bounds.patterns import PatternProgramme
+from optsched.placement.bounds.patterns import PatternMaster
 from optsched.placement.bounds.pricing import Pricing
 from optsched.placement.cost import Floats, Ints
-from optsched.placement.exact.least_counts import needed_counts, needs_of, with_least_counts
+from optsched.placement.exact.min_counts import add_min_counts, needed_counts, needs_of
 from optsched.result import Settings, Termination
 
-AROUND = 2
-"""Stages on either side of one, asked together with it."""
-MOST_PATTERNS = 2_000
-"""Of those stages."""
+WINDOW_RADIUS = 2
+"""Neighbouring stages on each side in a window."""
+MAX_PATTERNS = 2_000
+"""Maximum patterns of a window."""
 SECONDS = 0.5
-"""Of a programme of theirs."""
-PRECISION = 1e-5
-"""Relative: how near to the least theta of a few stages is come."""
+"""Time limit of a window's integer programme."""
+BISECTION_RTOL = 1e-5
+"""Relative precision of the largest theta that a window refutes."""
 
 Patterns = tuple[Ints, Ints]
-"""The class of each, (P,) int, and its replicas by stage, (P, S) int."""
+"""The server class of each, (P,) int, and its replicas by stage, (P, S) int."""
 
 
 @dataclass(frozen=True)
-class Covers:
+class CoveringProgramme:
     """Integer programmes over patterns of one job; the pool gains the patterns used."""
 
-    programme: PatternProgramme
+    master: PatternMaster
     bottleneck: bool = False
 
-    def needed(
-        self, pricing: Pricing, prices: Floats, most: int, part: float = 1.0
+    def possible_patterns(
+        self, pricing: Pricing, duals: Floats, max_patterns: int, slack_share: float = 1.0
     ) -> Patterns | None:
-        """All patterns that a placement within theta may use; None for more than `most`."""
+        """All patterns that a placement within theta may use; see `Pricing.possible_patterns`."""
         if not self.bottleneck:
-            return pricing.needed(prices, most, part)
-        found = pricing.unstripped().needed(prices, most, part)
-        return found and self._without_idle(pricing, found)
+            return pricing.possible_patterns(duals, max_patterns, slack_share)
+        patterns = pricing.keeping_neighbours().possible_patterns(duals, max_patterns, slack_share)
+        return patterns and self._without_unneeded(pricing, patterns)
 
     def cover(
         self, pricing: Pricing, patterns: Patterns, settings: Settings
@@ -64,75 +64,77 @@ class Covers:
         if not len(classes):
             return Termination.INFEASIBLE, None
         demand, free = pricing.demand, pricing.free
-        matrix = self.programme.columns_of(classes, counts, pricing).T.tocsr()
-        most = np.concatenate((demand.replicas, [pricing.filling], demand.limits)).astype(float)
-        least = np.where(np.concatenate((free, np.zeros(len(most) - len(free), bool))), 0.0, most)
-        limits, zeros = demand.limits[classes].astype(float), np.zeros(len(classes))
-        problem = MilpArrays(zeros, matrix, least, most, zeros, limits, zeros == 0)
+        matrix = self.master.columns_of(classes, counts, pricing).T.tocsr()
+        rows = (demand.replicas, [pricing.filler_demand], demand.servers)
+        upper = np.concatenate(rows).astype(float)
+        is_free = np.concatenate((free, np.zeros(len(upper) - len(free), bool)))
+        lower = np.where(is_free, 0.0, upper)
+        limits, zeros = demand.servers[classes].astype(float), np.zeros(len(classes))
+        problem = MilpArrays(zeros, matrix, lower, upper, zeros, limits, zeros == 0)
         if self.bottleneck:
-            needs = needs_of(needed_counts(self.programme.tables, pricing), counts)
-            problem = with_least_counts(problem, needs, counts, self.programme.tables.replicas)
+            needs = needs_of(needed_counts(self.master.tables, pricing), counts)
+            problem = add_min_counts(problem, needs, counts, self.master.tables.replicas)
         answer = solve_arrays(problem, replace(settings, gap=0.0))
         if answer.values is None:
             return answer.termination, None
-        often = np.rint(answer.values[: len(classes)]).astype(int)
-        used = np.flatnonzero(often)
-        indices = self.programme.indices(classes[used], counts[used])
-        return Termination.OPTIMAL, np.repeat(indices, often[used]).tolist()
+        multiplicity = np.rint(answer.values[: len(classes)]).astype(int)
+        used = np.flatnonzero(multiplicity)
+        indices = self.master.indices(classes[used], counts[used])
+        return Termination.OPTIMAL, np.repeat(indices, multiplicity[used]).tolist()
 
     def refuted_by(
         self, stage: int, pricing: Pricing, high: float, settings: Settings
     ) -> float | None:
-        """Largest theta that a stage and its neighbours are known to exceed.
+        """Largest theta that the window around a stage is known to exceed.
 
-        None if they fit within the pricing's theta, or if that is not known.
+        None if it fits within the pricing's theta, or if that is not known.
         """
         deadline = settings.deadline
 
-        def impossible(pricing: Pricing) -> bool:
-            window = pricing.window(max(stage - AROUND, 0), stage + AROUND + 1)
-            patterns = self.needed(window, np.zeros(len(window.free)), MOST_PATTERNS)
+        def is_infeasible(pricing: Pricing) -> bool:
+            window = pricing.window(max(stage - WINDOW_RADIUS, 0), stage + WINDOW_RADIUS + 1)
+            patterns = self.possible_patterns(window, np.zeros(len(window.free)), MAX_PATTERNS)
             if patterns is None or not deadline.has(SECONDS):
                 return False
             within = settings.within(Deadline(SECONDS))
             return self.cover(window, patterns, within)[0] is Termination.INFEASIBLE
 
-        if not pricing.fills or not impossible(pricing):
+        if not pricing.fills or not is_infeasible(pricing):
             return None
-        if impossible(self.programme.price(high)):
+        if is_infeasible(self.master.price(high)):
             return high
         low = pricing.theta
-        while high > low * (1 + PRECISION):
+        while high > low * (1 + BISECTION_RTOL):
             middle = float(np.sqrt(low * high))
-            if impossible(self.programme.price(middle)):
+            if is_infeasible(self.master.price(middle)):
                 low = middle
             else:
                 high = middle
         return low
 
-    def _without_idle(self, pricing: Pricing, patterns: Patterns) -> Patterns:
+    def _without_unneeded(self, pricing: Pricing, patterns: Patterns) -> Patterns:
         """Distinct patterns without replicas of free stages that no other stage needs."""
         classes, counts = patterns
-        beside = np.pad(counts, ((0, 0), (2, 2)))  # column s + 2 is of stage s
-        least = needed_counts(self.programme.tables, pricing)
+        padded = np.pad(counts, ((0, 0), (2, 2)))  # column s + 2 is of stage s
+        needed = needed_counts(self.master.tables, pricing)
         stages = counts.shape[1]
 
         def needs(rows: Ints, s: int) -> Ints:
-            """Of the stages before and after s, by pattern."""
-            found = []
-            for each in (each for each in (s - 1, s + 1) if 0 <= each < stages):
-                u, v, w = beside[rows, each + 1 : each + 4].T
-                found.append(least[each, v, u, w])
-            return np.array(found)
+            """Required minimum counts of stages s - 1 and s + 1, per pattern."""
+            neighbours = [t for t in (s - 1, s + 1) if 0 <= t < stages]
+            windows = [padded[rows, t + 1 : t + 4].T for t in neighbours]
+            return np.array(
+                [needed[t, v, u, w] for t, (u, v, w) in zip(neighbours, windows, strict=True)]
+            )
 
         for s in np.flatnonzero(pricing.free).tolist():
-            rows = np.flatnonzero(beside[:, s + 2])
+            rows = np.flatnonzero(padded[:, s + 2])
             while len(rows):
                 before = needs(rows, s)
-                beside[rows, s + 2] -= 1
+                padded[rows, s + 2] -= 1
                 same = (needs(rows, s) == before).all(axis=0)
-                beside[rows[~same], s + 2] += 1
+                padded[rows[~same], s + 2] += 1
                 rows = rows[same]
-                rows = rows[beside[rows, s + 2] > 0]
-        found = np.unique(np.column_stack((classes, beside[:, 2:-2])), axis=0)
-        return found[:, 0], found[:, 1:]
+                rows = rows[padded[rows, s + 2] > 0]
+        distinct = np.unique(np.column_stack((classes, padded[:, 2:-2])), axis=0)
+        return distinct[:, 0], distinct[:, 1:]

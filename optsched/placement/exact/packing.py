@@ -1,10 +1,8 @@
 """Whether servers can hold a job's replicas at all, whatever the time of an iteration.
 
-Replicas of one GPU always fit. Otherwise the largest ones first, each on the first server with
-room, finds a placement whenever one exists if every size divides the next larger one (2, 4, 8):
-what a size leaves is then room for the same number of smaller ones wherever it stands. Other
-sizes may need a programme in integers, one variable a size and server. Guarantee: exact, unless
-the deadline passes first. Complexity: O(S M) and, rarely, a MILP.
+Replicas of one GPU always fit. Otherwise first-fit decreasing is exact if each size divides the
+next larger one (2, 4, 8). Other sizes may need an integer programme, one variable per size and
+server. Guarantee: exact, unless the deadline passes first. Complexity: O(S M) and, rarely, a MILP.
 """
 
 from __future__ import annotations
@@ -16,94 +14,87 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.placement.cost import Ints
-from optsched.placement.instance import PlacementInstance, equal_neighbours
+from optsched.placement.instance import PlacementInstance, symmetric_server_pairs
 from optsched.result import Settings, Termination
 
 
 class Packing(NamedTuple):
-    """Counts on servers; None where there are none, or where the time ended first."""
+    """Counts on servers; None if infeasible or at the time limit."""
 
     counts: Ints | None
     termination: Termination
 
 
 def packing(instance: PlacementInstance, settings: Settings) -> Packing:
-    """Some placement of the job, stages x servers, or "infeasible"."""
+    """Any feasible placement of the job, stages x servers, or "infeasible"."""
     sizes = np.array([stage.tensor_parallel for stage in instance.job.stages], dtype=np.int64)
     replicas = np.array([stage.replicas for stage in instance.job.stages], dtype=np.int64)
-    distinct, of_stage = np.unique(sizes, return_inverse=True)
-    total = np.bincount(of_stage, weights=replicas).astype(np.int64)
-    found = pack(distinct, total, instance.free_gpus, settings)
-    if found.counts is None:
-        return found
+    distinct, size_of_stage = np.unique(sizes, return_inverse=True)
+    demand = np.bincount(size_of_stage, weights=replicas).astype(np.int64)
+    packed = pack(distinct, demand, instance.free_gpus, settings)
+    if packed.counts is None:
+        return packed
     counts = np.zeros(instance.shape, dtype=np.int64)
-    left = found.counts.copy()
-    for s, size in enumerate(of_stage.tolist()):  # stages of a size share its places
-        counts[s] = _first(left[size], int(replicas[s]))
+    left = packed.counts.copy()
+    for s, size in enumerate(size_of_stage.tolist()):  # the stages of a size share its slots
+        counts[s] = _fill_in_order(left[size], int(replicas[s]))
         left[size] -= counts[s]
-    return Packing(counts, found.termination)
+    return Packing(counts, packed.termination)
 
 
-def pack(sizes: Ints, wanted: Ints, free_gpus: tuple[int, ...], settings: Settings) -> Packing:
+def pack(sizes: Ints, demand: Ints, free_gpus: tuple[int, ...], settings: Settings) -> Packing:
     """Replicas of distinct sizes on servers: counts are sizes x servers."""
-    counts = _largest_first(sizes, wanted, free_gpus)
+    counts = _first_fit_decreasing(sizes, demand, free_gpus)
     if counts is not None:
         return Packing(counts, Termination.FEASIBLE)
-    needed = sorted(sizes[wanted > 0].tolist())
+    needed = sorted(sizes[demand > 0].tolist())
     divisible = all(larger % smaller == 0 for smaller, larger in pairwise(needed))
-    if divisible or int(sizes @ wanted) > sum(free_gpus):
+    if divisible or int(sizes @ demand) > sum(free_gpus):
         return Packing(None, Termination.INFEASIBLE)
-    return _in_integers(sizes, wanted, free_gpus, settings)
+    return _by_integer_programme(sizes, demand, free_gpus, settings)
 
 
-def _first(room: Ints, most: int) -> Ints:
-    """Fill servers in order up to their room until `most` replicas are placed."""
-    return np.diff(np.minimum(np.cumsum(room), most), prepend=0)
+def _fill_in_order(room: Ints, replicas: int) -> Ints:
+    """Fill servers in order up to their room until all replicas are placed."""
+    return np.diff(np.minimum(np.cumsum(room), replicas), prepend=0)
 
 
-def _largest_first(sizes: Ints, wanted: Ints, free_gpus: tuple[int, ...]) -> Ints | None:
+def _first_fit_decreasing(sizes: Ints, demand: Ints, free_gpus: tuple[int, ...]) -> Ints | None:
     room = np.array(free_gpus, dtype=np.int64)
     counts = np.zeros((len(sizes), len(room)), dtype=np.int64)
     for size in np.argsort(-sizes, kind="stable").tolist():
-        counts[size] = _first(room // sizes[size], int(wanted[size]))
-        if counts[size].sum() < wanted[size]:
+        counts[size] = _fill_in_order(room // sizes[size], int(demand[size]))
+        if counts[size].sum() < demand[size]:
             return None
         room -= counts[size] * sizes[size]
     return counts
 
 
-def _in_integers(
-    sizes: Ints, wanted: Ints, free_gpus: tuple[int, ...], settings: Settings
+def _by_integer_programme(
+    sizes: Ints, demand: Ints, free_gpus: tuple[int, ...], settings: Settings
 ) -> Packing:
-    """Rows: replicas by size, GPUs by server, and equal servers in order of the last size."""
-    from scipy.sparse import csr_array
+    """Solve the packing MILP in x[size, server]; symmetry rows order servers of equal GPUs."""
+    from scipy.sparse import csr_array, eye_array, kron, vstack
 
     from optsched.backends import MilpArrays, solve_arrays
 
     free = np.array(free_gpus, dtype=np.int64)
     kinds, servers = len(sizes), len(free)
-    kind = np.repeat(np.arange(kinds), servers)
-    server = np.tile(np.arange(servers), kinds)
-    index = np.arange(kinds * servers)
-    rows, columns = [kind, kinds + server], [index, index]
-    data = [np.ones(len(index)), sizes[kind].astype(float)]
-    pairs = equal_neighbours(free_gpus)
-    for row, pair in enumerate(pairs):
-        rows.append(np.full(2, kinds + servers + row))
-        columns.append((kinds - 1) * servers + np.array(pair))
-        data.append(np.array([-1.0, 1.0]))
-    lower = np.full(kinds + servers + len(pairs), -np.inf)
-    upper = np.zeros(len(lower))
-    lower[:kinds] = upper[:kinds] = wanted
-    upper[kinds : kinds + servers] = free
-    matrix = csr_array(
-        (np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))),
-        shape=(len(lower), len(index)),
+    pairs = np.array(symmetric_server_pairs(free_gpus), dtype=np.int64).reshape(-1, 2)
+    ordered = (np.repeat(np.arange(len(pairs)), 2), (kinds - 1) * servers + pairs.ravel())
+    signs = np.tile([-1.0, 1.0], len(pairs))
+    matrix = vstack(
+        [
+            kron(eye_array(kinds), np.ones((1, servers))),  # replicas of each size
+            kron(sizes[None, :].astype(float), eye_array(servers)),  # GPUs of each server
+            csr_array((signs, ordered), shape=(len(pairs), kinds * servers)),
+        ]
     )
-    most = np.minimum(free[server] // sizes[kind], wanted[kind]).astype(float)
-    zeros = np.zeros(len(index))
-    integer = np.ones(len(index), dtype=bool)
-    problem = MilpArrays(zeros, matrix, lower, upper, zeros, most, integer)
+    lower = np.concatenate((demand, np.full(servers + len(pairs), -np.inf)))
+    upper = np.concatenate((demand, free, np.zeros(len(pairs)))).astype(float)
+    capacity = np.minimum(free // sizes[:, None], demand[:, None]).ravel().astype(float)
+    zeros = np.zeros(kinds * servers)
+    problem = MilpArrays(zeros, csr_array(matrix), lower, upper, zeros, capacity, zeros == 0)
     answer = solve_arrays(problem, replace(settings, solver="highs"))
     if answer.values is None:
         return Packing(None, answer.termination)

@@ -1,10 +1,11 @@
 """Placements within theta: a dive through the linear programme, then repairs of the rest.
 
 The dive fixes patterns of the linear programme one after another, until few servers are left or
-the rest has no solution. A repair releases some servers, near to the stages that miss replicas,
-and gives them the patterns that leave the fewest replicas over, by a programme in integers over
-patterns known, drawn or, where they are few, all. Guarantee: what is placed is within theta.
-Complexity: a programme of at most `MOST_COLUMNS` columns a repair. Beyond the paper.
+the rest has no solution. A repair releases servers that hold stages near those with unplaced
+replicas, and gives them the patterns that leave the fewest replicas over, by an integer programme
+over patterns from the pool and sampled ones (all patterns if they are few). Guarantee: what is
+placed is within theta. Complexity: a programme of at most `MAX_COLUMNS` columns a repair. Not in
+the paper.
 """
 
 from __future__ import annotations
@@ -15,33 +16,36 @@ import numpy as np
 
 from optsched.backends import solve_arrays
 from optsched.deadline import Deadline
-from optsched.placement.bounds.patterns import PatternProgramme, Relaxed
+from optsched.placement.bounds.patterns import LpSolution, PatternMaster
 from optsched.placement.bounds.pricing import Pricing
 from optsched.placement.cost import Floats, Ints
-from optsched.placement.exact.least_counts import LeastCounts
+from optsched.placement.exact.min_counts import MinCounts
 from optsched.result import Settings
 
 FEW_SERVERS = 8
 """A dive stops at this number of servers left; repairs place the rest."""
 STEPS = 16
 """A dive fixes patterns for 1/16 of the servers left at a time, for one at least."""
-TRIES = 3
-"""Single patterns in a row that may leave the linear programme infeasible before a dive ends."""
-CHANCE = 0.15
+MAX_INFEASIBLE_FIXINGS = 3
+"""Consecutive infeasible single-pattern fixings before a dive stops."""
+FIXING_NOISE = 0.15
+"""Mean of the exponential perturbation of LP values, by which patterns are fixed."""
 RELEASED = 40
 """Servers that a repair gives new patterns."""
-NEAR = (0.7, 3.0)
+DECAY_LENGTHS = (0.7, 3.0)
 """Range of the decay length, in stages from the missing one, of a server's weight."""
-SPREAD = 0.7
+WEIGHT_LOG_STD = 0.7
 """Standard deviation of the random factor's logarithm in those weights."""
-ALL_PATTERNS = 3_000
+MISSING_WEIGHT = 0.05
+"""Weight of a replica of any stage with unplaced replicas, per unplaced replica."""
+MAX_ENUMERATED = 3_000
 """Patterns of the released servers up to which all are columns of the repair."""
-DRAWN, DEVIATION = 20, 0.5
-"""Patterns drawn for a repair of each class: the best at randomly perturbed prices."""
-MOST_COLUMNS = 600
+SAMPLED_PATTERNS, DUAL_LOG_STD = 20, 0.5
+"""Patterns sampled for a repair of each class: the best for randomly perturbed duals."""
+MAX_COLUMNS = 600
 SECONDS = 1.0
 """Time limit of a repair's integer programme."""
-TIE = 1e-3
+TIE_BREAK_COST = 1e-3
 """Largest random cost of a pattern, in replicas left over, so that equal repairs differ."""
 
 
@@ -49,151 +53,155 @@ TIE = 1e-3
 class Repair:
     """Patterns fixed so far for servers, and the replicas they leave over.
 
-    `whole` prices the whole demand at theta; `prices` (S,) are those by which new patterns are
-    drawn; `fixed` are indices of patterns in the pool, one a server; `stale` counts repairs in a
-    row without fewer replicas left over.
+    `pricing` is that of the full demand at theta; patterns are sampled by `duals` (S,); `fixed` are
+    indices of patterns in the pool, one a server; `stale` counts repairs in a row without fewer
+    replicas left over.
     """
 
-    programme: PatternProgramme
-    whole: Pricing
-    prices: Floats
+    master: PatternMaster
+    pricing: Pricing
+    duals: Floats
     settings: Settings
     random: np.random.Generator
-    least: LeastCounts | None = None
+    min_counts: MinCounts | None = None
     fixed: list[int] = field(default_factory=list)
     stale: int = 0
 
     @property
     def missing(self) -> Ints:
-        """Replicas without a server, by stage; those of free stages always find one."""
-        return self._over(self._left(self.fixed))
+        """Replicas without a server, by stage; those of free stages always fit."""
+        return self._unplaced(self._without(self.fixed))
 
     def dive(self) -> bool:
         """Fix patterns of the linear programme; return whether it has a solution."""
-        pricing, found = self.whole, self.programme.relax(self.whole)
-        if not isinstance(found, Relaxed):
+        pricing, solution = self.pricing, self.master.relax(self.pricing)
+        if not isinstance(solution, LpSolution):
             return False
-        while pricing.demand.limits.sum() > FEW_SERVERS:
-            step, tries = max(1, int(pricing.demand.limits.sum()) // STEPS), TRIES
+        while pricing.demand.servers.sum() > FEW_SERVERS:
+            step = max(1, int(pricing.demand.servers.sum()) // STEPS)
+            tries = MAX_INFEASIBLE_FIXINGS
+            # Fix some patterns; if the rest has no solution, fix fewer.
             while True:
-                then, more = self._fix(found, pricing, step)
-                if not more:
+                rest, fixed = self._fix(solution, pricing, step)
+                if not fixed:
                     return True
-                following = self.programme.relax(then)
-                if isinstance(following, Relaxed):
+                rest_solution = self.master.relax(rest)
+                if isinstance(rest_solution, LpSolution):
                     break
                 tries -= step == 1
                 if not tries or self.settings.deadline.is_over:
                     return True
                 step = max(1, step // 2)
-            pricing, found = then, following
-            self.fixed += more
+            pricing, solution = rest, rest_solution
+            self.fixed += fixed
         return True
 
-    def mend(self) -> bool:
+    def repair(self) -> bool:
         """Give some servers other patterns; return whether every replica now has a server."""
-        before = int(self.missing.sum())
-        order = self._most_likely()
-        left = int(self._left(self.fixed).demand.limits.sum())
-        out = set(order[: max(0, RELEASED - left)].tolist())
-        kept = [i for place, i in enumerate(self.fixed) if place not in out]
-        released = [i for place, i in enumerate(self.fixed) if place in out]
-        if self.least is not None:
-            self.whole = self.least.beside(kept)
-        pricing = self._left(kept)
-        found = self._fewest_over(pricing, self._columns(pricing, released))
+        missing_before = int(self.missing.sum())
+        order = self._release_order()
+        idle_servers = int(self._without(self.fixed).demand.servers.sum())
+        positions = set(order[: max(0, RELEASED - idle_servers)].tolist())
+        fixed = [i for at, i in enumerate(self.fixed) if at not in positions]
+        released = [i for at, i in enumerate(self.fixed) if at in positions]
+        if self.min_counts is not None:
+            self.pricing = self.min_counts.pricing_given(fixed)
+        pricing = self._without(fixed)
+        repaired = self._solve(pricing, self._columns(pricing, released))
         self.stale += 1
-        if found is None:
+        if repaired is None:
             return False
-        used, over = found
-        after = int(self._over(self._left(kept + used)).sum())
-        if after <= before:
-            self.fixed = kept + used
-            self.stale = self.stale if after == before else 0
-        return over == 0
+        used, left_over = repaired
+        missing_after = int(self._unplaced(self._without(fixed + used)).sum())
+        if missing_after <= missing_before:
+            self.fixed = fixed + used
+            self.stale = self.stale if missing_after == missing_before else 0
+        return left_over == 0
 
-    def _left(self, fixed: list[int], pricing: Pricing | None = None) -> Pricing:
-        """The pricing of what some patterns leave of the whole demand, or of a given one."""
-        pricing = pricing or self.whole
-        kinds = np.array(self.programme.classes)[fixed]
-        return pricing.left(pricing.after(kinds, self.programme.counts[fixed]))
+    def _without(self, fixed: list[int], pricing: Pricing | None = None) -> Pricing:
+        """The pricing of what some patterns leave of the full demand, or of a given one."""
+        pricing = pricing or self.pricing
+        classes = np.array(self.master.classes)[fixed]
+        return pricing.with_demand(pricing.remaining_demand(classes, self.master.counts[fixed]))
 
-    def _over(self, pricing: Pricing) -> Ints:
+    def _unplaced(self, pricing: Pricing) -> Ints:
         return np.where(pricing.free, 0, pricing.demand.replicas)
 
-    def _fix(self, found: Relaxed, pricing: Pricing, step: int) -> tuple[Pricing, list[int]]:
+    def _fix(self, solution: LpSolution, pricing: Pricing, step: int) -> tuple[Pricing, list[int]]:
         """Fix `step` patterns, those of large values with random perturbation."""
         fixed: list[int] = []
-        chance = np.minimum(found.values, step) + self.random.exponential(CHANCE, len(found.values))
-        replicas, limits = pricing.demand.replicas.copy(), pricing.demand.limits.copy()
-        for place in np.argsort(-np.where(found.values > 1e-9, chance, 0.0)).tolist():
-            i = int(found.columns[place])
-            kind, pattern = self.programme.classes[i], self.programme.patterns[i]
-            if limits[kind] and (pattern <= replicas).all():
+        values = solution.multiplicities
+        noise = self.random.exponential(FIXING_NOISE, len(values))
+        perturbed = np.where(values > 1e-9, np.minimum(values, step) + noise, 0.0)
+        replicas, servers = pricing.demand.replicas.copy(), pricing.demand.servers.copy()
+        for at in np.argsort(-perturbed).tolist():
+            i = int(solution.pattern_indices[at])
+            server_class, pattern = self.master.classes[i], self.master.patterns[i]
+            if servers[server_class] and (pattern <= replicas).all():
                 fixed.append(i)
                 replicas -= pattern
-                limits[kind] -= 1
+                servers[server_class] -= 1
             if len(fixed) == step:
                 break
-        return self._left(fixed, pricing), fixed
+        return self._without(fixed, pricing), fixed
 
-    def _most_likely(self) -> Ints:
+    def _release_order(self) -> Ints:
         """Fixed servers in random order, those with replicas near a missing stage first."""
-        missing, stages = self.missing, np.arange(len(self.prices))
+        missing, stages = self.missing, np.arange(len(self.duals))
         if not self.fixed:
             return np.arange(0)
-        chances = missing / missing.sum() if missing.any() else None
-        centre = self.random.choice(stages, p=chances)
-        weight = np.exp(-np.abs(stages - centre) / self.random.uniform(*NEAR))
-        weight[self.whole.free] = 0.0
-        weight += 0.05 * missing
-        kinds = np.array(self.programme.classes)[self.fixed]
-        likely = self.programme.counts[self.fixed] @ weight / np.sqrt(self.programme.sizes[kinds])
-        likely *= np.exp(SPREAD * self.random.standard_normal(len(likely)))
-        return np.argsort(-likely - 1e-9 * self.random.random(len(likely)))
+        probabilities = missing / missing.sum() if missing.any() else None
+        centre = self.random.choice(stages, p=probabilities)
+        weight = np.exp(-np.abs(stages - centre) / self.random.uniform(*DECAY_LENGTHS))
+        weight[self.pricing.free] = 0.0
+        weight += MISSING_WEIGHT * missing
+        sizes = self.master.sizes[np.array(self.master.classes)[self.fixed]]
+        weights = self.master.counts[self.fixed] @ weight / np.sqrt(sizes)
+        weights *= np.exp(WEIGHT_LOG_STD * self.random.standard_normal(len(weights)))
+        return np.argsort(-weights - 1e-9 * self.random.random(len(weights)))
 
     def _columns(self, pricing: Pricing, released: list[int]) -> Ints:
         """Patterns for a repair: all, or a sample of known and new ones with the released."""
-        programme, demand = self.programme, pricing.demand
-        every = pricing.needed(np.zeros(len(self.prices)), ALL_PATTERNS)
-        if every is not None:
-            programme.add(*every)
+        master, demand = self.master, pricing.demand
+        every_pattern = pricing.possible_patterns(np.zeros(len(self.duals)), MAX_ENUMERATED)
+        if every_pattern is not None:
+            master.add(*every_pattern)
         else:
-            programme.relax(pricing)
-            kinds = np.flatnonzero(demand.limits > 0)
-            missing = self._over(self._left(self.fixed)) > 0
-            top = float(self.prices.max())
-            for _ in range(DRAWN):
-                noise = np.exp(DEVIATION * self.random.standard_normal(len(self.prices)))
-                prices = self.prices * noise + missing * top * self.random.random()
-                _, patterns = pricing.worth(prices)
-                programme.add(kinds, pricing.stripped(patterns[kinds]))
-            rest = demand.replicas @ programme.tables.gpus
-            if demand.limits.sum() == 1 and rest <= programme.sizes[kinds[0]]:
-                programme.add(kinds, pricing.stripped(demand.replicas[None, :]))
-        columns = programme.within(pricing)
-        if len(columns) > MOST_COLUMNS:
+            master.relax(pricing)
+            classes = np.flatnonzero(demand.servers > 0)
+            missing = self._unplaced(self._without(self.fixed)) > 0
+            largest_dual = float(self.duals.max())
+            for _ in range(SAMPLED_PATTERNS):
+                noise = np.exp(DUAL_LOG_STD * self.random.standard_normal(len(self.duals)))
+                duals = self.duals * noise + missing * largest_dual * self.random.random()
+                _, patterns = pricing.best_patterns(duals)
+                master.add(classes, pricing.without_fillers(patterns[classes]))
+            rest = demand.replicas @ master.tables.gpus
+            if demand.servers.sum() == 1 and rest <= master.sizes[classes[0]]:
+                master.add(classes, pricing.without_fillers(demand.replicas[None, :]))
+        columns = master.usable_patterns(pricing)
+        if len(columns) > MAX_COLUMNS:
             order = self.random.random(len(columns)) - np.isin(columns, released)
-            columns = np.sort(columns[np.argsort(order)[:MOST_COLUMNS]])
+            columns = np.sort(columns[np.argsort(order)[:MAX_COLUMNS]])
         return columns
 
-    def _fewest_over(self, pricing: Pricing, columns: Ints) -> tuple[list[int], int] | None:
+    def _solve(self, pricing: Pricing, columns: Ints) -> tuple[list[int], int] | None:
         """Patterns that leave the fewest replicas over, and how many; None without an answer."""
-        problem = self.programme.shortage(columns, pricing)
-        needs = len(problem.cost) - len(columns)
-        cost, most, integer = problem.cost.copy(), problem.row_upper.copy(), problem.integer.copy()
-        cost[needs:] = TIE * self.random.random(len(columns))
-        most[: needs - 1] = pricing.demand.replicas
-        integer[needs:] = True
-        problem = replace(problem, cost=cost, row_upper=most, integer=integer)
-        if self.least is not None:
-            problem = self.least.joined(problem, columns)
-        deadline = Deadline(SECONDS)
-        if self.settings.deadline.left is not None:
-            deadline = Deadline(min(SECONDS, self.settings.deadline.left))
+        problem = self.master.shortage(columns, pricing)
+        shortages = len(problem.cost) - len(columns)
+        cost, upper = problem.cost.copy(), problem.row_upper.copy()
+        integer = problem.integer.copy()
+        cost[shortages:] = TIE_BREAK_COST * self.random.random(len(columns))
+        upper[: shortages - 1] = pricing.demand.replicas
+        integer[shortages:] = True
+        problem = replace(problem, cost=cost, row_upper=upper, integer=integer)
+        if self.min_counts is not None:
+            problem = self.min_counts.add_to_repair(problem, columns)
+        left = self.settings.deadline.left
+        deadline = Deadline(SECONDS if left is None else min(SECONDS, left))
         answer = solve_arrays(problem, replace(self.settings, gap=0.0).within(deadline))
         if answer.values is None:
             return None
-        often = np.rint(answer.values[needs : needs + len(columns)]).astype(int)
-        over = int(np.rint(answer.values[:needs].sum()))
-        return np.repeat(columns, often).tolist(), over
+        multiplicity = np.rint(answer.values[shortages : shortages + len(columns)]).astype(int)
+        left_over = int(np.rint(answer.values[:shortages].sum()))
+        return np.repeat(columns, multiplicity).tolist(), left_over

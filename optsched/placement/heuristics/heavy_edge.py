@@ -1,16 +1,17 @@
 """Heavy-Edge: greedy growth of each server's replicas along the heaviest edges.
 
 Guarantee: none; the gap to the optimum is what this package measures. Complexity: O(V (V + E_a))
-for V replicas and E_a all-reduce edges. Source: a-srpt, IV-B, with the readings: servers in
-descending order of free GPUs (ties by index); a server that can hold all that remains takes it; a
-server with one GPU takes the replica of least total weight in the whole graph; any other server
-starts with the heaviest edge whose ends are both free and grows by the heaviest edge to the
-outside, edges of weight zero included; ties go to the lowest (stage, replica).
+for V replicas and E_a all-reduce edges. Source: a-srpt, IV-B, with these details where the paper
+is silent: servers in descending order of free GPUs (ties by index); a server that can hold all
+remaining replicas takes them; a server with one GPU takes the replica of least total weight in the
+whole graph; any other server starts with the heaviest edge whose ends are both free and grows by
+the heaviest edge to the outside, edges of weight zero included; ties go to the lowest (stage,
+replica).
 
 A replica of q GPUs is one vertex of size q; an all-to-all between experts is an edge between every
-two replicas of the stage. A vertex that does not fit in what a server has left is skipped, an edge
-starts a server only if both its ends fit, and a server that holds no more is closed: on an odd
-offer replicas may be left over although a placement exists, which ends as "no-solution".
+two replicas of the stage. A vertex that does not fit on a server's remaining GPUs is skipped, and
+an edge may start a server only if both its ends fit. A server is closed when no vertex fits;
+replicas may then remain unplaced although a placement exists (status "no-solution").
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from optsched.placement.graph import (
     expert_weight,
 )
 from optsched.placement.instance import Cluster, Job, PlacementInstance
-from optsched.placement.options import PlacementOptions
+from optsched.placement.options import STANDARD, PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination
 
@@ -41,17 +42,17 @@ NO_EDGE = -1.0
 
 
 class JobGraph(NamedTuple):
-    """A job graph by its structure; vertices are replicas, ordered by (stage, replica).
+    """A job graph in compressed form; vertices are replicas, ordered by (stage, replica).
 
     Attributes
     ----------
     stage_of : (V,) int
         Stage of each vertex.
-    first : (S + 1,) int
+    first_vertex : (S + 1,) int
         First vertex of each stage.
-    pair : (S,) float
+    activation_weight : (S,) float
         Bytes of each edge between a replica of stage s and one of stage s + 1 (last: unused).
-    start, neighbour, weight : (V + 1,) int, (2 E_a,) int, (2 E_a,) float
+    indptr, indices, weight : (V + 1,) int, (2 E_a,) int, (2 E_a,) float
         All-reduce edges inside stages, in both directions, in bytes.
     gpus : (S,) int
         GPUs of a replica, q_s: a vertex's size.
@@ -60,27 +61,13 @@ class JobGraph(NamedTuple):
     """
 
     stage_of: Any
-    first: Any
-    pair: Any
-    start: Any
-    neighbour: Any
+    first_vertex: Any
+    activation_weight: Any
+    indptr: Any
+    indices: Any
     weight: Any
     gpus: Any
     experts: Any
-
-
-class GraphShape(NamedTuple):
-    """The edges of a job graph without their weights; see `JobGraph`.
-
-    `owner` and `parallel` are the stage of each all-reduce edge, and how many run in parallel.
-    """
-
-    stage_of: Ints
-    first: Ints
-    start: Ints
-    neighbour: Ints
-    owner: Ints
-    parallel: Ints
 
 
 def heavy_edge(
@@ -89,37 +76,37 @@ def heavy_edge(
     """Place a job by Heavy-Edge; the options change its cost, never its placement."""
     began = clock()
     graph = graph_arrays(instance.job)
-    built = clock()
+    build_end = clock()
     counts = heavy_edge_counts(graph, instance.free_gpus)
-    solved = clock()
-    left_over = unplaced(instance, counts)
+    solve_end = clock()
+    message = unplaced(instance, counts)
     return Outcome(
-        None if left_over else PlacementSolution.of(instance.name, counts.tolist()),
-        Termination.NO_SOLUTION if left_over else Termination.FEASIBLE,
-        build_time=built - began,
-        solve_time=solved - built,
-        details={"message": left_over} if left_over else {},
+        None if message else PlacementSolution.of(instance.name, counts.tolist()),
+        Termination.NO_SOLUTION if message else Termination.FEASIBLE,
+        build_time=build_end - began,
+        solve_time=solve_end - build_end,
+        details={"message": message} if message else {},
     )
 
 
 def unplaced(instance: PlacementInstance, counts: Ints) -> str:
-    """Message on the first stage with replicas left over; empty where all are placed."""
+    """Message on the first stage with unplaced replicas; empty if all are placed."""
     for s, (stage, placed) in enumerate(zip(instance.job.stages, counts.tolist(), strict=True)):
         missing = stage.replicas - sum(placed)
         if missing:
-            sizes = np.array([each.tensor_parallel for each in instance.job.stages])
+            sizes = np.array([other.tensor_parallel for other in instance.job.stages])
             room = np.array(instance.free_gpus) - sizes @ counts
             m = int(room.argmax())
             return (
-                f"{missing} of {stage.replicas} replicas of stage {s} ({stage.name}) left over: "
-                f"each takes {stage.tensor_parallel} GPUs of one server, and most are free on "
-                f"server {m}, {room[m]} of {instance.free_gpus[m]}"
+                f"Heavy-Edge could not place {missing} of {stage.replicas} replicas of stage {s} "
+                f"({stage.name}): each needs {stage.tensor_parallel} GPUs on one server, and at "
+                f"most {room[m]} are free (server {m}); try repartition or exact"
             )
     return ""
 
 
 def heavy_edge_counts(graph: JobGraph, free_gpus: tuple[int, ...] | NDArray[np.int64]) -> Ints:
-    """Run Heavy-Edge on a prepared graph; some replicas may be left over.
+    """Run Heavy-Edge on a prepared graph; some replicas may remain unplaced.
 
     Parameters
     ----------
@@ -144,7 +131,7 @@ def heavy_edge_counts(graph: JobGraph, free_gpus: tuple[int, ...] | NDArray[np.i
     """
     free = np.asarray(free_gpus, dtype=np.int64)
     order = np.argsort(-free, kind="stable")
-    steps = len(graph.stage_of) * (len(graph.stage_of) + len(graph.neighbour))
+    steps = len(graph.stage_of) * (len(graph.stage_of) + len(graph.indices))
     counts: Ints = _fill_servers.for_size(steps)(graph, free, order)
     return counts
 
@@ -155,38 +142,37 @@ def _fill_servers(graph: JobGraph, free: Any, order: Any) -> Any:
 
 
 def graph_arrays(job: Job) -> JobGraph:
-    """A job's graph as arrays, in O(V + E_a); its shape is cached by replicas and all-reduce."""
+    """A job's graph as arrays, in O(V + E_a); its structure is cached."""
     stages, kind = job.stages, job.all_reduce
-    shape = graph_shape(tuple(stage.replicas for stage in stages), kind)
-    one = np.array([all_reduce_weight(stage, kind) for stage in stages])
-    pair = np.array([activation_weight(a, b) for a, b in pairwise(stages)] + [0.0])
-    weight = one[shape.owner] * shape.parallel
-    gpus = np.array([stage.tensor_parallel for stage in stages], dtype=np.int64)
-    experts = np.array([expert_weight(stage) for stage in stages])
+    structure = _graph_structure(tuple(stage.replicas for stage in stages), kind)
+    stage_of, first_vertex, indptr, indices, edge_stage, multiplicity = structure
+    edge_weight = np.array([all_reduce_weight(stage, kind) for stage in stages])
     return JobGraph(
-        *(shape.stage_of, shape.first, pair, shape.start, shape.neighbour, weight, gpus, experts)
+        stage_of=stage_of,
+        first_vertex=first_vertex,
+        activation_weight=np.array([activation_weight(a, b) for a, b in pairwise(stages)] + [0.0]),
+        indptr=indptr,
+        indices=indices,
+        weight=edge_weight[edge_stage] * multiplicity,
+        gpus=np.array([stage.tensor_parallel for stage in stages], dtype=np.int64),
+        experts=np.array([expert_weight(stage) for stage in stages]),
     )
 
 
 @lru_cache(maxsize=1024)
-def graph_shape(replicas: tuple[int, ...], kind: str) -> GraphShape:
-    """The shape of the graph of stages with so many replicas."""
+def _graph_structure(replicas: tuple[int, ...], kind: str) -> tuple[Ints, ...]:
+    """The first four arrays of integers of `JobGraph`; stage and multiplicity of each edge."""
     first = np.concatenate(([0], np.cumsum(replicas)))
-    ends = sorted(
-        (int(first[s]) + tail, int(first[s]) + head, s, parallel)
+    arcs = sorted(
+        (int(first[s]) + tail, int(first[s]) + head, s, multiplicity)
         for s, k in enumerate(replicas)
-        for (a, b), parallel in all_reduce_edges(k, kind).items()
+        for (a, b), multiplicity in all_reduce_edges(k, kind).items()
         for tail, head in ((a, b), (b, a))
     )
-    tails, heads, owner, parallel = np.array(ends, dtype=np.int64).reshape(-1, 4).T.copy()
-    return GraphShape(
-        stage_of=np.repeat(np.arange(len(replicas)), replicas),
-        first=first,
-        start=np.searchsorted(tails, np.arange(first[-1] + 1)),
-        neighbour=heads,
-        owner=owner,
-        parallel=parallel,
-    )
+    tails, heads, edge_stage, multiplicity = np.array(arcs, dtype=np.int64).reshape(-1, 4).T.copy()
+    indptr = np.searchsorted(tails, np.arange(first[-1] + 1))
+    stage_of = np.repeat(np.arange(len(replicas)), replicas)
+    return stage_of, first, indptr, heads, edge_stage, multiplicity
 
 
 def estimated_minimum(job: Job, cluster: Cluster) -> float:
@@ -194,18 +180,16 @@ def estimated_minimum(job: Job, cluster: Cluster) -> float:
 
     An estimate: a balanced offer can be faster. Infinite where a replica exceeds a server.
     """
-    options = PlacementOptions()
-    has, graph = cluster.gpus_per_server, graph_arrays(job)
-    if max(stage.tensor_parallel for stage in job.stages) > has:
+    per_server, graph = cluster.gpus_per_server, graph_arrays(job)
+    if max(stage.tensor_parallel for stage in job.stages) > per_server:
         return float("inf")
-    full, rest = divmod(job.gpus, has)
-    offer = (has,) * full + ((rest,) if rest else ())
-    counts = heavy_edge_counts(graph, offer)
+    full_servers, remainder = divmod(job.gpus, per_server)
+    free_gpus = (per_server,) * full_servers + ((remainder,) if remainder else ())
+    counts = heavy_edge_counts(graph, free_gpus)
     while counts.sum() < job.replicas:
-        offer = (has,) * (len(offer) + (offer[-1] == has))
-        counts = heavy_edge_counts(graph, offer)
-    tables = cost_tables(job, cluster, max(offer), options)
-    return placement_time(tables, counts, options)
+        free_gpus = (per_server,) * (len(free_gpus) + (free_gpus[-1] == per_server))
+        counts = heavy_edge_counts(graph, free_gpus)
+    return placement_time(cost_tables(job, cluster, max(free_gpus)), counts, STANDARD)
 
 
 @register_jitable
@@ -213,27 +197,27 @@ def grow_servers(graph: JobGraph, free: Any, servers: Any) -> Any:
     """Fill servers one after another; return counts (S, M).
 
     ``free`` (M,) are the GPUs each server offers, ``servers`` (M,) the order in which they are
-    filled. Replicas that do not fit into what earlier ones left are counted nowhere.
+    filled. Replicas that do not fit are left out of the counts.
     """
-    stage_of, first, pair = graph.stage_of, graph.first, graph.pair
+    stage_of, first = graph.stage_of, graph.first_vertex
     vertices, stages = len(stage_of), len(first) - 1
     total = np.zeros(vertices)
     for v in range(vertices):
         s = stage_of[v]
         if s > 0:
-            total[v] += pair[s - 1] * (first[s] - first[s - 1])
+            total[v] += graph.activation_weight[s - 1] * (first[s] - first[s - 1])
         if s + 1 < stages:
-            total[v] += pair[s] * (first[s + 2] - first[s + 1])
-        for e in range(graph.start[v], graph.start[v + 1]):
+            total[v] += graph.activation_weight[s] * (first[s + 2] - first[s + 1])
+        for e in range(graph.indptr[v], graph.indptr[v + 1]):
             total[v] += graph.weight[e]
         total[v] += graph.experts[s] * (first[s + 1] - first[s] - 1)
     unassigned = np.ones(vertices, dtype=np.bool_)
-    left = np.empty(stages, dtype=np.int64)
+    unplaced_by_stage = np.empty(stages, dtype=np.int64)
     for s in range(stages):
-        left[s] = first[s + 1] - first[s]
-    remaining = (left * graph.gpus).sum()
+        unplaced_by_stage[s] = first[s + 1] - first[s]
+    remaining = (unplaced_by_stage * graph.gpus).sum()
     counts = np.zeros((stages, len(free)), dtype=np.int64)
-    attraction = np.empty(vertices)
+    edge_to_server = np.empty(vertices)
     for m in servers:
         if remaining <= free[m]:
             for v in range(vertices):
@@ -242,24 +226,24 @@ def grow_servers(graph: JobGraph, free: Any, servers: Any) -> Any:
             break
         room = free[m]
         if room > 1:
-            attraction[:] = NO_EDGE
+            edge_to_server[:] = NO_EDGE
         while room > 0:
             if free[m] == 1:
                 v = _lightest(graph, total, unassigned)
             elif room == free[m]:
-                v = _heaviest_end(graph, unassigned, left, room)
+                v = _heaviest_end(graph, unassigned, unplaced_by_stage, room)
             else:
-                v = _most_attracted(graph, attraction, unassigned, room)
+                v = _most_attracted(graph, edge_to_server, unassigned, room)
             if v < 0:
                 break
             s = stage_of[v]
             unassigned[v] = False
-            left[s] -= 1
+            unplaced_by_stage[s] -= 1
             room -= graph.gpus[s]
             remaining -= graph.gpus[s]
             counts[s, m] += 1
             if room > 0:
-                _attract(graph, v, attraction)
+                _update_edges(graph, v, edge_to_server)
     return counts
 
 
@@ -274,36 +258,40 @@ def _lightest(graph: JobGraph, total: Any, unassigned: Any) -> int:
 
 
 @register_jitable
-def _most_attracted(graph: JobGraph, attraction: Any, unassigned: Any, room: int) -> int:
-    """The vertex that fits with the heaviest edge from the server; without one, the lowest."""
+def _most_attracted(graph: JobGraph, edge_to_server: Any, unassigned: Any, room: int) -> int:
+    """Fitting vertex with the heaviest edge to the server; ties and no edge: lowest index."""
     best = -1
-    for v in range(len(attraction)):
+    for v in range(len(edge_to_server)):
         fits = unassigned[v] and graph.gpus[graph.stage_of[v]] <= room
-        if fits and (best < 0 or attraction[v] > attraction[best]):
+        if fits and (best < 0 or edge_to_server[v] > edge_to_server[best]):
             best = v
     return best
 
 
 @register_jitable
-def _heaviest_end(graph: JobGraph, unassigned: Any, left: Any, room: int) -> int:
+def _heaviest_end(graph: JobGraph, unassigned: Any, unplaced_by_stage: Any, room: int) -> int:
     """Lower end of the heaviest edge whose ends are free and fit; without one, the lowest vertex.
 
     Growing from it takes the edge's other end next.
     """
-    neighbour, weight, gpus = graph.neighbour, graph.weight, graph.gpus
+    indices, weight, gpus = graph.indices, graph.weight, graph.gpus
     best, best_weight = -1, NO_EDGE
     for v in range(len(graph.stage_of)):
         s = graph.stage_of[v]
         if not unassigned[v] or gpus[s] > room:
             continue
         heaviest = NO_EDGE
-        if s + 1 < len(left) and left[s + 1] > 0 and gpus[s] + gpus[s + 1] <= room:
-            heaviest = graph.pair[s]
+        if (
+            s + 1 < len(unplaced_by_stage)
+            and unplaced_by_stage[s + 1] > 0
+            and gpus[s] + gpus[s + 1] <= room
+        ):
+            heaviest = graph.activation_weight[s]
         if 2 * gpus[s] <= room:
-            if left[s] > 1 and graph.experts[s] > 0.0:
+            if unplaced_by_stage[s] > 1 and graph.experts[s] > 0.0:
                 heaviest = max(heaviest, graph.experts[s])
-            for e in range(graph.start[v], graph.start[v + 1]):
-                if neighbour[e] > v and unassigned[neighbour[e]]:
+            for e in range(graph.indptr[v], graph.indptr[v + 1]):
+                if indices[e] > v and unassigned[indices[e]]:
                     heaviest = max(heaviest, weight[e] + graph.experts[s])
         if best < 0 or heaviest > best_weight:
             best, best_weight = v, heaviest
@@ -311,18 +299,18 @@ def _heaviest_end(graph: JobGraph, unassigned: Any, left: Any, room: int) -> int
 
 
 @register_jitable
-def _attract(graph: JobGraph, v: int, attraction: Any) -> None:
-    """Raise the attraction of a taken vertex's neighbours to the weight of their edge to it."""
-    s, first, neighbour = graph.stage_of[v], graph.first, graph.neighbour
+def _update_edges(graph: JobGraph, v: int, edge_to_server: Any) -> None:
+    """Update the heaviest edge to the server of the neighbours of a vertex just taken."""
+    s, first, indices = graph.stage_of[v], graph.first_vertex, graph.indices
     if s > 0:
         for u in range(first[s - 1], first[s]):
-            attraction[u] = max(attraction[u], graph.pair[s - 1])
+            edge_to_server[u] = max(edge_to_server[u], graph.activation_weight[s - 1])
     if s + 2 < len(first):
         for u in range(first[s + 1], first[s + 2]):
-            attraction[u] = max(attraction[u], graph.pair[s])
+            edge_to_server[u] = max(edge_to_server[u], graph.activation_weight[s])
     if graph.experts[s] > 0.0:
         for u in range(first[s], first[s + 1]):
-            attraction[u] = max(attraction[u], graph.experts[s])
-    for e in range(graph.start[v], graph.start[v + 1]):
+            edge_to_server[u] = max(edge_to_server[u], graph.experts[s])
+    for e in range(graph.indptr[v], graph.indptr[v + 1]):
         weight = graph.weight[e] + graph.experts[s]
-        attraction[neighbour[e]] = max(attraction[neighbour[e]], weight)
+        edge_to_server[indices[e]] = max(edge_to_server[indices[e]], weight)

@@ -1,17 +1,16 @@
-"""Repartition: a local search that re-splits pairs of servers, from three starts.
+"""Repartition: local search that redistributes the replicas of two servers, from three starts.
 
 Starts: Heavy-Edge's placement, and the stages laid out in order, first to last and last to first,
-over the servers in descending order of free GPUs; where none of them holds all replicas, any
-placement that does. Of a job of micro-batches also what the search makes of these for the
-asynchronous job: that one of two slowest servers gets faster does not show in the pipeline's time.
+over the servers in descending order of free GPUs; if none of them places all replicas, any
+placement that does. With micro-batches, each start is also first improved under the asynchronous
+objective: the pipeline's time does not reward speeding up one of two equally slow servers.
 
-Guarantee: never worse than Heavy-Edge under the "own" reading, whose time the search minimises
-under either; "infeasible" only where no placement exists. At the end no re-split of the slowest
-server's and one other server's replicas makes both of them faster or, of a job of micro-batches,
-shortens its iteration (unless a pair has more than 200,000 splits to look at, or the search from a
-start 20 million, or `iterations` ends it). Complexity: a pair has at most C(2g, g) splits for g
-GPUs per server; most are cut off early, since a stage's time is known as soon as its next stage is
-split. Beyond the paper.
+Guarantee: never worse than Heavy-Edge with all_reduce_bandwidth="own", the objective that the
+search always minimises; "infeasible" only if no placement exists. Local optimality: no
+redistribution between the slowest server and another one makes both of them faster or, with
+micro-batches, shortens the iteration. Limits: 200,000 splits per pair, 20 million per start, and
+`iterations`. Complexity: a pair has at most C(2g, g) splits for g GPUs per server; most are pruned
+early, since a stage's time is known as soon as its next stage is split. Not in the paper.
 """
 
 from __future__ import annotations
@@ -33,29 +32,28 @@ from optsched.placement.solution import PlacementSolution
 from optsched.placement.stage_time import stage_time
 from optsched.result import Outcome, Settings, Termination
 
-MOST_ROUNDS = 100_000
-MOST_SPLITS = 20_000_000
-"""Splits looked at from each start, a second or so; a hundredth of it for one pair."""
+MAX_ROUNDS = 100_000
+MAX_SPLITS = 20_000_000
+"""Maximum splits tried from each start, about a second; a pair gets at most a hundredth of it."""
 
 
-class Start(NamedTuple):
-    """The best placement known without a solver, and the method it is of.
+class StartingPlacement(NamedTuple):
+    """Best heuristic placement and the method that produced it.
 
-    Counts are None where no placement exists ("infeasible"), or where the time ended before one
-    was found.
+    Counts are None if no placement exists ("infeasible") or none was found by the deadline.
     """
 
     method: str
     counts: Ints | None
     termination: Termination
 
-    @property
-    def nothing(self) -> Outcome:
-        """What a method says that has no placement to start from."""
-        said = "no placement found by the limit"
-        if self.termination is Termination.INFEASIBLE:
-            said = "the servers cannot hold all replicas"
-        return Outcome(None, self.termination, details={"message": said})
+
+def no_placement(termination: Termination, solver: str | None = None) -> Outcome:
+    """Outcome of a method without any placement."""
+    message = "no placement found by the time limit"
+    if termination is Termination.INFEASIBLE:
+        message = "the servers cannot hold all replicas"
+    return Outcome(None, termination, solver=solver, details={"message": message})
 
 
 def repartition(
@@ -67,7 +65,7 @@ def repartition(
     start, accepted = improved_start(instance, tables, settings)
     seconds = clock() - began
     if start.counts is None:
-        return start.nothing
+        return no_placement(start.termination)
     return Outcome(
         PlacementSolution.of(instance.name, start.counts.tolist()),
         Termination.FEASIBLE,
@@ -78,26 +76,25 @@ def repartition(
 
 def improved_start(
     instance: PlacementInstance, tables: CostTables, settings: Settings
-) -> tuple[Start, int]:
-    """The best placement over the starts, and the re-splits accepted in all."""
+) -> tuple[StartingPlacement, int]:
+    """The best placement over the starts, and the moves accepted in all."""
     free = np.array(instance.free_gpus, dtype=np.int64)
     starts = _starts(instance, tables, free)
     if not starts:
-        found = packing(instance, settings)
-        if found.counts is None:
-            return Start("repartition", None, found.termination), 0
-        starts = [found.counts]
-    accepted = 0
-    if tables.micro_batches is not None:
+        packed = packing(instance, settings)
+        if packed.counts is None:
+            return StartingPlacement("repartition", None, packed.termination), 0
+        starts = [packed.counts]
+    accepted, is_synchronous = 0, tables.micro_batches is not None
+    if is_synchronous:
         asynchronous = [counts.copy() for counts in starts]
         accepted += sum(improve(free, tables, counts, settings)[0] for counts in asynchronous)
         starts += asynchronous
-    synchronous = tables.micro_batches is not None
-    searched = [improve(free, tables, counts, settings, synchronous) for counts in starts]
+    searched = [improve(free, tables, counts, settings, is_synchronous) for counts in starts]
     seconds = [time for _, time in searched]
     counts = starts[seconds.index(min(seconds))]
-    accepted += sum(resplits for resplits, _ in searched)
-    return Start("repartition", counts, Termination.FEASIBLE), accepted
+    accepted += sum(moves for moves, _ in searched)
+    return StartingPlacement("repartition", counts, Termination.FEASIBLE), accepted
 
 
 def starting_placement(
@@ -105,40 +102,37 @@ def starting_placement(
     options: PlacementOptions,
     settings: Settings | None = None,
     tables: CostTables | None = None,
-) -> Start:
-    """The best placement without a solver, under the options given.
+) -> StartingPlacement:
+    """The best placement without a solver, under the given options.
 
-    Under the "bottleneck" reading Repartition's search still minimises the other one; its
-    placement is taken where it is better all the same.
+    With all_reduce_bandwidth="bottleneck" Repartition still minimises the other objective; its
+    placement is used if it is better than Heavy-Edge's all the same.
     """
     tables = tables_of(instance, options) if tables is None else tables
-    settings = settings or Settings()
-    if settings.iterations is not None:
-        settings = replace(settings, iterations=None)
-    second, _ = improved_start(instance, tables, settings)
-    if options.all_reduce_bandwidth == "own":
-        return second  # never worse
-    first = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
-    if first.sum() < instance.job.replicas:
-        return second
-    assert second.counts is not None
-    greedy = placement_time(tables, first, options)
-    if greedy <= placement_time(tables, second.counts, options):
-        return Start("heavy-edge", first, Termination.FEASIBLE)
-    return second
+    settings = replace(settings or Settings(), iterations=None)
+    improved, _ = improved_start(instance, tables, settings)
+    if options.all_reduce_bandwidth == "own" or improved.counts is None:
+        return improved  # the search starts from Heavy-Edge under this objective
+    greedy = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
+    if greedy.sum() < instance.job.replicas:
+        return improved
+    greedy_time = placement_time(tables, greedy, options)
+    if greedy_time <= placement_time(tables, improved.counts, options):
+        return StartingPlacement("heavy-edge", greedy, Termination.FEASIBLE)
+    return improved
 
 
 def improve(
     free: Ints, tables: CostTables, counts: Ints, settings: Settings, pipeline: bool = False
 ) -> tuple[int, float]:
-    """Re-split servers until nothing improves; edits the counts. Accepted re-splits, and alpha.
+    """Improve `counts` in place until no move helps; return accepted moves and iteration time.
 
-    `pipeline` takes the time of a job of micro-batches instead of the asynchronous job's.
+    `pipeline` takes the time of a synchronous job instead of the asynchronous job's.
     """
     costs = tables.pipeline_costs if pipeline else tables.asynchronous_costs
-    rounds = MOST_ROUNDS if settings.iterations is None else settings.iterations
-    run = _resplit.for_size(20.0 * counts.size)
-    accepted, seconds = run(costs, counts, free, rounds, MOST_SPLITS)
+    rounds = MAX_ROUNDS if settings.iterations is None else settings.iterations
+    run = _redistribute.for_size(20.0 * counts.size)  # about 20 splits a count, in the median
+    accepted, seconds = run(costs, counts, free, rounds, MAX_SPLITS)
     return int(accepted), float(seconds)
 
 
@@ -151,35 +145,33 @@ def _starts(instance: PlacementInstance, tables: CostTables, free: Ints) -> list
         lay_out(tables.replicas, tables.gpus, free, order, False),
         lay_out(tables.replicas, tables.gpus, free, order, True),
     ]
-    if not instance.job.is_sliced:
-        return starts  # each fills every server
-    needed = instance.job.replicas
-    return [counts for counts in starts if counts.sum() == needed]
+    return [counts for counts in starts if counts.sum() == instance.job.replicas]
 
 
-# Kernels: re-splits of two servers. An asynchronous job is a pipeline of 0 micro-batches whose
-# stages all-reduce as part of their work.
+# Kernels: redistribution between two servers. For an asynchronous job, micro_batches is 0 and the
+# all-reduce is part of the work.
 
 
-class _Halves(NamedTuple):
-    """How two servers share their stages.
+class _PairSplit(NamedTuple):
+    """Split of the replicas of two servers.
 
-    `held` (n,) are the stages, `total` (n + 1,) their replicas on both servers, `joined` (n + 1,)
-    whether the stage before is held too, `split` (n + 1,) the replicas on the first server, or -1.
+    `stages` (n,) are those that either of them holds, `total` (n + 1,) their replicas on both,
+    `follows_previous` (n + 1,) whether the stage before is held too, and `on_first` (n + 1,) the
+    replicas on the first server, or -1 if the stage is not split yet.
     """
 
-    held: Any
+    stages: Any
     total: Any
-    joined: Any
-    split: Any
+    follows_previous: Any
+    on_first: Any
 
 
 @kernel
-def _resplit(pipeline: Any, counts: Any, free: Any, rounds: int, budget: int) -> Any:
-    """Re-split a slowest server with each other one until nothing improves; edits `counts`.
+def _redistribute(pipeline: Any, counts: Any, free: Any, rounds: int, budget: int) -> Any:
+    """Redistribute a slowest server with each other one until nothing improves; edits `counts`.
 
-    Returns the number of accepted re-splits and alpha at the end. At most `budget` splits are
-    tried, of which one pair gets at most a hundredth.
+    Returns the number of accepted moves and alpha at the end. At most `budget` splits are tried,
+    of which one pair gets at most a hundredth.
     """
     stages, servers = counts.shape
     works, reduces = np.zeros((stages, servers)), np.zeros((stages, servers))
@@ -189,19 +181,15 @@ def _resplit(pipeline: Any, counts: Any, free: Any, rounds: int, budget: int) ->
     limit, improved = _time(pipeline, works, reduces), True
     while improved and limit > 0.0 and accepted < rounds and spent < budget:
         improved = False
-        slow_works, slow_reduces = _three_slowest(works), _three_slowest(reduces)
-        may_help = _slowest_servers(pipeline, works, reduces)
+        is_slowest = _slowest_servers(pipeline, works, reduces)
         for a in range(servers):
             for b in range(servers):
-                if not may_help[a] or b == a or spent >= budget:
+                if not is_slowest[a] or b == a or spent >= budget:
                     continue
-                # What the other servers need; asynchronous ties are broken one by one instead.
+                # Work and all-reduce of the other servers; only needed with micro-batches.
                 rest = np.zeros(stages), np.zeros(stages)
                 if pipeline.micro_batches > 0:
-                    rest = (
-                        _largest_without(works, slow_works, a, b),
-                        _largest_without(reduces, slow_reduces, a, b),
-                    )
+                    rest = _largest_without(works, a, b), _largest_without(reduces, a, b)
                 pair, nodes = (a, b, free[a], free[b]), min(budget // 100, budget - spent)
                 improved, tried = _split_pair(pipeline, counts, pair, rest, limit, nodes)
                 spent += tried
@@ -241,59 +229,41 @@ def _lay_out(replicas: Any, gpus: Any, free: Any, order: Any, backwards: bool) -
 
 
 @register_jitable
-def _halves_of(counts: Any, gpus: Any, a: int, b: int) -> Any:
-    """The halves of two servers, unsplit, and the GPUs of stage i and those that follow."""
-    stages = counts.shape[0]
-    held = np.empty(stages, dtype=np.int64)
-    active = 0
-    for s in range(stages):
-        if counts[s, a] + counts[s, b] > 0:
-            held[active] = s
-            active += 1
+def _pair_split(counts: Any, gpus: Any, a: int, b: int) -> Any:
+    """The split of two servers, nothing split yet, and the GPUs of stage i and those after it."""
+    held = counts[:, a] + counts[:, b]
+    stages = np.flatnonzero(held)
+    active = len(stages)
     total = np.zeros(active + 1, dtype=np.int64)
-    joined = np.zeros(active + 1, dtype=np.bool_)
-    after_i = np.zeros(active + 1, dtype=np.int64)
-    for i in range(active):
-        s = held[i]
-        total[i] = counts[s, a] + counts[s, b]
-        joined[i] = i > 0 and held[i - 1] == s - 1
+    follows_previous = np.zeros(active + 1, dtype=np.bool_)
+    gpus_from = np.zeros(active + 1, dtype=np.int64)
     for i in range(active - 1, -1, -1):
-        after_i[i] = after_i[i + 1] + total[i] * gpus[held[i]]
-    split = np.full(active + 1, -1, dtype=np.int64)
-    return _Halves(held[:active], total, joined, split), after_i
+        s = stages[i]
+        total[i] = held[s]
+        follows_previous[i] = i > 0 and stages[i - 1] == s - 1
+        gpus_from[i] = gpus_from[i + 1] + total[i] * gpus[s]
+    on_first = np.full(active + 1, -1, dtype=np.int64)
+    return _PairSplit(stages, total, follows_previous, on_first), gpus_from
 
 
 @register_jitable
-def _next_split(halves: Any, gpus: Any, used: Any, i: int, room: int) -> int:
-    """Give the first server a replica more of stage i: the GPUs it then uses; -1 for no more."""
-    split = halves.split[i] + 1
-    taken = used[i] + split * gpus[halves.held[i]]
-    more = split <= halves.total[i] and taken <= room
-    halves.split[i] = split if more else -1
-    return int(taken) if more else -1
+def _next_split(pair: Any, gpus: Any, used: Any, i: int, room: int) -> int:
+    """Move one more replica of stage i to the first server.
+
+    Returns its GPUs in use, or -1 if no more fit.
+    """
+    on_first = pair.on_first[i] + 1
+    taken = used[i] + on_first * gpus[pair.stages[i]]
+    fits = on_first <= pair.total[i] and taken <= room
+    pair.on_first[i] = on_first if fits else -1
+    return int(taken) if fits else -1
 
 
 @register_jitable
-def _half(halves: Any, i: int, side: int, followed: bool) -> Any:
-    """Replicas of stage i on one of the servers, and of the stages before and after it there."""
-    before = _replicas(halves, i - 1, side) if halves.joined[i] else 0
-    after = _replicas(halves, i + 1, side) if followed and halves.joined[i + 1] else 0
-    return _replicas(halves, i, side), before, after
-
-
-@register_jitable
-def _replicas(halves: Any, i: int, side: int) -> int:
-    """Of stage i on one of the servers."""
-    first = halves.split[i]
-    return int(first if side == 0 else halves.total[i] - first)
-
-
-@register_jitable
-def _take_split(halves: Any, counts: Any, a: int, b: int) -> None:
-    """Write a split into the counts of its two servers."""
-    for i in range(len(halves.held)):
-        counts[halves.held[i], b] = halves.total[i] - halves.split[i]
-        counts[halves.held[i], a] = halves.split[i]
+def _replicas(pair: Any, i: int, side: int) -> int:
+    """Replicas of stage i on the given side."""
+    first = pair.on_first[i]
+    return int(first if side == 0 else pair.total[i] - first)
 
 
 @register_jitable
@@ -313,46 +283,30 @@ def _measure(pipeline: Any, counts: Any, m: int, works: Any, reduces: Any) -> No
 @register_jitable
 def _time(pipeline: Any, works: Any, reduces: Any) -> float:
     """alpha of a placement, from the seconds of each stage on each server (S, M)."""
-    total, most, exposed = 0.0, 0.0, 0.0
+    total, slowest, exposed = 0.0, 0.0, 0.0
     for s in range(len(works)):
-        slowest = works[s].max()
-        total += slowest
-        most = max(most, slowest)
+        work = works[s].max()
+        total += work
+        slowest = max(slowest, work)
         exposed = max(exposed, reduces[s].max() - pipeline.hidden[s])
-    return _steady(pipeline, most, total) + exposed
+    return _time_without_all_reduce(pipeline, slowest, total) + exposed
 
 
 @register_jitable
-def _steady(pipeline: Any, most: float, total: float) -> float:
+def _time_without_all_reduce(pipeline: Any, slowest: float, total: float) -> float:
     """alpha without the all-reduce, from the largest and the sum of the stages' work."""
-    parts = pipeline.micro_batches
-    return ((parts - 1) * most + total) / parts if parts > 0 else most
+    micro_batches = pipeline.micro_batches
+    return ((micro_batches - 1) * slowest + total) / micro_batches if micro_batches > 0 else slowest
 
 
 @register_jitable
-def _three_slowest(values: Any) -> Any:
-    """Servers of the three largest values of each stage (S, 3); -1 where there are fewer."""
-    servers = np.full((len(values), 3), -1)
-    for s in range(len(values)):
-        for i in range(3):
-            for m in range(values.shape[1]):
-                if m == servers[s, 0] or m == servers[s, 1]:
-                    continue
-                if servers[s, i] < 0 or values[s, m] > values[s, servers[s, i]]:
-                    servers[s, i] = m
-    return servers
-
-
-@register_jitable
-def _largest_without(values: Any, where: Any, a: int, b: int) -> Any:
+def _largest_without(values: Any, a: int, b: int) -> Any:
     """By stage the largest value on a server other than two; 0 where there is none."""
     largest = np.zeros(len(values))
     for s in range(len(values)):
-        for i in range(3):
-            m = where[s, i]
-            if m >= 0 and m != a and m != b:
-                largest[s] = values[s, m]
-                break
+        for m in range(values.shape[1]):
+            if m != a and m != b:
+                largest[s] = max(largest[s], values[s, m])
     return largest
 
 
@@ -377,63 +331,71 @@ def _slowest_servers(pipeline: Any, works: Any, reduces: Any) -> Any:
 
 @register_jitable
 def _split_pair(
-    pipeline: Any, counts: Any, pair: Any, rest: Any, limit: float, most_nodes: int
+    pipeline: Any, counts: Any, servers: Any, rest: Any, limit: float, max_tried: int
 ) -> Any:
     """Find a split of the two servers' replicas with alpha below `limit`, depth first.
 
-    ``pair`` are the two servers and their GPUs, ``rest`` each stage's slowest work and all-reduce
-    on all others. Every stage split so far adds to what the others need at least. Returns whether
-    there is a split (then `counts` holds it) and the splits looked at.
+    ``servers`` are the two servers and their GPUs, ``rest`` each stage's slowest work and
+    all-reduce on all others. Partial splits give a lower bound used for pruning. Returns whether
+    there is a split (then `counts` holds it) and the number of splits tried.
     """
-    a, b, room, room_b = pair
+    a, b, room, room_b = servers
     gpus = pipeline.work.gpus
-    halves, after_i = _halves_of(counts, gpus, a, b)
-    held, active = halves.held, len(halves.held)
-    least = after_i[0] - room_b
+    pair, gpus_from = _pair_split(counts, gpus, a, b)
+    active = len(pair.stages)
+    min_gpus_on_first = gpus_from[0] - room_b
     used = np.zeros(active + 2, dtype=np.int64)
-    work, longest, exposed = np.zeros(active + 1), np.zeros(active + 1), np.zeros(active + 1)
-    work[0], longest[0] = rest[0].sum(), rest[0].max()
+    work, slowest, exposed = np.zeros(active + 1), np.zeros(active + 1), np.zeros(active + 1)
+    work[0], slowest[0] = rest[0].sum(), rest[0].max()
     exposed[0] = (rest[1] - pipeline.hidden).max()
-    below = limit * (1.0 - 1e-12)
-    depth, nodes = 0, 0
+    target = limit * (1.0 - 1e-12)  # only strict improvements, beyond rounding
+    depth, tried = 0, 0
     while depth >= 0:
+        # Give the first server one more replica of the stage at this depth.
         if depth < active:
-            taken = _next_split(halves, gpus, used, depth, room)
+            taken = _next_split(pair, gpus, used, depth, room)
             if taken < 0:
                 depth -= 1
                 continue
-            nodes += 1
-            if nodes > most_nodes:
-                return False, nodes
-            if taken + after_i[depth + 1] < least:
+            tried += 1
+            if tried > max_tried:
+                return False, tried
+            if taken + gpus_from[depth + 1] < min_gpus_on_first:
                 continue
             used[depth + 1] = taken
+        # The time of the stage before is known now; prune if alpha cannot get below the target.
         if depth > 0:
-            s = held[depth - 1]
-            here, reduce = _slower_half(pipeline, halves, depth - 1, depth < active)
-            here = max(here, rest[0][s])
-            work[depth] = work[depth - 1] + here - rest[0][s]
-            longest[depth] = max(longest[depth - 1], here)
+            s = pair.stages[depth - 1]
+            stage_work, reduce = _slower_side(pipeline, pair, depth - 1, depth < active)
+            stage_work = max(stage_work, rest[0][s])
+            work[depth] = work[depth - 1] + stage_work - rest[0][s]
+            slowest[depth] = max(slowest[depth - 1], stage_work)
             exposed[depth] = max(exposed[depth - 1], reduce - pipeline.hidden[s])
-            time = _steady(pipeline, longest[depth], work[depth]) + exposed[depth]
-            if not time < below:
+            time = _time_without_all_reduce(pipeline, slowest[depth], work[depth]) + exposed[depth]
+            if not time < target:
                 if depth == active:
                     depth -= 1
                 continue
         if depth == active:
-            _take_split(halves, counts, a, b)
-            return True, nodes
+            for i in range(active):
+                counts[pair.stages[i], a] = pair.on_first[i]
+                counts[pair.stages[i], b] = pair.total[i] - pair.on_first[i]
+            return True, tried
         depth += 1
-    return False, nodes
+    return False, tried
 
 
 @register_jitable
-def _slower_half(pipeline: Any, halves: Any, i: int, followed: bool) -> Any:
+def _slower_side(pipeline: Any, pair: Any, i: int, next_is_split: bool) -> Any:
     """Seconds that stage i of the split works and all-reduces, on the slower of both servers."""
-    s = halves.held[i]
+    s = pair.stages[i]
     work, reduce = 0.0, 0.0
     for side in range(2):
-        v, u, w = _half(halves, i, side, followed)
+        v, u, w = _replicas(pair, i, side), 0, 0
+        if pair.follows_previous[i]:
+            u = _replicas(pair, i - 1, side)
+        if next_is_split and pair.follows_previous[i + 1]:
+            w = _replicas(pair, i + 1, side)
         if v > 0:
             work = max(work, stage_time(pipeline.work, s, v, u, w))
             reduce = max(reduce, pipeline.all_reduce[s, v])

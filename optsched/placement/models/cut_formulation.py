@@ -1,20 +1,18 @@
-"""Minimum cut of the job graph: a different objective, and why cut is not time.
+"""Minimum cut of the job graph: minimises bytes between servers, not iteration time.
 
-Bytes cut do not say on which server's NIC they fall, nor how many replicas share it; the alpha of
-a minimum cut can be several times the optimum. Counts are enough for rings, since a stage's
-replicas on a server are best an arc of its ring; trees need the replicas themselves. Equations:
+The cut ignores which server's NIC carries the bytes and how many replicas share it; the alpha of a
+minimum cut can be several times the optimum. For rings counts suffice, since a contiguous arc of
+the ring on each server is optimal; for trees each replica is modelled. Equations:
 models/placement/README.md.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, state_and_solve
-from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline, clock
 from optsched.placement.cost import Ints
@@ -25,20 +23,20 @@ from optsched.placement.graph import (
     expert_weight,
 )
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts, unplaced
-from optsched.placement.heuristics.repartition import Start
+from optsched.placement.heuristics.repartition import no_placement
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.models.limits import cut_nonzeros
-from optsched.placement.models.parts import counts_from
+from optsched.placement.models.parts import add_placement_rows, counts_from, cut_nonzeros
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination
 
 
 def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
-    """Minimise the bytes cut; the outcome's objective is alpha, the cut stands in its details.
+    """Minimise the bytes cut; the outcome's objective is alpha, the cut is in its details.
 
-    The options change alpha, never the placement. It proves nothing about alpha: a least cut
-    ends as "feasible", one cut short as "time-limit", with Heavy-Edge's placement if it has none.
+    The options change alpha, never the placement. It proves nothing about alpha: an optimal cut has
+    status "feasible"; at the time limit the status is "time-limit" and, without a cut, Heavy-Edge's
+    placement is returned.
     """
     require_solver(settings.solver)
     began = clock()
@@ -54,14 +52,13 @@ def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Se
     else:
         counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
         if answer.termination is Termination.INFEASIBLE or unplaced(instance, counts):
-            nothing = Start("min-cut", None, answer.termination).nothing
-            return replace(nothing, solver=answer.solver)
-        details["message"] = "no cut by the limit: Heavy-Edge's placement stands"
+            return no_placement(answer.termination, answer.solver)
+        details["message"] = "no cut by the time limit; returning Heavy-Edge's placement"
     details["cut_termination"] = answer.termination.value
-    cut_is_least = answer.termination is Termination.OPTIMAL
+    is_optimal_cut = answer.termination is Termination.OPTIMAL
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),
-        Termination.FEASIBLE if cut_is_least else answer.termination,
+        Termination.FEASIBLE if is_optimal_cut else answer.termination,
         build_time=answer.build_time,
         solve_time=answer.solve_time,
         solver=answer.solver,
@@ -72,37 +69,36 @@ def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Se
 def model(
     instance: PlacementInstance, options: PlacementOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
-    """Build the model alone; nothing of it is pruned."""
+    """Build the model alone; `pruned` has no effect."""
     return build(instance)
 
 
 def total_weight(instance: PlacementInstance) -> float:
     """Bytes on all edges of the job graph: the model's unit."""
     stages, kind = instance.job.stages, instance.job.all_reduce
-    reduced = sum(
-        all_reduce_weight(stage, kind) * sum(all_reduce_edges(stage.replicas, kind).values())
-        for stage in stages
-    )
-    sent = sum(
-        activation_weight(a, b) * a.replicas * b.replicas for a, b in itertools.pairwise(stages)
-    )
-    between = sum(
-        expert_weight(stage) * stage.replicas * (stage.replicas - 1) / 2 for stage in stages
-    )
-    return reduced + sent + between
+    total = 0.0
+    for stage in stages:
+        edges = sum(all_reduce_edges(stage.replicas, kind).values())
+        pairs = stage.replicas * (stage.replicas - 1) / 2
+        total += all_reduce_weight(stage, kind) * edges + expert_weight(stage) * pairs
+    for stage, following in itertools.pairwise(stages):
+        total += activation_weight(stage, following) * stage.replicas * following.replicas
+    return total
 
 
 def build(instance: PlacementInstance, deadline: Deadline | None = None) -> pyo.ConcreteModel:
     """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
-    clock = deadline or Deadline()
+    deadline = deadline or Deadline()
     refuse_many_nonzeros("min-cut", cut_nonzeros(instance), "use heavy-edge")
     model = pyo.ConcreteModel(name="placement-cut")
-    edges_cut = _ring_edges_cut if instance.job.all_reduce == "ring" else _tree_edges_cut
-    between = _expert_edges_cut if _has_experts(instance) else _nothing_cut
-    families = (_declare_counts, _place_everything, _pairs_inside, edges_cut, between, _objective)
-    for state in families:
-        clock.check()
-        state(model, instance)
+    families = [_declare_counts, _add_placement, _add_colocated_pairs]
+    families.append(_ring_edges_cut if instance.job.all_reduce == "ring" else _tree_edges_cut)
+    if _has_experts(instance):
+        families.append(_expert_edges_cut)
+    families.append(_add_objective)
+    for add_part in families:
+        deadline.check()
+        add_part(model, instance)
     return model
 
 
@@ -133,25 +129,22 @@ def _declare_counts(model: pyo.ConcreteModel, instance: PlacementInstance) -> No
     )
 
 
-def _place_everything(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
-    @model.Constraint(model.STAGES, doc="(C1) all k_s replicas of a stage are placed")
-    def replicas(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
-        placed = sum(model.count[s, m] for m in model.SERVERS)
-        return stated(model, placed == instance.job.stages[s].replicas)
-
-    @model.Constraint(model.SERVERS, doc="(C2) a server takes at most the g_m GPUs it offers")
-    def capacity(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
-        gpus = [stage.tensor_parallel for stage in instance.job.stages]
-        used = sum(gpus[s] * model.count[s, m] for s in model.STAGES)
-        return stated(model, used <= instance.free_gpus[m])
-
-    @model.Constraint(model.STAGES, model.SERVERS, doc="(C3) one count of a stage on a server")
-    def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        return stated(model, sum(model.holds[s, m, v] for v in _counts(instance, s, m)) <= 1)
+def _add_placement(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
+    stages = instance.job.stages
+    add_placement_rows(
+        model,
+        (
+            [stage.replicas for stage in stages],
+            [stage.tensor_parallel for stage in stages],
+            instance.free_gpus,
+        ),
+        lambda s, m: sum(model.holds[s, m, v] for v in _counts(instance, s, m)),
+        ("(C1)", "(C2)", "(C3)"),
+    )
 
 
-def _pairs_inside(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
-    """x[s,m] x[s+1,m] pairs inside a server, with the product written out over the counts v."""
+def _add_colocated_pairs(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
+    """Pairs x[s,m] x[s+1,m] inside a server: the product, linearised over the counts v."""
     stages = instance.job.stages
     joined = [(s, m, v) for s, m, v in model.COUNTS if s + 1 < len(stages)]
     model.JOINED = pyo.Set(dimen=3, initialize=joined, doc="(s, m, v) with a stage s + 1")
@@ -171,26 +164,20 @@ def _pairs_inside(model: pyo.ConcreteModel, instance: PlacementInstance) -> None
     def only_then(model: pyo.ConcreteModel, s: int, m: int, v: int) -> pyo.Expression:
         stage, following = stages[s], stages[s + 1]
         room = instance.free_gpus[m] - stage.tensor_parallel * v
-        most = min(following.replicas, room // following.tensor_parallel)
-        return model.together[s, m, v] <= most * model.holds[s, m, v]
+        max_next = min(following.replicas, room // following.tensor_parallel)
+        return model.together[s, m, v] <= max_next * model.holds[s, m, v]
 
 
 def _ring_edges_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
-    """Half of each server's cut ends: 0 if it holds none or all, else 1 (k = 2) or 2."""
+    """A server with some but not all replicas cuts 2 edges (1 if k = 2), counted at both ends."""
 
     def reduced(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
         k = instance.job.stages[s].replicas
-        ends = 1 if k == 2 else 2
-        return (
-            0.5
-            * ends
-            * sum(
-                model.holds[s, m, v]
-                for m in model.SERVERS
-                for v in _counts(instance, s, m)
-                if v < k
-            )
+        edges = 1 if k == 2 else 2
+        partial = sum(
+            model.holds[s, m, v] for m in model.SERVERS for v in _counts(instance, s, m) if v < k
         )
+        return 0.5 * edges * partial
 
     model.all_reduce_cut = pyo.Expression(
         model.STAGES, rule=reduced, doc="(C6) all-reduce edges cut, ring"
@@ -232,10 +219,10 @@ def _tree_edges_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> No
         return model.inside[s, a, b, m] <= model.assign[s, b, m]
 
     def reduced(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
-        parallel = all_reduce_edges(stages[s].replicas, "double-tree")
+        edges_of_stage = all_reduce_edges(stages[s].replicas, "double-tree")
         return sum(
-            many * (1 - sum(model.inside[s, a, b, m] for m in model.SERVERS))
-            for (a, b), many in parallel.items()
+            multiplicity * (1 - sum(model.inside[s, a, b, m] for m in model.SERVERS))
+            for (a, b), multiplicity in edges_of_stage.items()
         )
 
     model.all_reduce_cut = pyo.Expression(
@@ -244,7 +231,7 @@ def _tree_edges_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> No
 
 
 def _expert_edges_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
-    """All pairs of a stage's replicas but those that a server holds."""
+    """Pairs of replicas of a stage on different servers."""
 
     def pairs(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
         k = instance.job.stages[s].replicas
@@ -256,19 +243,15 @@ def _expert_edges_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> 
         return k * (k - 1) / 2 - together
 
     model.expert_cut = pyo.Expression(
-        model.STAGES, rule=pairs, doc="(C11) pairs of replicas apart, all-to-all"
+        model.STAGES, rule=pairs, doc="(C11) all-to-all: pairs on different servers"
     )
-
-
-def _nothing_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
-    """State nothing: the job has no all-to-all."""
 
 
 def _has_experts(instance: PlacementInstance) -> bool:
     return any(stage.expert_bytes for stage in instance.job.stages)
 
 
-def _objective(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
+def _add_objective(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
     stages, kind = instance.job.stages, instance.job.all_reduce
     unit = total_weight(instance) or 1.0
     reduced = sum(
@@ -281,7 +264,7 @@ def _objective(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
         sent += activation_weight(stage, following) / unit * (pairs - inside)
     if _has_experts(instance):
         sent += sum(expert_weight(stages[s]) / unit * model.expert_cut[s] for s in model.STAGES)
-    model.bytes_cut = pyo.Objective(expr=reduced + sent, doc="(C0) min bytes cut, share of all")
+    model.bytes_cut = pyo.Objective(expr=reduced + sent, doc="(C0) min bytes cut / total bytes")
 
 
 def _counts(instance: PlacementInstance, s: int, m: int) -> range:

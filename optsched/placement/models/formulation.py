@@ -1,4 +1,4 @@
-"""The strengthened MILP of placement: the model of record, stated in Pyomo.
+"""The strengthened MILP of placement: the main model (method `ilp`), stated in Pyomo.
 
 The mathematics, with the symbol table, is models/placement/README.md; each component's ``doc``
 carries the number of its equation there. Times are in units of `ModelData.unit` (the
@@ -14,7 +14,7 @@ from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
-from optsched.placement.bounds.combinatorial import least_pipeline_times
+from optsched.placement.bounds.combinatorial import min_pipeline_times
 from optsched.placement.cost import (
     Ints,
     all_reduce_counts,
@@ -22,23 +22,23 @@ from optsched.placement.cost import (
     tables_of,
     work_matrix,
 )
-from optsched.placement.instance import PlacementInstance, equal_neighbours
-from optsched.placement.models.limits import count_nonzeros
+from optsched.placement.instance import PlacementInstance, symmetric_server_pairs
 from optsched.placement.models.parts import (
     ModelData,
+    add_pipeline_rows,
+    add_placement_rows,
     counts_from,
     declare_pipeline,
+    ilp_nonzeros,
     longest_time,
     model_tables,
-    state_pipeline,
 )
 from optsched.placement.options import PlacementOptions
 
 ROUNDING = 1e-9
-LOOSE = 2.0
-"""Upper bound on alpha in a complete model over a time that no placement exceeds. HiGHS's presolve
-takes a model for infeasible whose bounds on alpha meet but for `ROUNDING`."""
-INSTEAD = "use heavy-edge or repartition"
+COMPLETE_MODEL_SLACK = 2.0
+"""Factor on the upper bound of alpha in a complete model: HiGHS's presolve reports a model as
+infeasible if the bounds of alpha differ by only `ROUNDING`."""
 
 
 def model_data(
@@ -49,22 +49,23 @@ def model_data(
     *,
     pruned: bool,
 ) -> ModelData:
-    """Gather the model's data; without a known placement the unit is the longest possible time."""
+    """Gather the model's data; without an incumbent the unit is the longest possible time."""
     bottleneck = options.all_reduce_bandwidth == "bottleneck" and not instance.job.micro_batches
-    refuse_many_nonzeros("ilp", count_nonzeros(instance, widths=bottleneck), INSTEAD)
+    nonzeros = ilp_nonzeros(instance, min_counts=bottleneck)
+    refuse_many_nonzeros("ilp", nonzeros, "use heavy-edge or repartition")
     tables = tables_of(instance, options)
     if not tables.savings_are_positive:
         raise NotApplicableError(
             "ilp", "g/B_inter below 1/B_intra", "a NIC share slower than the link inside a server"
         )
-    most = longest_time(tables) or 1.0
-    unit = most if counts is None else placement_time(tables, counts, options) or 1.0
+    longest = longest_time(tables) or 1.0
+    unit = longest if counts is None else placement_time(tables, counts, options) or 1.0
     return ModelData(
         tables=model_tables(tables, unit, pruned=pruned),
-        offers=instance.free_gpus,
+        free_gpus=instance.free_gpus,
         unit=unit,
         bound=bound,
-        upper_bound=unit if pruned else max(most, unit),
+        upper_bound=unit if pruned else max(longest, unit),
         bottleneck=bottleneck,
         pruned=pruned,
     )
@@ -72,40 +73,42 @@ def model_data(
 
 def build(data: ModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
     """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
-    clock = deadline or Deadline()
+    deadline = deadline or Deadline()
     model = pyo.ConcreteModel(name="placement")
     _declare_sets(model, data)
     _declare_variables(model, data)
     model.iteration_time = pyo.Objective(expr=model.alpha, doc=f"min alpha, in {data.unit!r} s")
-    times = (_slowest_work, _slowest_work_at_best, _slowest_all_reduce, _pipeline)
-    for state in (
-        _every_replica_is_placed,
-        _servers_hold_their_offer,
-        _one_count_a_server,
-        *(() if data.is_synchronous else (_slowest_stage,)),
-        _savings_come_from_neighbours,
-        _savings_are_limited,
-        *(times if data.is_synchronous else (_slowest_stage_at_best,)),
-        *((_equal_servers_are_ordered,) if data.pruned else ()),
-        _least_count_of_a_stage,
-    ):
-        clock.check()
-        state(model, data)
+    add_placement_rows(
+        model,
+        (data.replicas, data.gpus, data.free_gpus),
+        lambda s, m: model.present[s, m],
+        ("(1a)", "(1b)", "(1c)"),
+    )
+    families = [_add_saving_rows, _add_pipeline_times]
+    if not data.is_synchronous:
+        families = [_add_iteration_time, _add_saving_rows, _add_strengthened_bound]
+    if data.pruned:
+        families.append(_add_server_order)
+    if data.bottleneck:
+        families.append(_add_min_counts)
+    for add_rows in families:
+        deadline.check()
+        add_rows(model, data)
     return model
 
 
 def set_start(model: pyo.ConcreteModel, data: ModelData, counts: Ints) -> None:
     """Set the variables to a placement: the start handed to the solver."""
     counts = _ordered(data, counts) if data.pruned else counts
-    width = all_reduce_counts(counts, data.bottleneck)
+    shares = all_reduce_counts(counts, data.bottleneck)
     for s, m, v, w in model.COLUMNS:
-        model.place[s, m, v, w] = int(counts[s, m] == v and width[s, m] == w)
+        model.place[s, m, v, w] = int(counts[s, m] == v and shares[s, m] == w)
     for s, m in model.saving:
-        before = counts[s - 1, m] if s > 0 else 0
-        after = counts[s + 1, m] if s + 1 < len(counts) else 0
-        model.saving[s, m] = data.saving(s, before, after) if counts[s, m] else 0.0
+        previous = counts[s - 1, m] if s > 0 else 0
+        following = counts[s + 1, m] if s + 1 < len(counts) else 0
+        model.saving[s, m] = data.saving(s, previous, following) if counts[s, m] else 0.0
     for s, w in model.WIDTHS:
-        model.least[s, w] = int(width[s].max() == w)
+        model.least[s, w] = int(shares[s].max() == w)
     model.alpha = 1.0
     if data.is_synchronous:
         _start_pipeline(model, data, counts)
@@ -118,34 +121,33 @@ def read_counts(model: pyo.ConcreteModel) -> Ints:
 
 def _declare_sets(model: pyo.ConcreteModel, data: ModelData) -> None:
     model.STAGES = pyo.RangeSet(0, len(data.replicas) - 1, doc="s")
-    model.SERVERS = pyo.RangeSet(0, len(data.offers) - 1, doc="m")
+    model.SERVERS = pyo.RangeSet(0, len(data.free_gpus) - 1, doc="m")
     model.COLUMNS = pyo.Set(
-        dimen=4, initialize=_columns(data), doc="(s, m, v, w), v replicas as w shares"
+        dimen=4,
+        initialize=_columns(data),
+        doc="(s, m, v, w): v replicas, all-reduce over w NIC shares",
     )
     widths = sorted({(s, w) for s, _, _, w in model.COLUMNS}) if data.bottleneck else []
     model.WIDTHS = pyo.Set(dimen=2, initialize=widths, doc="(s, w)")
-    by_place: dict[tuple[int, int], list[tuple[int, int]]] = {
-        (s, m): [] for s in model.STAGES for m in model.SERVERS
-    }
+    model.choices = {(s, m): [] for s in model.STAGES for m in model.SERVERS}
     for s, m, v, w in model.COLUMNS:
-        by_place[s, m].append((v, w))
-    model.choices = by_place
+        model.choices[s, m].append((v, w))
 
 
 def _declare_variables(model: pyo.ConcreteModel, data: ModelData) -> None:
     model.place = pyo.Var(
-        model.COLUMNS, domain=pyo.Binary, doc="z: v replicas of stage s on server m, w shares wide"
+        model.COLUMNS, domain=pyo.Binary, doc="z: v replicas of stage s on server m, w NIC shares"
     )
     model.saving = pyo.Var(
         model.STAGES, model.SERVERS, domain=pyo.NonNegativeReals, doc="time saved by neighbours"
     )
     model.least = pyo.Var(
-        model.WIDTHS, domain=pyo.Binary, doc="q: the least count of stage s on any server is w"
+        model.WIDTHS, domain=pyo.Binary, doc="q: the minimum count of stage s on any server is w"
     )
     if data.is_synchronous:
         declare_pipeline(model)
     low = min(data.bound / data.unit, 1.0) * (1 - ROUNDING)
-    high = data.upper_bound / data.unit * (1 + ROUNDING if data.pruned else LOOSE)
+    high = data.upper_bound / data.unit * (1 + ROUNDING if data.pruned else COMPLETE_MODEL_SLACK)
     model.alpha = pyo.Var(bounds=(low, high), doc="alpha, iteration time")
     model.count = pyo.Expression(
         model.STAGES,
@@ -161,162 +163,141 @@ def _declare_variables(model: pyo.ConcreteModel, data: ModelData) -> None:
     )
 
 
-def _every_replica_is_placed(model: pyo.ConcreteModel, data: ModelData) -> None:
-    @model.Constraint(model.STAGES, doc="(1a) all k_s replicas of a stage are placed")
-    def replicas(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
-        return stated(model, sum(model.count[s, m] for m in model.SERVERS) == data.replicas[s])
+def _add_saving_rows(model: pyo.ConcreteModel, data: ModelData) -> None:
+    """Savings come from co-located neighbours; ms is `ModelData.max_saving`."""
+
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(2b) saving <= a x[s-1,m] + b x[s+1,m]")
+    def neighbours(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        previous = model.count[s - 1, m] if s > 0 else 0
+        following = model.count[s + 1, m] if s + 1 in model.STAGES else 0
+        saved = data.saving(s, 1, 0) * previous + data.saving(s, 0, 1) * following
+        return model.saving[s, m] <= saved
+
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(2c) saving <= ms z: 0 without the stage")
+    def limited(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        return model.saving[s, m] <= sum(
+            data.max_saving(s, m, v) * model.place[s, m, v, w] for v, w in model.choices[s, m]
+        )
 
 
-def _servers_hold_their_offer(model: pyo.ConcreteModel, data: ModelData) -> None:
-    @model.Constraint(model.SERVERS, doc="(1b) a server takes at most the g_m GPUs it offers")
-    def capacity(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
-        used = sum(data.gpus[s] * model.count[s, m] for s in model.STAGES)
-        return stated(model, used <= data.offers[m])
+def _add_iteration_time(model: pyo.ConcreteModel, data: ModelData) -> None:
+    """An asynchronous job waits for its slowest stage on the slowest server."""
 
-
-def _one_count_a_server(model: pyo.ConcreteModel, data: ModelData) -> None:
-    @model.Constraint(model.STAGES, model.SERVERS, doc="(1c) one count of a stage on a server")
-    def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        return stated(model, model.present[s, m] <= 1)
-
-
-def _slowest_stage(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(2a) alpha >= base - saving")
     def slowest(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         base = sum(data.base(s, v, w) * model.place[s, m, v, w] for v, w in model.choices[s, m])
         return model.alpha >= base - model.saving[s, m]
 
 
-def _savings_come_from_neighbours(model: pyo.ConcreteModel, data: ModelData) -> None:
-    @model.Constraint(model.STAGES, model.SERVERS, doc="(2b) saving <= a x[s-1,m] + b x[s+1,m]")
-    def neighbours(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        before = model.count[s - 1, m] if s > 0 else 0
-        after = model.count[s + 1, m] if s + 1 in model.STAGES else 0
-        return model.saving[s, m] <= data.saving(s, 1, 0) * before + data.saving(s, 0, 1) * after
-
-
-def _savings_are_limited(model: pyo.ConcreteModel, data: ModelData) -> None:
-    @model.Constraint(model.STAGES, model.SERVERS, doc="(2c) saving <= ms z: none without a stage")
-    def limited(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        most = sum(
-            data.most_saving(s, m, v) * model.place[s, m, v, w] for v, w in model.choices[s, m]
-        )
-        return model.saving[s, m] <= most
-
-
-def _slowest_stage_at_best(model: pyo.ConcreteModel, data: ModelData) -> None:
+def _add_strengthened_bound(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(3) alpha >= (base - ms) z")
     def at_best(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         return model.alpha >= sum(
-            (data.base(s, v, w) - data.most_saving(s, m, v)) * model.place[s, m, v, w]
+            (data.base(s, v, w) - data.max_saving(s, m, v)) * model.place[s, m, v, w]
             for v, w in model.choices[s, m]
         )
 
 
-def _slowest_work(model: pyo.ConcreteModel, data: ModelData) -> None:
+def _add_pipeline_times(model: pyo.ConcreteModel, data: ModelData) -> None:
+    """A synchronous job's time follows from each stage's slowest work and all-reduce."""
+
     @model.Constraint(model.STAGES, model.SERVERS, doc="(6a) P_s >= work - saving")
     def works(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         work = sum(data.work(s, v) * model.place[s, m, v, w] for v, w in model.choices[s, m])
         return model.stage_work[s] >= work - model.saving[s, m]
 
-
-def _slowest_work_at_best(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(6b) P_s >= (work - ms) z")
     def works_at_best(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         return model.stage_work[s] >= sum(
-            (data.work(s, v) - data.most_saving(s, m, v)) * model.place[s, m, v, w]
+            (data.work(s, v) - data.max_saving(s, m, v)) * model.place[s, m, v, w]
             for v, w in model.choices[s, m]
         )
 
-
-def _slowest_all_reduce(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(6c) A_s >= all-reduce z")
     def reduces(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         return model.stage_all_reduce[s] >= sum(
             data.all_reduce(s, w) * model.place[s, m, v, w] for v, w in model.choices[s, m]
         )
 
-
-def _pipeline(model: pyo.ConcreteModel, data: ModelData) -> None:
-    state_pipeline(model, data.tables, data.unit, ("(6d)", "(6e)", "(6f)"))
+    add_pipeline_rows(model, data.tables, data.unit, ("(6d)", "(6e)", "(6f)"))
 
 
-def _equal_servers_are_ordered(model: pyo.ConcreteModel, data: ModelData) -> None:
-    pairs = equal_neighbours(data.offers)
+def _add_server_order(model: pyo.ConcreteModel, data: ModelData) -> None:
+    """Servers with equal free GPUs are ordered by sum_s (S - 1 - s) x[s,m]: early stages first."""
+    pairs = symmetric_server_pairs(data.free_gpus)
     model.EQUAL = pyo.Set(dimen=2, initialize=pairs, doc="equal servers (m, next equal m)")
+    last = len(data.replicas) - 1
 
     @model.Constraint(model.EQUAL, doc="(4) equal servers in order of their earlier stages")
     def ordered(model: pyo.ConcreteModel, m: int, n: int) -> pyo.Expression:
-        return stated(model, _rank(model, m) >= _rank(model, n))
+        first, second = (
+            sum((last - s) * model.count[s, server] for s in model.STAGES) for server in (m, n)
+        )
+        return stated(model, first >= second)
 
 
-def _least_count_of_a_stage(model: pyo.ConcreteModel, data: ModelData) -> None:
-    if not data.bottleneck:
-        return
+def _add_min_counts(model: pyo.ConcreteModel, data: ModelData) -> None:
+    """The minimum count of a stage on any server limits its all-reduce on all of them."""
 
-    @model.Constraint(model.STAGES, doc="(5a) a stage has one least count")
+    @model.Constraint(model.STAGES, doc="(5a) a stage has one minimum count")
     def one_least(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
         return sum(model.least[s, w] for t, w in model.WIDTHS if t == s) == 1
 
-    @model.Constraint(model.WIDTHS, model.SERVERS, doc="(5b) every server uses the least count")
+    @model.Constraint(model.WIDTHS, model.SERVERS, doc="(5b) every server uses the minimum count")
     def common_width(model: pyo.ConcreteModel, s: int, w: int, m: int) -> pyo.Expression:
         used = [model.place[s, m, v, x] for v, x in model.choices[s, m] if x == w]
         return stated(model, sum(used) <= model.least[s, w])
 
-    @model.Constraint(model.WIDTHS, doc="(5c) the least count is some server's count")
+    @model.Constraint(model.WIDTHS, doc="(5c) the minimum count is some server's count")
     def attained(model: pyo.ConcreteModel, s: int, w: int) -> pyo.Expression:
         holders = [m for m in model.SERVERS if (w, w) in model.choices[s, m]]
         return model.least[s, w] <= sum(model.place[s, m, w, w] for m in holders)
 
 
 def _columns(data: ModelData) -> list[tuple[int, int, int, int]]:
-    every = [
+    columns = [
         (s, m, v, w)
         for s, k in enumerate(data.replicas)
-        for m in range(len(data.offers))
-        for v in range(1, data.most(s, m) + 1)
-        for w in (_common_widths(k, v) if data.bottleneck else [v])
+        for m in range(len(data.free_gpus))
+        for v in data.counts(s, m)
+        for w in (_min_counts(k, v) if data.bottleneck else [v])
     ]
     if not data.pruned:
-        return every
-    least = np.zeros_like(data.tables.base)
+        return columns
+    min_times = np.zeros_like(data.tables.base)
     if data.is_synchronous:
-        least = least_pipeline_times(data.tables, max(data.offers)) / data.unit
+        min_times = min_pipeline_times(data.tables, max(data.free_gpus)) / data.unit
     return [
         (s, m, v, w)
-        for s, m, v, w in every
-        if data.base(s, v, w) - data.most_saving(s, m, v) <= 1 + ROUNDING
-        and least[s, v] <= 1 + ROUNDING
+        for s, m, v, w in columns
+        if data.base(s, v, w) - data.max_saving(s, m, v) <= 1 + ROUNDING
+        and min_times[s, v] <= 1 + ROUNDING
     ]
 
 
-def _common_widths(replicas: int, count: int) -> list[int]:
+def _min_counts(replicas: int, count: int) -> list[int]:
+    """Minimum counts of a stage on any server if `count` of its replicas are on one."""
     if count == replicas:
         return [count]
     return [w for w in range(1, count + 1) if w + count <= replicas]
 
 
-def _rank(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
-    last = len(model.STAGES) - 1
-    return sum((last - s) * model.count[s, m] for s in model.STAGES)
-
-
 def _start_pipeline(model: pyo.ConcreteModel, data: ModelData, counts: Ints) -> None:
     stage = np.arange(len(counts))[:, None]
     work = work_matrix(data.tables, counts).max(axis=1) / data.unit
-    reduce = data.tables.all_reduce[stage, counts].max(axis=1) / data.unit
+    all_reduce = data.tables.all_reduce[stage, counts].max(axis=1) / data.unit
     for s in model.STAGES:
-        model.stage_work[s], model.stage_all_reduce[s] = float(work[s]), float(reduce[s])
+        model.stage_work[s], model.stage_all_reduce[s] = float(work[s]), float(all_reduce[s])
     model.slowest_work = float(work.max())
-    model.exposed = float((reduce - data.tables.hidden / data.unit).max())
+    model.exposed = float((all_reduce - data.tables.hidden / data.unit).max())
 
 
 def _ordered(data: ModelData, counts: Ints) -> Ints:
     """Permute equal servers so that the start respects (4)."""
     ordered = counts.copy()
     weights = np.arange(len(counts))[::-1]
-    for offer in set(data.offers):
-        group = [m for m, other in enumerate(data.offers) if other == offer]
+    for offer in set(data.free_gpus):
+        group = [m for m, other in enumerate(data.free_gpus) if other == offer]
         by_rank = sorted(group, key=lambda m: -int(weights @ counts[:, m]))
         ordered[:, group] = counts[:, by_rank]
     return ordered

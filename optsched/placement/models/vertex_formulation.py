@@ -1,12 +1,10 @@
 """The vertex-level ILP: one binary per replica and server, without strengthening.
 
-Most likely what the paper's Table II solved: no bounds, no symmetry breaking, no start. It is the
-rival of the strengthened model. Symbols and equations: models/placement/README.md.
+Probably the ILP of the paper's Table II: no bounds, no symmetry breaking, no start. It is the
+baseline for the strengthened model. Symbols and equations: models/placement/README.md.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pyomo.environ as pyo
@@ -15,71 +13,64 @@ from optsched.backends import require_solver, state_and_solve
 from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline, clock
-from optsched.placement.bounds.combinatorial import combinatorial_bound
-from optsched.placement.cost import (
-    Ints,
-    iteration_time,
-    placement_time,
-    tables_of,
-)
+from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
+from optsched.placement.cost import Ints, placement_time, tables_of
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts, unplaced
-from optsched.placement.heuristics.repartition import Start
+from optsched.placement.heuristics.repartition import no_placement
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.models.limits import replica_nonzeros
 from optsched.placement.models.parts import (
     ModelData,
+    add_pipeline_rows,
     counts_from,
     declare_pipeline,
     longest_time,
+    model_outcome,
     model_tables,
-    state_pipeline,
+    vertex_nonzeros,
 )
 from optsched.placement.options import PlacementOptions
-from optsched.placement.solution import PlacementSolution
-from optsched.result import SOLVED, Outcome, Settings, Termination, ended, is_proved
+from optsched.result import Outcome, Settings
 
-LEAST_UNIT = 1e-3
-"""Of the longest time that matters: so far apart may the model's coefficients be."""
+MIN_UNIT_RATIO = 1e-3
+"""Smallest time unit as a share of the longest time: it limits the range of coefficients to 1e3."""
 
 
 def ilp_vertex(
     instance: PlacementInstance, options: PlacementOptions, settings: Settings
 ) -> Outcome:
-    """Solve the vertex-level ILP; Heavy-Edge's placement stands where the limit leaves none."""
+    """Solve the vertex-level ILP alone; without a solution, return Heavy-Edge's placement."""
+    return close_gap(instance, options, settings)
+
+
+def close_gap(
+    instance: PlacementInstance,
+    options: PlacementOptions,
+    settings: Settings,
+    incumbent: Ints | None = None,
+    bound: Bound | None = None,
+) -> Outcome:
+    """Solve the ILP, and return the better of its placement and an incumbent, if there is one."""
     require_solver(settings.solver)
     began = clock()
-    known = _known(instance)
     data = vertex_data(instance, options, pruned=True)
     answer, model = state_and_solve(
         lambda: build(data, settings.deadline),
-        replica_nonzeros(instance, data.bottleneck),
+        vertex_nonzeros(instance, data.bottleneck),
         settings,
         began=began,
         listener=settings.progress.of_model(data.unit),
     )
-    counts, details = known, {"message": "no placement by the limit: Heavy-Edge's stands"}
+    placements = [] if incumbent is None else [incumbent]
+    details: dict[str, object] = {}
     if answer.has_solution:
-        counts, details = read_counts(model), {}
-    bound = None
-    if counts is None:
-        return replace(Start("ilp-vertex", None, answer.termination).nothing, solver=answer.solver)
-    ended_as = answer.termination
-    if answer.bound is not None:
-        value = iteration_time(instance, counts, options)
-        bound = min(max(answer.bound * data.unit, 0.0), value)
-        proved = is_proved(value, bound, max(settings.gap, SOLVED))
-        ended_as = ended(proved, answer.termination is Termination.TIME_LIMIT)
-    return Outcome(
-        PlacementSolution.of(instance.name, counts.tolist()),
-        ended_as,
-        bound=bound,
-        bound_source=None if bound is None else answer.solver,
-        build_time=answer.build_time,
-        solve_time=answer.solve_time,
-        solver=answer.solver,
-        trace=answer.trace_in(data.unit),
-        details=details,
-    )
+        placements.append(read_counts(model))
+    if not placements:
+        greedy = _greedy_placement(instance)
+        if greedy is None:
+            return no_placement(answer.termination, answer.solver)
+        placements = [greedy]
+        details = {"message": "no placement by the time limit; returning Heavy-Edge's placement"}
+    return model_outcome(instance, options, settings, answer, placements, data.unit, bound, details)
 
 
 def model(
@@ -92,44 +83,43 @@ def model(
 def vertex_data(
     instance: PlacementInstance, options: PlacementOptions, *, pruned: bool
 ) -> ModelData:
-    """Gather the model's data; the unit of time is a lower bound, near which the optimum lies."""
+    """Gather the model's data; the time unit is the combinatorial bound, close to the optimum."""
     bottleneck = options.all_reduce_bandwidth == "bottleneck"
-    refuse_many_nonzeros("ilp-vertex", replica_nonzeros(instance, bottleneck), "use ilp")
-    bottleneck = bottleneck and not instance.job.micro_batches
+    refuse_many_nonzeros("ilp-vertex", vertex_nonzeros(instance, bottleneck), "use ilp")
     tables = tables_of(instance, options)
-    known = _known(instance)
-    slowest = longest_time(tables) if known is None else placement_time(tables, known, options)
-    cap = slowest or 1.0
+    greedy = _greedy_placement(instance)
+    longest = longest_time(tables) if greedy is None else placement_time(tables, greedy, options)
+    cap = longest or 1.0
     bound = combinatorial_bound(instance, tables).value
     return ModelData(
         model_tables(tables, cap, pruned=pruned),
         instance.free_gpus,
-        min(max(bound, LEAST_UNIT * cap), cap),
-        bottleneck,
+        min(max(bound, MIN_UNIT_RATIO * cap), cap),
+        bottleneck and not instance.job.micro_batches,
     )
 
 
-def _known(instance: PlacementInstance) -> Ints | None:
+def _greedy_placement(instance: PlacementInstance) -> Ints | None:
     """Heavy-Edge's placement, if it places all replicas."""
-    greedy = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
-    return None if unplaced(instance, greedy) else greedy
+    counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
+    return None if unplaced(instance, counts) else counts
 
 
 def build(data: ModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
     """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
-    clock = deadline or Deadline()
+    deadline = deadline or Deadline()
     model = pyo.ConcreteModel(name="placement-vertex")
     _declare_sets(model, data)
     _declare_variables(model, data)
     model.iteration_time = pyo.Objective(expr=model.alpha, doc=f"min alpha, in {data.unit!r} s")
-    times = (_slowest_work, _slowest_all_reduce, _pipeline)
-    for state in (
-        _replicas_and_servers,
-        _counts_follow_replicas,
-        *(times if data.is_synchronous else (_all_reduce_times, _slowest_stage)),
-    ):
-        clock.check()
-        state(model, data)
+    families = [_add_replica_rows, _add_count_rows]
+    if data.is_synchronous:
+        families += [_add_pipeline_times]
+    else:
+        families += [_add_all_reduce_times, _add_iteration_time]
+    for add_rows in families:
+        deadline.check()
+        add_rows(model, data)
     return model
 
 
@@ -140,7 +130,7 @@ def read_counts(model: pyo.ConcreteModel) -> Ints:
 
 def _declare_sets(model: pyo.ConcreteModel, data: ModelData) -> None:
     model.STAGES = pyo.RangeSet(0, len(data.replicas) - 1, doc="s")
-    model.SERVERS = pyo.RangeSet(0, len(data.offers) - 1, doc="m")
+    model.SERVERS = pyo.RangeSet(0, len(data.free_gpus) - 1, doc="m")
     replicas = [(s, r) for s, k in enumerate(data.replicas) for r in range(k)]
     model.REPLICAS = pyo.Set(dimen=2, initialize=replicas, doc="(s, r)")
     held = [(s, m, v) for s in model.STAGES for m in model.SERVERS for v in data.counts(s, m)]
@@ -175,7 +165,7 @@ def _declare_variables(model: pyo.ConcreteModel, data: ModelData) -> None:
     )
 
 
-def _replicas_and_servers(model: pyo.ConcreteModel, data: ModelData) -> None:
+def _add_replica_rows(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(model.REPLICAS, doc="(V1) each replica is on one server")
     def one_server(model: pyo.ConcreteModel, s: int, r: int) -> pyo.Expression:
         return sum(model.assign[s, r, m] for m in model.SERVERS) == 1
@@ -184,11 +174,11 @@ def _replicas_and_servers(model: pyo.ConcreteModel, data: ModelData) -> None:
     def capacity(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
         gpus = data.tables.gpus
         used = sum(int(gpus[s]) * model.assign[s, r, m] for s, r in model.REPLICAS)
-        return used <= data.offers[m]
+        return used <= data.free_gpus[m]
 
 
-def _counts_follow_replicas(model: pyo.ConcreteModel, data: ModelData) -> None:
-    @model.Constraint(model.STAGES, model.SERVERS, doc="(V3) counts follow replicas")
+def _add_count_rows(model: pyo.ConcreteModel, data: ModelData) -> None:
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(V3) count = assigned replicas")
     def counted(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         return model.count[s, m] == sum(v * model.holds[s, m, v] for v in data.counts(s, m))
 
@@ -197,45 +187,43 @@ def _counts_follow_replicas(model: pyo.ConcreteModel, data: ModelData) -> None:
         return stated(model, model.present[s, m] <= 1)
 
 
-def _all_reduce_times(model: pyo.ConcreteModel, data: ModelData) -> None:
-    everywhere = model.SERVERS if data.bottleneck else [None]
+def _add_all_reduce_times(model: pyo.ConcreteModel, data: ModelData) -> None:
+    compared = model.SERVERS if data.bottleneck else [None]
 
     @model.Constraint(
         model.STAGES,
         model.SERVERS,
-        everywhere,
-        doc="(V5) all-reduce as slow as the server's count makes it; or, as any server's does",
+        compared,
+        doc="(V5) R >= all-reduce time of the server's count ('own'), or of every server's",
     )
     def reduces(model: pyo.ConcreteModel, s: int, m: int, n: int | None) -> pyo.Expression:
-        slow = m if n is None else n
+        limiting = m if n is None else n
         time = data.tables.all_reduce[s] / data.unit
         return model.all_reduce[s, m] >= sum(
-            float(time[v]) * model.holds[s, slow, v] for v in data.counts(s, slow)
+            float(time[v]) * model.holds[s, limiting, v] for v in data.counts(s, limiting)
         )
 
 
-def _slowest_stage(model: pyo.ConcreteModel, data: ModelData) -> None:
+def _add_iteration_time(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(
         model.STAGES, model.SERVERS, doc="(V6) alpha >= time of a stage on a server that holds it"
     )
     def slowest(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         time = _work(model, data, s, m) + model.all_reduce[s, m] - _saved(model, data, s, m)
         finite = data.tables.all_reduce[s][np.isfinite(data.tables.all_reduce[s])]
-        largest = float(finite.max() + _dearest(data, s)) / data.unit
-        return model.alpha >= time - largest * (1 - model.present[s, m])
+        big_m = float(finite.max() + _max_neighbour_cost(data, s)) / data.unit
+        return model.alpha >= time - big_m * (1 - model.present[s, m])
 
 
-def _slowest_work(model: pyo.ConcreteModel, data: ModelData) -> None:
+def _add_pipeline_times(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(
         model.STAGES, model.SERVERS, doc="(V7) P_s >= work of a stage on a server that holds it"
     )
     def works(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         time = _work(model, data, s, m) - _saved(model, data, s, m)
-        dearest = _dearest(data, s) / data.unit
-        return model.stage_work[s] >= time - dearest * (1 - model.present[s, m])
+        big_m = _max_neighbour_cost(data, s) / data.unit
+        return model.stage_work[s] >= time - big_m * (1 - model.present[s, m])
 
-
-def _slowest_all_reduce(model: pyo.ConcreteModel, data: ModelData) -> None:
     @model.Constraint(
         model.STAGES, model.SERVERS, doc="(V8) A_s >= all-reduce of a stage on any server"
     )
@@ -245,14 +233,12 @@ def _slowest_all_reduce(model: pyo.ConcreteModel, data: ModelData) -> None:
             float(time[v]) * model.holds[s, m, v] for v in data.counts(s, m)
         )
 
-
-def _pipeline(model: pyo.ConcreteModel, data: ModelData) -> None:
-    state_pipeline(model, data.tables, data.unit, ("(V9)", "(V10)", "(V11)"))
+    add_pipeline_rows(model, data.tables, data.unit, ("(V9)", "(V10)", "(V11)"))
 
 
 def _work(model: pyo.ConcreteModel, data: ModelData, s: int, m: int) -> pyo.Expression:
-    """Time of a stage but for its all-reduce, with no neighbour near; 0 without it."""
-    fixed = float(data.tables.fixed[s]) / data.unit
+    """Time of a stage without its all-reduce and without co-located neighbours; 0 if absent."""
+    fixed = float(data.tables.remote_time[s]) / data.unit
     experts = data.tables.experts[s] / data.unit
     own = sum(float(experts[v]) * model.holds[s, m, v] for v in data.counts(s, m) if experts[v])
     return fixed * model.present[s, m] + own
@@ -260,14 +246,12 @@ def _work(model: pyo.ConcreteModel, data: ModelData, s: int, m: int) -> pyo.Expr
 
 def _saved(model: pyo.ConcreteModel, data: ModelData, s: int, m: int) -> pyo.Expression:
     tables = data.tables
-    before = model.count[s - 1, m] if s > 0 else 0
-    after = model.count[s + 1, m] if s + 1 in model.STAGES else 0
-    return (tables.before[s] * before + tables.after[s] * after) / data.unit
+    previous = model.count[s - 1, m] if s > 0 else 0
+    following = model.count[s + 1, m] if s + 1 in model.STAGES else 0
+    return (tables.saving_previous[s] * previous + tables.saving_next[s] * following) / data.unit
 
 
-def _dearest(data: ModelData, s: int) -> float:
-    """Seconds that neighbours can cost at most without the stage: with them a big-M's all."""
-    tables = data.tables
-    most = len(data.offers) and max(data.offers)
-    dearer = -min(tables.before[s], 0.0) - min(tables.after[s], 0.0)
-    return float(dearer * most)
+def _max_neighbour_cost(data: ModelData, s: int) -> float:
+    """Largest time, in seconds, that co-located neighbours can add; part of the big-M."""
+    added = -min(data.tables.saving_previous[s], 0.0) - min(data.tables.saving_next[s], 0.0)
+    return float(added * max(data.free_gpus, default=0))
