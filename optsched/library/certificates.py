@@ -44,8 +44,8 @@ def best_certificate(
 
 
 def _placement(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:
-    from optsched.placement.bounds.certificate import PatternCertificate
     from optsched.placement.bounds.patterns import PatternMaster
+    from optsched.placement.bounds.pricing import PatternCertificate
     from optsched.placement.cost import tables_of
     from optsched.placement.options import PlacementOptions
 

@@ -6,8 +6,6 @@ from optsched.problem import Method, Problem, Varied, rooms
 
 _HERE = "optsched.placement"
 _PICTURES = "optsched.plotting"
-_ALL_FEATURES = ("bottleneck", "micro-batches")
-"""Features that a method must declare in `supports`; any other feature is refused."""
 
 PLACEMENT = Problem(
     name="placement",
@@ -35,7 +33,6 @@ PLACEMENT = Problem(
             "heuristic",
             "greedy growth along heaviest edges (a-srpt IV-B)",
             f"{_HERE}.heuristics.heavy_edge:heavy_edge",
-            supports=_ALL_FEATURES,
         ),
         Method(
             "repartition",
@@ -55,9 +52,8 @@ PLACEMENT = Problem(
             "ilp",
             "exact",
             "strengthened MILP in Pyomo, started from the heuristic",
-            f"{_HERE}.models.ilp:ilp",
-            f"{_HERE}.models.ilp:model",
-            supports=_ALL_FEATURES,
+            f"{_HERE}.models.formulation:ilp",
+            f"{_HERE}.models.formulation:model",
         ),
         Method(
             "ilp-vertex",
@@ -65,7 +61,6 @@ PLACEMENT = Problem(
             "one binary per replica and server: the paper's baseline",
             f"{_HERE}.models.vertex_formulation:ilp_vertex",
             f"{_HERE}.models.vertex_formulation:model",
-            supports=_ALL_FEATURES,
         ),
         Method(
             "min-cut",
@@ -73,14 +68,12 @@ PLACEMENT = Problem(
             "fewest bytes between servers; the iteration time is only reported",
             f"{_HERE}.models.cut_formulation:min_cut",
             f"{_HERE}.models.cut_formulation:model",
-            supports=_ALL_FEATURES,
         ),
         Method(
             "exact",
             "exact",
             "bounds if they prove the heuristic's placement, else columns, ilp or ilp-vertex",
             f"{_HERE}.exact.exact:exact",
-            supports=_ALL_FEATURES,
         ),
     ),
 )

@@ -15,7 +15,7 @@ from optsched.library.verify.placement import (
     patterns_within,
     stage_times,
 )
-from optsched.placement.bounds.certificate import PatternCertificate
+from optsched.placement.bounds.pricing import PatternCertificate
 from optsched.placement.instance import PlacementInstance
 from optsched.verbs.judging import certificate_violations
 

@@ -9,7 +9,7 @@ import networkx as nx
 import pytest
 from oracles import placement as oracle
 
-from optsched.placement.graph import (
+from optsched.placement.heuristics.heavy_edge import (
     activation_weight,
     all_reduce_edges,
     all_reduce_weight,

@@ -18,12 +18,26 @@ from optsched.kernels import kernel
 from optsched.placement.cost import CostTables, Floats, StageCosts, tables_of
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
-from optsched.placement.stage_time import stage_time
 
 MAX_DP_STEPS = 200_000_000
 """Innermost steps of the pattern bound's dynamic programmes: a fraction of a second, compiled."""
 MAX_DP_CELLS = 4_000_000
 """Cells of a dynamic programme's table: two of 32 MB."""
+
+
+@register_jitable
+def stage_time(costs: Any, s: int, v: int, u: int, w: int) -> float:
+    """near_s(v) + a_s (k_{s-1} - u) + b_s (k_{s+1} - w), in seconds; all kernels use it.
+
+    The server holds v replicas of stage s, u of stage s - 1 and w of stage s + 1. If neighbours on
+    the server never cost time, all terms are non-negative and nothing cancels.
+    """
+    time = costs.colocated_time[s, v]
+    if s > 0:
+        time += costs.saving_previous[s] * (costs.replicas[s - 1] - u)
+    if s + 1 < len(costs.replicas):
+        time += costs.saving_next[s] * (costs.replicas[s + 1] - w)
+    return time
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ import numpy as np
 from optsched.backends.arrays import GrowingLp, MilpArrays
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
-from optsched.placement.bounds.certificate import PatternCertificate
-from optsched.placement.bounds.pricing import THETA_RTOL, Demand, Pricing
+from optsched.placement.bounds.pricing import THETA_RTOL, Demand, PatternCertificate, Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, time_matrix
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import STANDARD
@@ -77,7 +76,6 @@ class PatternMaster:
         self._index: dict[tuple[int, bytes], int] = {}
         self._counts = np.empty((0, len(self.tables.replicas)), dtype=np.int64)
         self._best_duals: Floats | None = None
-        self.full = self.instance.uses_all_gpus
         self._check_applicable()
         classes = np.arange(len(self.sizes))  # a server may keep all its GPUs, or be filled
         self.add(classes, np.zeros((len(classes), len(self.tables.replicas)), dtype=np.int64))
@@ -99,7 +97,8 @@ class PatternMaster:
         if new:
             self.classes += [int(classes[i]) for i in new]
             self.patterns += [np.array(patterns[i], dtype=np.int64) for i in new]
-            self.times += self.times_of(patterns[new]).tolist()
+            times = time_matrix(self.tables, np.ascontiguousarray(patterns[new].T), STANDARD)
+            self.times += times.max(axis=0).tolist()
         return len(new)
 
     def indices(self, classes: Ints, patterns: Ints) -> Ints:
@@ -107,16 +106,6 @@ class PatternMaster:
         self.add(classes, patterns)
         keys = zip(classes.tolist(), patterns, strict=True)
         return np.array([self._index[c, pattern.tobytes()] for c, pattern in keys], dtype=np.int64)
-
-    def times_of(self, patterns: Ints) -> Floats:
-        """Seconds of each of some patterns, shape (P, S)."""
-        times = time_matrix(self.tables, np.ascontiguousarray(patterns.T), STANDARD)
-        return np.asarray(times.max(axis=0))
-
-    def set_tables(self, tables: CostTables) -> None:
-        """Take other times of the same job's counts, also for the pool's patterns."""
-        self.tables, self._best_duals = tables, None
-        self.times = self.times_of(self.counts).tolist()
 
     def usable_patterns(self, pricing: Pricing) -> Ints:
         """Indices of the pool's patterns that take at most theta and fit in the demand."""
@@ -134,14 +123,10 @@ class PatternMaster:
             self._counts = np.concatenate((self._counts, np.array(new, dtype=np.int64)))
         return self._counts
 
-    @property
-    def full_demand(self) -> Demand:
-        """All replicas, and all servers."""
-        return Demand(self.tables.replicas, self.servers)
-
     def price(self, theta: float) -> Pricing:
         """Pricing at theta; adds the pool's usable patterns without filler replicas."""
-        pricing = Pricing(self.tables, self.sizes, theta, self.full_demand, self.full)
+        demand = Demand(self.tables.replicas, self.servers)
+        pricing = Pricing(self.tables, self.sizes, theta, demand, self.instance.uses_all_gpus)
         if pricing.free.any():
             usable = self.usable_patterns(pricing)
             classes = np.array(self.classes)[usable]
@@ -154,7 +139,8 @@ class PatternMaster:
         Return None at the deadline, or if the rounds run out before either.
         """
         demand, stages = pricing.demand, len(pricing.demand.replicas)
-        if not pricing.every_class_has_pattern:
+        values, _ = pricing.best_patterns(np.zeros(stages))
+        if not np.isfinite(values[demand.servers > 0]).all():  # a class without any pattern
             return PatternCertificate(pricing.theta, (0,) * stages)
         if self._best_duals is not None:
             certificate = pricing.certificate(self._best_duals)
@@ -171,8 +157,10 @@ class PatternMaster:
                 return LpSolution(used, answer.values[stages + 1 :])
             filler = max(float(answer.duals[stages]), 0.0)
             duals = np.where(pricing.free, filler, 0.0) + answer.duals[:stages]
-            added = 0
-            for trial in self._smoothed(duals):
+            added, trials = 0, [duals]
+            if self._best_duals is not None:
+                trials = [SMOOTHING * self._best_duals + (1 - SMOOTHING) * duals, duals]
+            for trial in trials:
                 surplus, patterns = pricing.surplus(trial)
                 if surplus > best_surplus:
                     best_surplus, self._best_duals = surplus, trial
@@ -191,11 +179,6 @@ class PatternMaster:
             if not added:
                 return None
         return None
-
-    def _smoothed(self, duals: Floats) -> tuple[Floats, ...]:
-        if self._best_duals is None:
-            return (duals,)
-        return (SMOOTHING * self._best_duals + (1 - SMOOTHING) * duals, duals)
 
     def shortage(self, used: Ints, pricing: Pricing) -> MilpArrays:
         """Master problem: minimise the shortages u, one per stage and one for fillers.

@@ -20,9 +20,8 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from optsched.kernels import kernel
-from optsched.placement.bounds.certificate import PatternCertificate
+from optsched.placement.bounds.combinatorial import stage_time
 from optsched.placement.cost import CostTables, Floats, Ints
-from optsched.placement.stage_time import stage_time
 
 THETA_RTOL = 4e-12
 """Relative tolerance on theta, so that rounding cannot make a bound invalid."""
@@ -32,6 +31,26 @@ MAX_ENUMERATED = 32
 """GPUs of a server up to which its patterns are enumerated by value."""
 VALUE_RTOL = 1e-9
 """Relative rounding of sums of duals, so that no possible pattern is missed."""
+
+
+@dataclass(frozen=True)
+class PatternCertificate:
+    """Integer duals which prove that every placement takes longer than `threshold`.
+
+    Attributes
+    ----------
+    threshold : float
+        theta, seconds: a lower bound on alpha.
+    prices : tuple of int
+        pi_s, the dual of a replica, by stage.
+    """
+
+    threshold: float
+    prices: tuple[int, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate as a JSON object."""
+        return {"kind": "patterns", "threshold": self.threshold, "prices": list(self.prices)}
 
 
 @dataclass(frozen=True)
@@ -73,13 +92,11 @@ class Pricing:
             max_counts = np.minimum(tables.replicas, sizes.max() // tables.gpus)
             alone = [self._min_previous[s, 1 : v + 1, 0] for s, v in enumerate(max_counts)]
             self.free = np.array([bool((needed == 0).all()) for needed in alone])
-        self.every_class_has_pattern = self._has_pattern_in_every_class()
 
     def with_demand(self, demand: Demand) -> Pricing:
         """The same of another demand."""
         other = copy(self)
         other.demand = demand
-        other.every_class_has_pattern = other._has_pattern_in_every_class()
         return other
 
     def window(self, first: int, last: int) -> Pricing:
@@ -91,12 +108,6 @@ class Pricing:
         other.free = self.free.copy()
         other.free[:first] = other.free[last:] = True
         other._min_previous = np.where(other.free[:, None, None], 0, self._min_previous)
-        return other
-
-    def keeping_neighbours(self) -> Pricing:
-        """Variant in which free stages next to a stage that is not free keep all their counts."""
-        other = copy(self)
-        other.free = self.free & ~self._next_to_nonfree
         return other
 
     @property
@@ -153,16 +164,14 @@ class Pricing:
         patterns = run(to_go, of_theta, stages, duals, min_value, max_patterns)
         return None if len(patterns) > max_patterns else patterns.astype(np.int64)
 
-    def possible_patterns(
-        self, duals: Floats, max_patterns: int, slack_share: float = 1.0
-    ) -> tuple[Ints, Ints] | None:
+    def possible_patterns(self, duals: Floats, max_patterns: int) -> tuple[Ints, Ints] | None:
         """Classes and patterns not excluded by reduced-cost fixing; None if too many.
 
         The values of a placement's patterns sum to sum k pi, and none exceeds its class's z, so
-        none is below z - (sum N z - sum k pi). A share of this slack below 1 leaves out patterns.
+        none is below z - (sum N z - sum k pi).
         """
         values, _ = self.best_patterns(duals)
-        slack = -slack_share * self._surplus(duals, values)
+        slack = -self._surplus(duals, values)
         total = float(np.abs(duals) @ self.demand.replicas)
         rounding = VALUE_RTOL * abs(slack) + 4 * len(duals) * float(np.spacing(total))
         classes: list[Ints] = []
@@ -211,10 +220,6 @@ class Pricing:
         demand, available = self.demand, self.demand.servers > 0
         demand_value = float(demand.replicas @ duals) - self._filler_dual(duals) * demand.filled
         return demand_value - float(demand.servers[available] @ values[available])
-
-    def _has_pattern_in_every_class(self) -> bool:
-        values, _ = self.best_patterns(np.zeros(len(self._gpus)))
-        return bool(np.isfinite(values[self.demand.servers > 0]).all())
 
 
 @kernel

@@ -2,17 +2,19 @@
 
 1. Bound: bisect theta, the target iteration time, to the smallest one at which patterns of time at
    most theta cover all replicas fractionally (column generation).
-2. For thetas between bound and incumbent: (a) if few patterns remain after reduced-cost fixing, an
-   integer programme decides theta; (b) otherwise a dive through the linear programme and repairs
-   look for a placement; (c) for a stage with unplaced replicas, an integer programme over the
-   stages around it may refute theta, and the bound rises.
+2. For thetas between bound and incumbent: (a) if few patterns remain after reduced-cost fixing, a
+   covering integer programme decides theta; (b) otherwise a dive through the linear programme and
+   repairs look for a placement; (c) for a stage with unplaced replicas, the covering programme of a
+   window of stages around it may refute theta, and the bound rises. In a window the patterns are
+   few, however long the job: the other stages only fill and need not meet theta. The linear
+   programme cannot see it: 8 replicas in groups of 2 or 3 can only be 3 + 3 + 2, while it uses 8/3
+   groups of 3.
 
-With all_reduce_bandwidth="bottleneck", the bound takes each pattern at its smallest possible time,
-and minimum counts are branched on before a dive (`min_counts`). Guarantee: the bound of the duals
-has a certificate that needs no solver; "optimal" if placement and bound meet. Complexity: O(S g^3)
-a pricing round; the programmes have a row per stage and per number of free GPUs. An integer
-programme is limited to at most ten seconds, so runs without a time limit may differ. Not in the
-paper.
+With all_reduce_bandwidth="bottleneck" patterns take their smallest possible time, so that the bound
+holds, but may not be met. Guarantee: the bound of the duals has a certificate that needs no solver;
+"optimal" if placement and bound meet. Complexity: O(S g^3) a pricing round; the programmes have a
+row per stage and per number of free GPUs. An integer programme is limited to at most ten seconds,
+so runs without a time limit may differ. Not in the paper.
 """
 
 from __future__ import annotations
@@ -21,14 +23,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from optsched.backends import MilpArrays, solve_arrays
 from optsched.deadline import Deadline, clock
-from optsched.placement.bounds.certificate import PatternCertificate
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.bounds.patterns import PatternMaster
-from optsched.placement.bounds.pricing import Pricing
+from optsched.placement.bounds.pricing import PatternCertificate, Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, iteration_time, tables_of
-from optsched.placement.exact.covers import CoveringProgramme, Patterns
-from optsched.placement.exact.min_counts import MinCounts, all_counts, optimistic_tables
 from optsched.placement.exact.repair import Repair
 from optsched.placement.heuristics.repartition import improve, no_placement, starting_placement
 from optsched.placement.instance import PlacementInstance
@@ -57,6 +57,15 @@ FEW_PATTERNS = 2_000
 """Patterns up to which the integer programme is always solved."""
 PRESOLVED_PER_SECOND = 5_000
 """Patterns that a solver presolves in a second, during which it does not look at the clock."""
+WINDOW_RADIUS = 2
+"""Neighbouring stages on each side in a window."""
+MAX_WINDOW_PATTERNS, WINDOW_SECONDS = 2_000, 0.5
+"""Maximum patterns of a window, and the time limit of its integer programme."""
+WINDOW_RTOL = 1e-5
+"""Relative precision of the largest theta that a window refutes."""
+
+Patterns = tuple[Ints, Ints]
+"""The server class of each, (P,) int, and its replicas by stage, (P, S) int."""
 
 
 def columns(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
@@ -76,12 +85,26 @@ def close_gap(
     bound: Bound,
 ) -> Outcome:
     """Search between a proven lower bound and the time of an incumbent."""
-    master = PatternMaster(instance, tables_of(instance, options), settings.deadline)
+    tables = tables_of(instance, options)
+    if options.all_reduce_bandwidth == "bottleneck":
+        tables = fastest_all_reduces(tables)
+    master = PatternMaster(instance, tables, settings.deadline)
     search = _Search(instance, options, settings, master, start, bound)
     search.record_trace()
     search.raise_bound(settings.deadline.share(BOUND_SHARE))
     search.improve_incumbent()
     return search.outcome()
+
+
+def fastest_all_reduces(tables: CostTables) -> CostTables:
+    """Tables with each all-reduce at the largest minimum count that the stage can have.
+
+    With "bottleneck" the smallest count of a stage on any server determines its all-reduce. If v of
+    its k replicas are on a server, it is at most v, and at most k - v on the others.
+    """
+    v, k = np.arange(tables.all_reduce.shape[1]), tables.replicas[:, None]
+    min_count = np.where(v >= k, v, np.minimum(v, k - v))
+    return replace(tables, all_reduce=np.take_along_axis(tables.all_reduce, min_count, axis=1))
 
 
 @dataclass
@@ -109,8 +132,6 @@ class _Search:
     def __post_init__(self) -> None:
         self.random = np.random.default_rng(self.settings.seed)
         self.value = iteration_time(self.instance, self.counts, self.options)
-        self.bottleneck = self.options.all_reduce_bandwidth == "bottleneck"
-        self.covering = CoveringProgramme(self.master, self.bottleneck)
         self.duals = np.zeros(len(self.tables.replicas))  # of the best certificate
         self.master.add_placement(self.counts)
 
@@ -145,7 +166,7 @@ class _Search:
 
     def raise_bound(self, deadline: Deadline) -> None:
         """Bisect between the bound and the best placement, or the LP solution."""
-        master = self._bound_master()
+        master = self.master
         master.deadline = deadline
         self.lp_feasible_theta = self.value
         last = False
@@ -169,15 +190,6 @@ class _Search:
             self.record_trace()
         master.deadline = self.settings.deadline
 
-    def _bound_master(self) -> PatternMaster:
-        """Master problem for the bound; with "bottleneck", each pattern at its smallest time."""
-        if not self.bottleneck:
-            return self.master
-        tables = optimistic_tables(self.tables, all_counts(self.tables))
-        master = PatternMaster(self.instance, tables, self.settings.deadline)
-        master.add_placement(self.counts)
-        return master
-
     def _take_certificate(self, certificate: PatternCertificate) -> None:
         value = self.tables.lowered_by_rounding(certificate.threshold)
         if value > self.bound.value:
@@ -200,7 +212,7 @@ class _Search:
         while not (self.gap_closed or self.settings.deadline.is_over) and failures < MAX_FAILURES:
             low = max(self.bound.value, min(self.lp_feasible_theta, self.value))
             position = THETA_POSITIONS[failures % len(THETA_POSITIONS)]
-            if not failures and (self.programmes or not self.bottleneck):
+            if not failures:
                 position = 1 - (1 - position) / 2**rises  # halve the rest after each rise
             theta = low + (self.value - low) * position
             below = self.value * (1 - STRICT_IMPROVEMENT_RTOL)
@@ -213,99 +225,110 @@ class _Search:
     def _try(self, theta: float, failures: int) -> bool:
         """Return whether theta gave a better placement or was refuted."""
         pricing = self.master.price(theta)
-        patterns, complete = self._mip_patterns(pricing, failures)
+        limit = MAX_PATTERNS if pricing.free.any() else MAX_PATTERNS_WITHOUT_FREE
+        patterns = pricing.possible_patterns(self.duals, limit)
         if patterns is not None:
-            fits_time = self.settings.deadline.has(len(patterns[0]) / PRESOLVED_PER_SECOND)
-            if fits_time and self._solve_mip(pricing, patterns, complete):
+            # An integer programme: always if small, else while such programmes refute theta, and
+            # once per cycle of positions.
+            count, periodic = len(patterns[0]), failures and failures % len(THETA_POSITIONS) == 0
+            is_worth_it = count <= FEW_PATTERNS or self.last_mip_refuted or periodic
+            fits_time = self.settings.deadline.has(count / PRESOLVED_PER_SECOND)
+            if is_worth_it and fits_time and self._solve_mip(pricing, patterns):
                 return True
         return self._dive_and_repair(pricing)
 
-    def _mip_patterns(self, pricing: Pricing, failures: int) -> tuple[Patterns | None, bool]:
-        """Patterns for an integer programme, if one is to be solved, and whether they are all.
-
-        All patterns that remain after reduced-cost fixing: always while they are few, else while
-        such programmes refute theta, and once per cycle of positions. If they are too many, once
-        per cycle those of a window of reduced costs that is halved until few remain.
-        """
-        cycle, position = divmod(failures, len(THETA_POSITIONS))
-        periodic = cycle > 0 and position == 0
-        limit = MAX_PATTERNS if pricing.free.any() else MAX_PATTERNS_WITHOUT_FREE
-        patterns = self.covering.possible_patterns(pricing, self.duals, limit)
-        if patterns is not None:
-            solve_many = self.last_mip_refuted or periodic or self.bottleneck
-            return (patterns if solve_many or len(patterns[0]) <= FEW_PATTERNS else None), True
-        for halvings in range(1, 20) if periodic else ():
-            patterns = self.covering.possible_patterns(
-                pricing, self.duals, FEW_PATTERNS, 0.5**halvings
-            )
-            if patterns is not None:
-                return patterns, False
-        return None, False
-
-    def _solve_mip(self, pricing: Pricing, patterns: Patterns, complete: bool) -> bool:
-        """Solve an integer programme over patterns; return whether it improved value or bound."""
+    def _solve_mip(self, pricing: Pricing, patterns: Patterns) -> bool:
+        """Solve the programme over all possible patterns; return if it improved value or bound."""
         self.programmes += 1
         left = self.settings.deadline.left
         limit = MAX_MIP_SECONDS if left is None else MIP_TIME_SHARE * left
         settings = self.settings.within(Deadline(min(limit, self.mip_seconds)))
-        termination, used = self.covering.cover(pricing, patterns, settings)
-        infeasible = termination is Termination.INFEASIBLE
-        self.last_mip_refuted = complete and infeasible
+        termination, used = self._cover(pricing, patterns, settings)
+        self.last_mip_refuted = termination is Termination.INFEASIBLE
         if used is not None:
             return self._accept_if_better(self._assign_patterns(used))
-        if not infeasible:
-            self.mip_seconds *= 2
-        elif complete:
+        if self.last_mip_refuted:
             self._refute(pricing.theta)
-            return True
-        return False
+        else:
+            self.mip_seconds *= 2
+        return self.last_mip_refuted
+
+    def _cover(
+        self, pricing: Pricing, patterns: Patterns, settings: Settings
+    ) -> tuple[Termination, list[int] | None]:
+        """Covering programme: its status, and patterns of the pool that cover the demand."""
+        classes, counts = patterns
+        if not len(classes):
+            return Termination.INFEASIBLE, None
+        demand, free = pricing.demand, pricing.free
+        matrix = self.master.columns_of(classes, counts, pricing).T.tocsr()
+        rows = (demand.replicas, [pricing.filler_demand], demand.servers)
+        upper = np.concatenate(rows).astype(float)
+        is_free = np.concatenate((free, np.zeros(len(upper) - len(free), bool)))
+        lower = np.where(is_free, 0.0, upper)
+        limits, zeros = demand.servers[classes].astype(float), np.zeros(len(classes))
+        problem = MilpArrays(zeros, matrix, lower, upper, zeros, limits, zeros == 0)
+        answer = solve_arrays(problem, replace(settings, gap=0.0))
+        if answer.values is None:
+            return answer.termination, None
+        multiplicity = np.rint(answer.values).astype(int)
+        used = np.flatnonzero(multiplicity)
+        indices = self.master.indices(classes[used], counts[used])
+        return Termination.OPTIMAL, np.repeat(indices, multiplicity[used]).tolist()
+
+    def _refuted_by(self, stage: int, pricing: Pricing) -> float | None:
+        """Largest theta that the window around a stage is known to exceed.
+
+        None if it fits within the pricing's theta, or if that is not known.
+        """
+
+        def is_infeasible(pricing: Pricing) -> bool:
+            window = pricing.window(max(stage - WINDOW_RADIUS, 0), stage + WINDOW_RADIUS + 1)
+            no_duals = np.zeros(len(window.free))
+            patterns = window.possible_patterns(no_duals, MAX_WINDOW_PATTERNS)
+            if patterns is None or not self.settings.deadline.has(WINDOW_SECONDS):
+                return False
+            within = self.settings.within(Deadline(WINDOW_SECONDS))
+            return self._cover(window, patterns, within)[0] is Termination.INFEASIBLE
+
+        if not pricing.fills or not is_infeasible(pricing):
+            return None
+        low, high = pricing.theta, self.value * (1 - STRICT_IMPROVEMENT_RTOL)
+        if is_infeasible(self.master.price(high)):
+            return high
+        while high > low * (1 + WINDOW_RTOL):
+            middle = float(np.sqrt(low * high))
+            if is_infeasible(self.master.price(middle)):
+                low = middle
+            else:
+                high = middle
+        return low
 
     def _dive_and_repair(self, pricing: Pricing) -> bool:
         """Return whether a dive and its repairs improved the placement, or raised the bound."""
-        bound, repair = self.bound, self._repair(pricing)
-        if repair is None or not repair.dive():
-            return self.bound is not bound
-        high = self.value * (1 - STRICT_IMPROVEMENT_RTOL)
+        duals = self.duals if self.duals.any() else np.ones(len(self.duals))
+        repair = Repair(self.master, pricing, duals, self.settings, self.random)
+        if not repair.dive():
+            return False
         checked_stages: set[int] = set()
         while repair.stale < MAX_STALE_REPAIRS and not self.settings.deadline.is_over:
             if repair.repair():
-                return self._accept_if_better(self._assign_patterns(self._pool_indices(repair)))
+                return self._accept_if_better(self._assign_patterns(repair.fixed))
             for s in np.flatnonzero(repair.missing).tolist() if repair.stale else ():
                 if s in checked_stages:
                     continue
-                refuted = self.covering.refuted_by(s, pricing, high, self.settings)
+                refuted = self._refuted_by(s, pricing)
                 if refuted is not None:
                     self._refute(refuted)
                     return True
                 checked_stages.add(s)
         # Replicas stay over: fill up, and improve by local search.
-        counts = self._assign_patterns(self._pool_indices(repair))
+        counts = self._assign_patterns(repair.fixed)
         if (counts.sum(axis=1) == self.tables.replicas).all():
             free = np.array(self.instance.free_gpus, dtype=np.int64)
             improve(free, self.tables, counts, replace(self.settings, iterations=None))
             self._accept_if_better(counts)
         return False
-
-    def _repair(self, pricing: Pricing) -> Repair | None:
-        """Repairs within theta; None if no minimum counts are found."""
-        duals = self.duals if self.duals.any() else np.ones(len(self.duals))
-        if not self.bottleneck:
-            return Repair(self.master, pricing, duals, self.settings, self.random)
-        master = PatternMaster(self.instance, self.tables, self.settings.deadline)
-        min_counts = MinCounts(master, self.tables, pricing.theta)
-        chosen = min_counts.choose()
-        if min_counts.refuted:
-            self._refute(pricing.theta)
-        if chosen is None:
-            return None
-        return Repair(master, chosen, duals, self.settings, self.random, min_counts)
-
-    def _pool_indices(self, repair: Repair) -> list[int]:
-        """Indices of a repair's patterns in the pool."""
-        if repair.master is self.master:
-            return repair.fixed
-        classes, counts = np.array(repair.master.classes), repair.master.counts
-        return self.master.indices(classes[repair.fixed], counts[repair.fixed]).tolist()
 
     def _accept_if_better(self, counts: Ints) -> bool:
         value = iteration_time(self.instance, counts, self.options)

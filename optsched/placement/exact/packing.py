@@ -27,31 +27,25 @@ class Packing(NamedTuple):
 
 def packing(instance: PlacementInstance, settings: Settings) -> Packing:
     """Any feasible placement of the job, stages x servers, or "infeasible"."""
-    sizes = np.array([stage.tensor_parallel for stage in instance.job.stages], dtype=np.int64)
-    replicas = np.array([stage.replicas for stage in instance.job.stages], dtype=np.int64)
-    distinct, size_of_stage = np.unique(sizes, return_inverse=True)
+    stages, free_gpus = instance.job.stages, instance.free_gpus
+    replicas = np.array([stage.replicas for stage in stages], dtype=np.int64)
+    sizes, size_of_stage = np.unique(
+        np.array([stage.tensor_parallel for stage in stages], dtype=np.int64), return_inverse=True
+    )
     demand = np.bincount(size_of_stage, weights=replicas).astype(np.int64)
-    packed = pack(distinct, demand, instance.free_gpus, settings)
-    if packed.counts is None:
-        return packed
+    slots, termination = _first_fit_decreasing(sizes, demand, free_gpus), Termination.FEASIBLE
+    if slots is None:
+        divisible = all(larger % smaller == 0 for smaller, larger in pairwise(sizes.tolist()))
+        if divisible or instance.job.gpus > sum(free_gpus):
+            return Packing(None, Termination.INFEASIBLE)
+        slots, termination = _by_integer_programme(sizes, demand, free_gpus, settings)
+        if slots is None:
+            return Packing(None, termination)
     counts = np.zeros(instance.shape, dtype=np.int64)
-    left = packed.counts.copy()
     for s, size in enumerate(size_of_stage.tolist()):  # the stages of a size share its slots
-        counts[s] = _fill_in_order(left[size], int(replicas[s]))
-        left[size] -= counts[s]
-    return Packing(counts, packed.termination)
-
-
-def pack(sizes: Ints, demand: Ints, free_gpus: tuple[int, ...], settings: Settings) -> Packing:
-    """Replicas of distinct sizes on servers: counts are sizes x servers."""
-    counts = _first_fit_decreasing(sizes, demand, free_gpus)
-    if counts is not None:
-        return Packing(counts, Termination.FEASIBLE)
-    needed = sorted(sizes[demand > 0].tolist())
-    divisible = all(larger % smaller == 0 for smaller, larger in pairwise(needed))
-    if divisible or int(sizes @ demand) > sum(free_gpus):
-        return Packing(None, Termination.INFEASIBLE)
-    return _by_integer_programme(sizes, demand, free_gpus, settings)
+        counts[s] = _fill_in_order(slots[size], int(replicas[s]))
+        slots[size] -= counts[s]
+    return Packing(counts, termination)
 
 
 def _fill_in_order(room: Ints, replicas: int) -> Ints:

@@ -19,7 +19,6 @@ from optsched.deadline import Deadline
 from optsched.placement.bounds.patterns import LpSolution, PatternMaster
 from optsched.placement.bounds.pricing import Pricing
 from optsched.placement.cost import Floats, Ints
-from optsched.placement.exact.min_counts import MinCounts
 from optsched.result import Settings
 
 FEW_SERVERS = 8
@@ -63,7 +62,6 @@ class Repair:
     duals: Floats
     settings: Settings
     random: np.random.Generator
-    min_counts: MinCounts | None = None
     fixed: list[int] = field(default_factory=list)
     stale: int = 0
 
@@ -104,8 +102,6 @@ class Repair:
         positions = set(order[: max(0, RELEASED - idle_servers)].tolist())
         fixed = [i for at, i in enumerate(self.fixed) if at not in positions]
         released = [i for at, i in enumerate(self.fixed) if at in positions]
-        if self.min_counts is not None:
-            self.pricing = self.min_counts.pricing_given(fixed)
         pricing = self._without(fixed)
         repaired = self._solve(pricing, self._columns(pricing, released))
         self.stale += 1
@@ -195,13 +191,11 @@ class Repair:
         upper[: shortages - 1] = pricing.demand.replicas
         integer[shortages:] = True
         problem = replace(problem, cost=cost, row_upper=upper, integer=integer)
-        if self.min_counts is not None:
-            problem = self.min_counts.add_to_repair(problem, columns)
         left = self.settings.deadline.left
         deadline = Deadline(SECONDS if left is None else min(SECONDS, left))
         answer = solve_arrays(problem, replace(self.settings, gap=0.0).within(deadline))
         if answer.values is None:
             return None
-        multiplicity = np.rint(answer.values[shortages : shortages + len(columns)]).astype(int)
+        multiplicity = np.rint(answer.values[shortages:]).astype(int)
         left_over = int(np.rint(answer.values[:shortages].sum()))
         return np.repeat(columns, multiplicity).tolist(), left_over

@@ -23,13 +23,13 @@ from numba.extending import register_jitable
 
 from optsched.deadline import clock
 from optsched.kernels import kernel
+from optsched.placement.bounds.combinatorial import stage_time
 from optsched.placement.cost import CostTables, Ints, placement_time, tables_of
 from optsched.placement.exact.packing import packing
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
-from optsched.placement.stage_time import stage_time
 from optsched.result import Outcome, Settings, Termination
 
 MAX_ROUNDS = 100_000

@@ -15,17 +15,23 @@ import pyomo.environ as pyo
 from optsched.backends import require_solver, state_and_solve
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline, clock
-from optsched.placement.cost import Ints
-from optsched.placement.graph import (
+from optsched.placement.heuristics.heavy_edge import (
     activation_weight,
     all_reduce_edges,
     all_reduce_weight,
     expert_weight,
+    graph_arrays,
+    heavy_edge_counts,
+    unplaced,
 )
-from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts, unplaced
 from optsched.placement.heuristics.repartition import no_placement
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.models.parts import add_placement_rows, counts_from, cut_nonzeros
+from optsched.placement.models.parts import (
+    add_placement_rows,
+    counts_from,
+    cut_nonzeros,
+    declare_counts,
+)
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination
@@ -46,7 +52,8 @@ def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Se
         lambda: build(instance, settings.deadline), cut_nonzeros(instance), settings, began=began
     )
     if model is not None and answer.has_solution:
-        counts = read_counts(model)
+        held = ((s, m, v, model.holds[s, m, v]) for s, m, v in model.COUNTS)
+        counts = counts_from(model, held)
         details["cut_bytes"] = pyo.value(model.bytes_cut) * unit
         details["cut_bound_bytes"] = None if answer.bound is None else answer.bound * unit
     else:
@@ -91,7 +98,7 @@ def build(instance: PlacementInstance, deadline: Deadline | None = None) -> pyo.
     deadline = deadline or Deadline()
     refuse_many_nonzeros("min-cut", cut_nonzeros(instance), "use heavy-edge")
     model = pyo.ConcreteModel(name="placement-cut")
-    families = [_declare_counts, _add_placement, _add_colocated_pairs]
+    families = [_add_placement, _add_colocated_pairs]
     families.append(_ring_edges_cut if instance.job.all_reduce == "ring" else _tree_edges_cut)
     if _has_experts(instance):
         families.append(_expert_edges_cut)
@@ -102,22 +109,11 @@ def build(instance: PlacementInstance, deadline: Deadline | None = None) -> pyo.
     return model
 
 
-def read_counts(model: pyo.ConcreteModel) -> Ints:
-    """The counts, stages x servers, of the values in the model."""
-    return counts_from(model, ((s, m, v, model.holds[s, m, v]) for s, m, v in model.COUNTS))
-
-
-def _declare_counts(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
-    stages, offers = instance.job.stages, instance.free_gpus
-    model.STAGES = pyo.RangeSet(0, len(stages) - 1, doc="s")
-    model.SERVERS = pyo.RangeSet(0, len(offers) - 1, doc="m")
-    held = [
-        (s, m, v)
-        for s, stage in enumerate(stages)
-        for m, offer in enumerate(offers)
-        for v in range(1, min(stage.replicas, offer // stage.tensor_parallel) + 1)
-    ]
-    model.COUNTS = pyo.Set(dimen=3, initialize=held, doc="(s, m, v), v = 1..min(k_s, g_m/q_s)")
+def _add_placement(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
+    stages = instance.job.stages
+    replicas = [stage.replicas for stage in stages]
+    gpus = [stage.tensor_parallel for stage in stages]
+    declare_counts(model, replicas, gpus, instance.free_gpus)
     model.holds = pyo.Var(
         model.COUNTS, domain=pyo.Binary, doc="n: server m holds v replicas of stage s"
     )
@@ -127,17 +123,9 @@ def _declare_counts(model: pyo.ConcreteModel, instance: PlacementInstance) -> No
         doc="x: replicas of stage s on server m",
         rule=lambda model, s, m: sum(v * model.holds[s, m, v] for v in _counts(instance, s, m)),
     )
-
-
-def _add_placement(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
-    stages = instance.job.stages
     add_placement_rows(
         model,
-        (
-            [stage.replicas for stage in stages],
-            [stage.tensor_parallel for stage in stages],
-            instance.free_gpus,
-        ),
+        (replicas, gpus, instance.free_gpus),
         lambda s, m: sum(model.holds[s, m, v] for v in _counts(instance, s, m)),
         ("(C1)", "(C2)", "(C3)"),
     )

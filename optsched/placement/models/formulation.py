@@ -1,8 +1,9 @@
-"""The strengthened MILP of placement: the main model (method `ilp`), stated in Pyomo.
+"""Method ``ilp``: the strengthened MILP of placement, stated in Pyomo and started from a heuristic.
 
 The mathematics, with the symbol table, is models/placement/README.md; each component's ``doc``
-carries the number of its equation there. Times are in units of `ModelData.unit` (the
-best known iteration time), so that tolerances are relative.
+carries the number of its equation there. Times are in units of `ModelData.unit` (the incumbent's
+iteration time), so that tolerances are relative. Guarantee: optimal at the requested gap when it
+ends as "optimal"; at a time limit it returns the incumbent and the bound.
 """
 
 from __future__ import annotations
@@ -10,18 +11,25 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
+from optsched.backends import require_solver, state_and_solve
 from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros
-from optsched.deadline import Deadline
+from optsched.deadline import Deadline, clock
 from optsched.errors import NotApplicableError
-from optsched.placement.bounds.combinatorial import min_pipeline_times
+from optsched.placement.bounds.combinatorial import (
+    Bound,
+    combinatorial_bound,
+    min_pipeline_times,
+)
 from optsched.placement.cost import (
     Ints,
     all_reduce_counts,
+    iteration_time,
     placement_time,
     tables_of,
     work_matrix,
 )
+from optsched.placement.heuristics.repartition import no_placement, starting_placement
 from optsched.placement.instance import PlacementInstance, symmetric_server_pairs
 from optsched.placement.models.parts import (
     ModelData,
@@ -31,14 +39,69 @@ from optsched.placement.models.parts import (
     declare_pipeline,
     ilp_nonzeros,
     longest_time,
+    model_outcome,
     model_tables,
 )
 from optsched.placement.options import PlacementOptions
+from optsched.result import Outcome, Settings
 
 ROUNDING = 1e-9
 COMPLETE_MODEL_SLACK = 2.0
 """Factor on the upper bound of alpha in a complete model: HiGHS's presolve reports a model as
 infeasible if the bounds of alpha differ by only `ROUNDING`."""
+
+
+def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
+    """Solve the strengthened MILP from the heuristic's placement and the combinatorial bound."""
+    require_solver(settings.solver)
+    start = starting_placement(instance, options, settings)
+    if start.counts is None:
+        return no_placement(start.termination)
+    bound = combinatorial_bound(instance, tables_of(instance, options))
+    return close_gap(instance, options, settings, start.counts, bound)
+
+
+def close_gap(
+    instance: PlacementInstance,
+    options: PlacementOptions,
+    settings: Settings,
+    incumbent: Ints,
+    bound: Bound,
+) -> Outcome:
+    """Solve the MILP between a proven lower bound and the time of an incumbent."""
+    began = clock()
+    settings.progress.report(iteration_time(instance, incumbent, options), bound.value)
+    data = model_data(instance, options, incumbent, bound.value, pruned=True)
+
+    def build_with_start() -> pyo.ConcreteModel:
+        model = build(data, settings.deadline)
+        set_start(model, data, incumbent)
+        return model
+
+    answer, model = state_and_solve(
+        build_with_start,
+        ilp_nonzeros(instance, min_counts=data.bottleneck),
+        settings,
+        began=began,
+        start=True,
+        cautious=True,  # HiGHS at a tolerance of 1e-9: see `backends.models.FINER`
+        listener=settings.progress.of_model(data.unit),
+    )
+    placements = [incumbent]
+    if answer.has_solution:
+        placed = ((s, m, v, model.place[s, m, v, w]) for s, m, v, w in model.COLUMNS)
+        placements.append(counts_from(model, placed))
+    return model_outcome(instance, options, settings, answer, placements, data.unit, bound)
+
+
+def model(
+    instance: PlacementInstance, options: PlacementOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
+    """Build the model alone, complete or pruned to placements no slower than the heuristic's."""
+    start = starting_placement(instance, options).counts
+    bound = combinatorial_bound(instance, tables_of(instance, options)).value
+    data = model_data(instance, options, start, bound, pruned=pruned)
+    return build(data)
 
 
 def model_data(
@@ -112,11 +175,6 @@ def set_start(model: pyo.ConcreteModel, data: ModelData, counts: Ints) -> None:
     model.alpha = 1.0
     if data.is_synchronous:
         _start_pipeline(model, data, counts)
-
-
-def read_counts(model: pyo.ConcreteModel) -> Ints:
-    """The counts, stages x servers, of the values in the model."""
-    return counts_from(model, ((s, m, v, model.place[s, m, v, w]) for s, m, v, w in model.COLUMNS))
 
 
 def _declare_sets(model: pyo.ConcreteModel, data: ModelData) -> None:

@@ -18,7 +18,7 @@ from optsched.backends import Answer
 from optsched.backends.relations import stated
 from optsched.placement.bounds.combinatorial import Bound, max_saving
 from optsched.placement.cost import CostTables, Ints, iteration_time
-from optsched.placement.graph import all_reduce_edges
+from optsched.placement.heuristics.heavy_edge import all_reduce_edges
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -165,7 +165,22 @@ def longest_time(tables: CostTables) -> float:
     return tables.pipeline_time(tables.work.max(axis=1), all_reduce.max(axis=1))
 
 
-# Rows that several models have.
+# Sets and rows that several models have.
+
+
+def declare_counts(
+    model: pyo.ConcreteModel, replicas: Sequence[int], gpus: Sequence[int], free: Sequence[int]
+) -> None:
+    """Declare the sets of stages, servers, and the counts of a stage that a server can hold."""
+    model.STAGES = pyo.RangeSet(0, len(replicas) - 1, doc="s")
+    model.SERVERS = pyo.RangeSet(0, len(free) - 1, doc="m")
+    held = [
+        (s, m, v)
+        for s, (k, q) in enumerate(zip(replicas, gpus, strict=True))
+        for m, room in enumerate(free)
+        for v in range(1, min(int(k), room // int(q)) + 1)
+    ]
+    model.COUNTS = pyo.Set(dimen=3, initialize=held, doc="(s, m, v), v = 1..min(k_s, g_m/q_s)")
 
 
 def add_placement_rows(

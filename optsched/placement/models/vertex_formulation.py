@@ -22,6 +22,7 @@ from optsched.placement.models.parts import (
     ModelData,
     add_pipeline_rows,
     counts_from,
+    declare_counts,
     declare_pipeline,
     longest_time,
     model_outcome,
@@ -63,7 +64,8 @@ def close_gap(
     placements = [] if incumbent is None else [incumbent]
     details: dict[str, object] = {}
     if answer.has_solution:
-        placements.append(read_counts(model))
+        assigned = ((s, m, 1, model.assign[s, r, m]) for s, r, m in model.assign)
+        placements.append(counts_from(model, assigned))
     if not placements:
         greedy = _greedy_placement(instance)
         if greedy is None:
@@ -109,7 +111,9 @@ def build(data: ModelData, deadline: Deadline | None = None) -> pyo.ConcreteMode
     """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
     deadline = deadline or Deadline()
     model = pyo.ConcreteModel(name="placement-vertex")
-    _declare_sets(model, data)
+    declare_counts(model, data.tables.replicas, data.tables.gpus, data.free_gpus)
+    replicas = [(s, r) for s, k in enumerate(data.replicas) for r in range(k)]
+    model.REPLICAS = pyo.Set(dimen=2, initialize=replicas, doc="(s, r)")
     _declare_variables(model, data)
     model.iteration_time = pyo.Objective(expr=model.alpha, doc=f"min alpha, in {data.unit!r} s")
     families = [_add_replica_rows, _add_count_rows]
@@ -121,20 +125,6 @@ def build(data: ModelData, deadline: Deadline | None = None) -> pyo.ConcreteMode
         deadline.check()
         add_rows(model, data)
     return model
-
-
-def read_counts(model: pyo.ConcreteModel) -> Ints:
-    """The counts, stages x servers, of the values in the model."""
-    return counts_from(model, ((s, m, 1, model.assign[s, r, m]) for s, r, m in model.assign))
-
-
-def _declare_sets(model: pyo.ConcreteModel, data: ModelData) -> None:
-    model.STAGES = pyo.RangeSet(0, len(data.replicas) - 1, doc="s")
-    model.SERVERS = pyo.RangeSet(0, len(data.free_gpus) - 1, doc="m")
-    replicas = [(s, r) for s, k in enumerate(data.replicas) for r in range(k)]
-    model.REPLICAS = pyo.Set(dimen=2, initialize=replicas, doc="(s, r)")
-    held = [(s, m, v) for s in model.STAGES for m in model.SERVERS for v in data.counts(s, m)]
-    model.COUNTS = pyo.Set(dimen=3, initialize=held, doc="(s, m, v), v = 1..min(k_s, g_m)")
 
 
 def _declare_variables(model: pyo.ConcreteModel, data: ModelData) -> None:
@@ -209,7 +199,7 @@ def _add_iteration_time(model: pyo.ConcreteModel, data: ModelData) -> None:
         model.STAGES, model.SERVERS, doc="(V6) alpha >= time of a stage on a server that holds it"
     )
     def slowest(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        time = _work(model, data, s, m) + model.all_reduce[s, m] - _saved(model, data, s, m)
+        time = _work(model, data, s, m) + model.all_reduce[s, m]
         finite = data.tables.all_reduce[s][np.isfinite(data.tables.all_reduce[s])]
         big_m = float(finite.max() + _max_neighbour_cost(data, s)) / data.unit
         return model.alpha >= time - big_m * (1 - model.present[s, m])
@@ -220,7 +210,7 @@ def _add_pipeline_times(model: pyo.ConcreteModel, data: ModelData) -> None:
         model.STAGES, model.SERVERS, doc="(V7) P_s >= work of a stage on a server that holds it"
     )
     def works(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        time = _work(model, data, s, m) - _saved(model, data, s, m)
+        time = _work(model, data, s, m)
         big_m = _max_neighbour_cost(data, s) / data.unit
         return model.stage_work[s] >= time - big_m * (1 - model.present[s, m])
 
@@ -237,18 +227,14 @@ def _add_pipeline_times(model: pyo.ConcreteModel, data: ModelData) -> None:
 
 
 def _work(model: pyo.ConcreteModel, data: ModelData, s: int, m: int) -> pyo.Expression:
-    """Time of a stage without its all-reduce and without co-located neighbours; 0 if absent."""
-    fixed = float(data.tables.remote_time[s]) / data.unit
-    experts = data.tables.experts[s] / data.unit
-    own = sum(float(experts[v]) * model.holds[s, m, v] for v in data.counts(s, m) if experts[v])
-    return fixed * model.present[s, m] + own
-
-
-def _saved(model: pyo.ConcreteModel, data: ModelData, s: int, m: int) -> pyo.Expression:
+    """Time of a stage without its all-reduce, less the savings by co-located neighbours."""
     tables = data.tables
+    experts = tables.experts[s] / data.unit
+    own = sum(float(experts[v]) * model.holds[s, m, v] for v in data.counts(s, m) if experts[v])
     previous = model.count[s - 1, m] if s > 0 else 0
     following = model.count[s + 1, m] if s + 1 in model.STAGES else 0
-    return (tables.saving_previous[s] * previous + tables.saving_next[s] * following) / data.unit
+    saved = (tables.saving_previous[s] * previous + tables.saving_next[s] * following) / data.unit
+    return float(tables.remote_time[s]) / data.unit * model.present[s, m] + own - saved
 
 
 def _max_neighbour_cost(data: ModelData, s: int) -> float:
