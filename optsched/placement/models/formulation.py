@@ -88,7 +88,7 @@ def close_gap(
         listener=settings.progress.of_model(data.unit),
     )
     placements = [incumbent]
-    if answer.has_solution:
+    if model is not None and answer.has_solution:
         placed = ((s, m, v, model.place[s, m, v, w]) for s, m, v, w in model.COLUMNS)
         placements.append(counts_from(model, placed))
     return model_outcome(instance, options, settings, answer, placements, data.unit, bound)

@@ -178,7 +178,7 @@ def declare_counts(
         (s, m, v)
         for s, (k, q) in enumerate(zip(replicas, gpus, strict=True))
         for m, room in enumerate(free)
-        for v in range(1, min(int(k), room // int(q)) + 1)
+        for v in range(1, min(k, room // q) + 1)
     ]
     model.COUNTS = pyo.Set(dimen=3, initialize=held, doc="(s, m, v), v = 1..min(k_s, g_m/q_s)")
 

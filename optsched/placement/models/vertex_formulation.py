@@ -63,7 +63,7 @@ def close_gap(
     )
     placements = [] if incumbent is None else [incumbent]
     details: dict[str, object] = {}
-    if answer.has_solution:
+    if model is not None and answer.has_solution:
         assigned = ((s, m, 1, model.assign[s, r, m]) for s, r, m in model.assign)
         placements.append(counts_from(model, assigned))
     if not placements:
@@ -111,7 +111,7 @@ def build(data: ModelData, deadline: Deadline | None = None) -> pyo.ConcreteMode
     """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
     deadline = deadline or Deadline()
     model = pyo.ConcreteModel(name="placement-vertex")
-    declare_counts(model, data.tables.replicas, data.tables.gpus, data.free_gpus)
+    declare_counts(model, data.replicas, data.gpus, data.free_gpus)
     replicas = [(s, r) for s, k in enumerate(data.replicas) for r in range(k)]
     model.REPLICAS = pyo.Set(dimen=2, initialize=replicas, doc="(s, r)")
     _declare_variables(model, data)
