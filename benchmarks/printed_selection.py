@@ -54,7 +54,7 @@ def printed_optimum(path: str, erratum: str) -> float | None:
         )
     elif erratum == "(20)":
         model.worst_tardiness_defined.deactivate()
-        worst = [float(w[w < float("inf")].max()) for w in data.tables.worst]
+        worst = [float(w[w < float("inf")].max()) for w in data.tables.worst_case_seconds]
         wait = data.tables.instance.interval
         model.printed = pyo.Constraint(
             model.JOBS,

@@ -31,9 +31,9 @@ from optsched.library.sets import all_entries, load_entry
 from optsched.library.verify import verify
 from optsched.methods import solve
 from optsched.result import Settings
-from optsched.selection.bounds.prices import PricedOut, Prices
+from optsched.selection.bounds.prices import DualBound
 from optsched.selection.cost import tables_of
-from optsched.selection.models.arcs import Ints, Skeleton, skeleton_of
+from optsched.selection.models.arcs import ArcFlow, Ints, arc_flow_of
 from optsched.selection.options import SelectionOptions
 
 Document = dict[str, Any]
@@ -100,7 +100,7 @@ def selection_tree(
     instance: Any, certificate: Document, target: float, deadline: Deadline
 ) -> Document | None:
     """Find a tree whose leaves prove a target, from the duals of a certificate, or None."""
-    skeleton = skeleton_of(tables_of(instance, SelectionOptions()))
+    skeleton = arc_flow_of(tables_of(instance, SelectionOptions()))
     lp, leaders = _programme(skeleton, certificate, target)
     gpus = sum(node.gpus for node in instance.nodes)
     unit = target / len(instance.jobs)
@@ -115,7 +115,7 @@ def selection_tree(
 class _Tree:
     """A search; objective and `target` are in `unit` dollars, `nodes` has parents first."""
 
-    skeleton: Skeleton
+    skeleton: ArcFlow
     lp: GrowingLp
     members: Mapping[Row, Ints]
     target: float
@@ -178,8 +178,8 @@ class _Tree:
         def rounded(duals: Any) -> list[float]:
             return [round(float(dual) * self.unit, places) for dual in duals]
 
-        slots = np.maximum(-answer.duals[start["slot"] : start["led"]], 0.0)
-        by_kind = slots.reshape(len(tables.kinds), self.skeleton.widest)
+        slots = np.maximum(-answer.duals[start["slot"] : start["leader_gpu"]], 0.0)
+        by_kind = slots.reshape(len(tables.kinds), self.skeleton.max_configurations)
         kinds = {
             kind.name: rounded(by_kind[t, : len(kind.configurations)])
             for t, kind in enumerate(tables.kinds)
@@ -195,30 +195,36 @@ class _Tree:
         return {"jobs": jobs, "slots": kinds, "rows": rounded(rows[::-1])}
 
 
-def _programme(skeleton: Skeleton, certificate: Document, target: float) -> tuple[GrowingLp, Ints]:
+def _programme(skeleton: ArcFlow, certificate: Document, target: float) -> tuple[GrowingLp, Ints]:
     """The LP over the roles that the root's duals cannot exclude; and its columns of leaders."""
     tables = skeleton.tables
-    slots = np.zeros(tables.late.shape[1:])
+    slots = np.zeros(tables.tardiness_cost.shape[1:])
     for t, kind in enumerate(tables.kinds):
         slots[t, : len(kind.configurations)] = certificate["slots"][kind.name]
-    priced = PricedOut(skeleton, Prices(np.array(certificate["jobs"]), slots, 0.0))
+    priced = DualBound(skeleton, np.array(certificate["jobs"]), slots, 0.0)
     gap = target - priced.bound() + ROLE_RTOL * target
     leaders = []
     for v in range(len(skeleton.classes)):
         reduced = priced.reduced_costs(v)
         first, uses = np.nonzero(reduced - min(float(reduced.min()), 0.0) < gap)
-        pairs = np.array(skeleton.uses(v))[uses]
+        pairs = np.array(skeleton.leader_uses(v))[uses]
         leaders.append(np.column_stack([first, np.full(len(first), v), pairs]))
-    programme = skeleton.programme(np.concatenate(leaders))
+    programme = skeleton.relaxation(np.concatenate(leaders))
     programme.cost[:] *= skeleton.unit * tables.jobs / target
     jobs, kinds, sizes = skeleton.followers.T
-    follow = tables.late[jobs, kinds, sizes] + priced.values.slots[kinds, sizes] - priced.jobs[jobs]
-    programme.upper[skeleton.slices["postponed"]][tables.postponed - priced.jobs >= gap] = 0.0
+    follow = (
+        tables.tardiness_cost[jobs, kinds, sizes]
+        + priced.values.slots[kinds, sizes]
+        - priced.jobs[jobs]
+    )
+    programme.upper[skeleton.slices["postponed"]][tables.postponement_cost - priced.jobs >= gap] = (
+        0.0
+    )
     programme.upper[skeleton.slices["followers"]][follow >= gap] = 0.0
     return GrowingLp(programme, Settings()), np.concatenate(leaders)
 
 
-def _members(skeleton: Skeleton, leaders: Ints) -> dict[Row, Ints]:
+def _members(skeleton: ArcFlow, leaders: Ints) -> dict[Row, Ints]:
     """The columns that each count sums; roles have the names that `verify` reads."""
     kinds, columns = skeleton.tables.kinds, defaultdict(list)
     roles: dict[int, Document] = {}

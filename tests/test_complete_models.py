@@ -148,7 +148,7 @@ def draw_selection(rng: random.Random) -> Drawn:
 
 def selection_terms(model: Any, instance: Any) -> dict[tuple, Any]:
     if hasattr(model, "postponed"):
-        nodes = model.nodes if hasattr(model, "nodes") else model.taken
+        nodes = model.nodes if hasattr(model, "nodes") else model.nodes_used
         opened = {("opened",): pyo.quicksum(nodes.values())}
         return opened | {("waits", j): model.postponed[j] for j in model.JOBS}
     terms = {("on", *at): on for at, on in model.on_node.items()}

@@ -201,7 +201,7 @@ def test_speed_profiles(given: str | int) -> None:
             ("status", corrupt(("deadline",), more, instance=True)),
         ]
     if said["status"] == "infeasible":
-        left = loaded.most_work - document.get("completed", 0)
+        left = loaded.max_work - document.get("completed", 0)
         enough = left / document["speeds"][-1] * document["speeds"][0]
         corruptions.append(
             ("status", corrupt(("deadline",), lambda _: more(enough), instance=True))

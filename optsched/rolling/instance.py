@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import FailFast, Field, model_validator
 
 from optsched.schema import FORMAT, About, NonNegative, Number, Positive, fault
-from optsched.selection.instance import MOST_JOBS, SelectionInstance, SelectionJob
+from optsched.selection.instance import MAX_JOBS, SelectionInstance, SelectionJob
 
 SCHEMA = "optsched/rolling"
 
@@ -52,7 +52,7 @@ class RollingInstance(SelectionInstance):
     jobs: Annotated[
         tuple[RollingJob, ...],
         FailFast(),
-        Field(strict=False, max_length=MOST_JOBS),
+        Field(strict=False, max_length=MAX_JOBS),
         About("The jobs, in any order."),
     ]
     reconfiguration_delay: Annotated[

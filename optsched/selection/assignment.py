@@ -1,4 +1,4 @@
-"""The methods' decisions, and their expected cost (P1.1)."""
+"""Assignment of jobs to nodes and GPUs, and its expected cost (P1.1)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from optsched.selection.solution import Certificate, JobPlacement, SelectionSolu
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """A job's place: node, GPU indices on it, and the configuration's index in its type."""
+class Placement:
+    """Node, GPU indices on it, and configuration (an index in its type) of one job."""
 
     node: int
     gpus: tuple[int, ...]
     configuration: int
 
 
-Assignment = Mapping[int, Seat]
-"""Seats by job; a job left out is postponed."""
+Assignment = Mapping[int, Placement]
+"""Placements by job; jobs that are missing are postponed."""
 
 
 def expected_cost(tables: Tables, assignment: Assignment) -> float:
@@ -30,9 +30,9 @@ def expected_cost(tables: Tables, assignment: Assignment) -> float:
     Parameters
     ----------
     tables : Tables
-        What each choice costs; see `tables_of`.
+        Cost tables of the instance; see `tables_of`.
     assignment : Assignment
-        Each placed job's seat.
+        Each placed job's placement.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def expected_cost(tables: Tables, assignment: Assignment) -> float:
     >>> from optsched.selection.cost import tables_of
     >>> from optsched.selection.options import SelectionOptions
     >>> tables = tables_of(optsched.load("selection/3x6"), SelectionOptions())
-    >>> alone = expected_cost(tables, {0: Seat(2, (0,), 0)})
+    >>> alone = expected_cost(tables, {0: Placement(2, (0,), 0)})
     >>> alone < expected_cost(tables, {})
     True
     """
@@ -53,14 +53,14 @@ def expected_cost(tables: Tables, assignment: Assignment) -> float:
 
 
 def cost_parts(tables: Tables, assignment: Assignment) -> tuple[float, float, float]:
-    """(P1.1) by its parts: tardiness of the placed, of the postponed, energy.
+    """Return the terms of (P1.1): tardiness of placed and of postponed jobs, and energy.
 
     Parameters
     ----------
     tables : Tables
-        What each choice costs; see `tables_of`.
+        Cost tables of the instance; see `tables_of`.
     assignment : Assignment
-        Each placed job's seat.
+        Each placed job's placement.
 
     Returns
     -------
@@ -76,24 +76,32 @@ def cost_parts(tables: Tables, assignment: Assignment) -> tuple[float, float, fl
     >>> [round(part, 2) for part in cost_parts(tables, {})]
     [0.0, 35860.79, 0.0]
     """
-    late, energy = 0.0, 0.0
-    first: dict[int, float] = {}
+    tardiness, energy = 0.0, 0.0
+    for j, placement in assignment.items():
+        kind = tables.kind_of[placement.node]
+        tardiness += float(tables.tardiness_cost[j, kind, placement.configuration])
+    for node, (seconds, used) in open_nodes(tables, assignment).items():
+        energy += seconds * energy_rate(tables, node, used)
+    postponed = [j for j in range(tables.jobs) if j not in assignment]
+    return tardiness, sum(float(tables.postponement_cost[j]) for j in postponed), energy
+
+
+def open_nodes(tables: Tables, assignment: Assignment) -> dict[int, tuple[float, int]]:
+    """By open node: expected seconds of its first job to complete, and GPUs in use."""
+    seconds: dict[int, float] = {}
     used: dict[int, set[int]] = defaultdict(set)
-    for j, seat in assignment.items():
-        at = (j, tables.kind_of[seat.node], seat.configuration)
-        late += float(tables.late[at])
-        first[seat.node] = min(first.get(seat.node, float("inf")), float(tables.expected[at]))
-        used[seat.node].update(seat.gpus)
-    for node, seconds in first.items():
-        energy += seconds * energy_rate(tables, node, len(used[node]))
-    postponed = sum(float(tables.postponed[j]) for j in range(tables.jobs) if j not in assignment)
-    return late, postponed, energy
+    for j, placement in assignment.items():
+        n = placement.node
+        completion = float(tables.expected[j, tables.kind_of[n], placement.configuration])
+        seconds[n] = min(seconds.get(n, float("inf")), completion)
+        used[n].update(placement.gpus)
+    return {n: (seconds[n], len(used[n])) for n in seconds}
 
 
 def solution_of(
     tables: Tables, assignment: Assignment, certificate: Certificate | None = None
 ) -> SelectionSolution:
-    """The assignment as a solution file's object."""
+    """Convert an assignment to a SelectionSolution."""
     placements = [_placement(tables, j, assignment.get(j)) for j in range(tables.jobs)]
     extra: dict[str, Any] = {} if certificate is None else {"certificate": certificate}
     return SelectionSolution(
@@ -105,14 +113,14 @@ def solution_of(
     )
 
 
-def _placement(tables: Tables, job: int, seat: Seat | None) -> JobPlacement:
+def _placement(tables: Tables, job: int, placement: Placement | None) -> JobPlacement:
     name = tables.instance.jobs[job].name
-    if seat is None:
+    if placement is None:
         return JobPlacement(name=name, node=None)
-    configuration = tables.kinds[tables.kind_of[seat.node]].configurations[seat.configuration]
+    kind = tables.kinds[tables.kind_of[placement.node]]
     return JobPlacement(
         name=name,
-        node=tables.instance.nodes[seat.node].name,
-        gpus=tuple(sorted(seat.gpus)),
-        fraction=float(configuration.fraction),
+        node=tables.instance.nodes[placement.node].name,
+        gpus=tuple(sorted(placement.gpus)),
+        fraction=float(kind.configurations[placement.configuration].fraction),
     )

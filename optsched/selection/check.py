@@ -1,6 +1,7 @@
 """The independent checker of selections: every rule and (P1.1), from the decisions alone.
 
-Shares no code with the methods. The equations are sts's, primed where corrected.
+Shares no code with the methods. Equation numbers are those of the STS paper; a prime marks a
+corrected equation.
 """
 
 from __future__ import annotations
@@ -48,41 +49,44 @@ def check(
     "node opening" (16') and "claimed objective" (P1.1); "certificate" where the solution carries
     prices: the bound that they prove, recomputed without a solver.
     """
-    chosen = SelectionOptions.from_dict(solution.options if options is None else options)
-    found = [*instance_violations(solution.instance, instance.name), *_listed(instance, solution)]
-    found += _nodes_exist(instance, solution)
-    if found:
-        return CheckReport(None, tuple(found))
+    readings = SelectionOptions.from_dict(solution.options if options is None else options)
+    violations = [
+        *instance_violations(solution.instance, instance.name),
+        *_each_job_once(instance, solution),
+    ]
+    violations += _nodes_exist(instance, solution)
+    if violations:
+        return CheckReport(None, tuple(violations))
     nodes = {node.name: node for node in instance.nodes}
     placed = {p.name: (p, nodes[p.node]) for p in solution.jobs if p.node is not None}
-    found = [v for each in instance.jobs for v in _job_rules(instance, each, placed, chosen)]
-    found += [*_capacity(placed), *_opening(instance, placed, chosen)]
-    if found:
-        return CheckReport(None, tuple(found))
-    cost, rounding = _total_cost(instance, placed, chosen), _rounding(instance, placed, chosen)
+    violations = [v for job in instance.jobs for v in _job_rules(instance, job, placed, readings)]
+    violations += [*_capacity(placed), *_opening(instance, placed, readings)]
+    if violations:
+        return CheckReport(None, tuple(violations))
+    cost, rounding = _total_cost(instance, placed, readings), _rounding(instance, placed, readings)
     if solution.objective is not None:
         claim = claim_violation(solution.objective, cost, rounding)
-        found += [] if claim is None else [claim]
+        violations += [] if claim is None else [claim]
     if solution.certificate is not None:
-        found += _certificate(instance, solution.certificate, chosen, cost, rounding)
-    return CheckReport(cost, tuple(found), rounding)
+        violations += _certificate(instance, solution.certificate, readings, cost, rounding)
+    return CheckReport(cost, tuple(violations), rounding)
 
 
-def _listed(instance: SelectionInstance, solution: SelectionSolution) -> Iterator[Violation]:
-    times = Counter(placement.name for placement in solution.jobs)
+def _each_job_once(instance: SelectionInstance, solution: SelectionSolution) -> Iterator[Violation]:
+    occurrences = Counter(placement.name for placement in solution.jobs)
     for job in instance.jobs:
-        if times[job.name] != 1:
-            yield Violation("job", "(4)", f"job {job.name}", abs(times[job.name] - 1))
-    known = {job.name for job in instance.jobs}
-    for name in times:
-        if name not in known:
-            yield Violation("job", "(4)", f"unknown job {name}", times[name])
+        if occurrences[job.name] != 1:
+            yield Violation("job", "(4)", f"job {job.name}", abs(occurrences[job.name] - 1))
+    job_names = {job.name for job in instance.jobs}
+    for name in occurrences:
+        if name not in job_names:
+            yield Violation("job", "(4)", f"unknown job {name}", occurrences[name])
 
 
 def _nodes_exist(instance: SelectionInstance, solution: SelectionSolution) -> Iterator[Violation]:
-    known = {node.name for node in instance.nodes}
+    node_names = {node.name for node in instance.nodes}
     for placement in solution.jobs:
-        if placement.node is not None and placement.node not in known:
+        if placement.node is not None and placement.node not in node_names:
             yield Violation("node", "n in N", f"job {placement.name} on {placement.node!r}", 1)
         if placement.node is None and placement.gpus:
             where = f"postponed job {placement.name}"
@@ -90,7 +94,7 @@ def _nodes_exist(instance: SelectionInstance, solution: SelectionSolution) -> It
 
 
 def _exact(fraction: float) -> Fraction:
-    """The rational that a decimal in a file means: 0.15 is 3/20."""
+    """Convert a decimal to the exact rational: 0.15 becomes 3/20."""
     return Fraction(repr(float(fraction)))
 
 
@@ -103,9 +107,9 @@ def _job_rules(
     where, fraction = f"job {job.name} on {node.name}", _exact(placement.fraction)
     kind = instance.gpu_types[node.gpu_type]
     for gpu in placement.gpus:
-        outside = max(gpu - node.gpus + 1, -gpu)
-        if outside > 0:
-            yield Violation("GPU index", "(12')", f"{where}, GPU {gpu}", outside)
+        excess = max(gpu - node.gpus + 1, -gpu)
+        if excess > 0:
+            yield Violation("GPU index", "(12')", f"{where}, GPU {gpu}", excess)
     count = len(placement.gpus)
     if count == 0 or len(set(placement.gpus)) < count:
         yield Violation("GPUs", "(11)", where, max(count - len(set(placement.gpus)), 1))
@@ -117,9 +121,9 @@ def _job_rules(
         yield Violation("sharing", "option sharing", where, 1)
     if node.gpu_type not in job.epoch_time:
         yield Violation("GPU type", "(6)", where, 1)
-    short = Fraction(job.memory_bytes) - fraction * Fraction(kind.memory_bytes)
-    if short > 0:
-        yield Violation("memory", "(15)", where, float(short))
+    missing_bytes = Fraction(job.memory_bytes) - fraction * Fraction(kind.memory_bytes)
+    if missing_bytes > 0:
+        yield Violation("memory", "(15)", where, float(missing_bytes))
 
 
 def _capacity(placed: Placed) -> Iterator[Violation]:
@@ -135,14 +139,16 @@ def _capacity(placed: Placed) -> Iterator[Violation]:
 def _opening(
     instance: SelectionInstance, placed: Placed, options: SelectionOptions
 ) -> Iterator[Violation]:
-    most = min(len(instance.jobs), len(instance.nodes))
+    required_nodes = min(len(instance.jobs), len(instance.nodes))
     opened = len({node.name for _, node in placed.values()})
-    if options.node_opening == "printed" and opened != most:
-        yield Violation("node opening", "(16)", f"{opened} open nodes", abs(opened - most))
+    if options.node_opening == "printed" and opened != required_nodes:
+        yield Violation(
+            "node opening", "(16)", f"{opened} open nodes", abs(opened - required_nodes)
+        )
 
 
 def _total_cost(instance: SelectionInstance, placed: Placed, options: SelectionOptions) -> float:
-    """(P1.1): expected tardiness, worst-case tardiness of the postponed, energy of the nodes."""
+    """(P1.1): expected tardiness, worst-case tardiness of postponed jobs, energy of open nodes."""
     total = 0.0
     for job in instance.jobs:
         if job.name in placed:
@@ -157,26 +163,26 @@ def _total_cost(instance: SelectionInstance, placed: Placed, options: SelectionO
 
 
 def _rounding(instance: SelectionInstance, placed: Placed, options: SelectionOptions) -> float:
-    """Dollars that rounding may leave where seconds taken and seconds to a due date cancel."""
+    """Rounding error in dollars of differences between run time and time to the due date."""
     terms = 0.0
     for job in instance.jobs:
         seconds = abs(job.due_date - instance.now)
         if job.name in placed:
-            mean = sum(w * p for w, p in _left(job))
+            mean = sum(w * p for w, p in _remaining_epochs(job))
             seconds += mean * _seconds_per_epoch(instance, job, placed)
         else:
-            slowest = max(w for w, _ in _left(job)) * _slowest(instance, job, options)
+            slowest = max(w for w, _ in _remaining_epochs(job)) * _slowest(instance, job, options)
             seconds += instance.postponement_penalty * (instance.interval + slowest + seconds)
         terms += job.tardiness_weight * seconds
     return CANCELLATION * terms
 
 
-def _left(job: SelectionJob) -> list[tuple[float, float]]:
+def _remaining_epochs(job: SelectionJob) -> list[tuple[float, float]]:
     """Remaining epochs w_s with their probabilities p_s, renormalised."""
     pairs = zip(job.epochs.values, job.epochs.probabilities, strict=True)
-    kept = [(w - job.completed_epochs, p) for w, p in pairs if w > job.completed_epochs]
-    total = sum(p for _, p in kept)
-    return [(w, p / total) for w, p in kept]
+    remaining = [(w - job.completed_epochs, p) for w, p in pairs if w > job.completed_epochs]
+    total = sum(p for _, p in remaining)
+    return [(w, p / total) for w, p in remaining]
 
 
 def _seconds_per_epoch(instance: SelectionInstance, job: SelectionJob, placed: Placed) -> float:
@@ -188,7 +194,7 @@ def _seconds_per_epoch(instance: SelectionInstance, job: SelectionJob, placed: P
 def _tardiness(instance: SelectionInstance, job: SelectionJob, placed: Placed) -> float:
     """(19'): E[(t W - d)^+]."""
     seconds, due = _seconds_per_epoch(instance, job, placed), job.due_date - instance.now
-    return sum(p * max(seconds * w - due, 0.0) for w, p in _left(job))
+    return sum(p * max(seconds * w - due, 0.0) for w, p in _remaining_epochs(job))
 
 
 def _postponement(
@@ -196,7 +202,7 @@ def _postponement(
 ) -> float:
     """(19') and (20') of a job that is not placed."""
     due = job.due_date - instance.now
-    slowest = max(w for w, _ in _left(job)) * _slowest(instance, job, options)
+    slowest = max(w for w, _ in _remaining_epochs(job)) * _slowest(instance, job, options)
     worst = max(instance.interval + slowest - due, 0.0)
     return instance.postponement_penalty * worst + max(-due, 0.0)
 
@@ -204,11 +210,11 @@ def _postponement(
 def _slowest(instance: SelectionInstance, job: SelectionJob, options: SelectionOptions) -> float:
     """Seconds per epoch of the slowest configuration that some node admits."""
     times: list[float] = []
-    for name, most in instance.largest.items():
+    for name, largest_node_gpus in instance.largest.items():
         kind = instance.gpu_types[name]
         if name not in job.epoch_time or not kind.holds(job.memory_bytes, Fraction(1)):
             continue
-        times += job.epoch_time[name][:most]
+        times += job.epoch_time[name][:largest_node_gpus]
         for fraction in kind.fractions if options.shares else ():
             if kind.holds(job.memory_bytes, fraction):
                 times.append(job.epoch_time[name][0] * kind.slowdown_of(fraction))
@@ -220,7 +226,7 @@ def _energy(instance: SelectionInstance, jobs: list[SelectionJob], placed: Place
     node = placed[jobs[0].name][1]
     in_use = {gpu for job in jobs for gpu in placed[job.name][0].gpus}
     first = min(
-        _seconds_per_epoch(instance, job, placed) * sum(w * p for w, p in _left(job))
+        _seconds_per_epoch(instance, job, placed) * sum(w * p for w, p in _remaining_epochs(job))
         for job in jobs
     )
     return first * node.cost_rate[len(in_use) - 1]
@@ -233,10 +239,11 @@ def _certificate(
     objective: float,
     rounding: float,
 ) -> Iterator[Violation]:
-    """The bound that the prices prove: not below the bound claimed, not above the objective."""
+    """Recompute the certificate's bound; it must reach the claimed bound and not exceed the
+    objective."""
     document = {"kind": "prices", **certificate.model_dump(mode="json")}
     try:
-        proved = verify(instance.to_dict(), document, options.to_dict())
+        verified_bound = verify(instance.to_dict(), document, options.to_dict())
     except RefusedError as error:
         yield Violation("certificate", "prices", str(error), error.shortfall)
         return
@@ -245,11 +252,15 @@ def _certificate(
     ]
     pairs = zip(certificate.jobs, postponed, strict=True)
     opened = abs(certificate.opening) * min(len(instance.jobs), len(instance.nodes))
-    prices = sum(min(abs(price), cost) for price, cost in pairs) + min(opened, sum(postponed))
-    claimed = certificate.bound
-    if claimed - proved > max(CLAIM_TOLERANCE * proved, PRICE_ROUNDING * prices):
-        over = share_of(claimed - proved, claimed, proved)
-        yield Violation("certificate", "LB", "the bound claimed", over, CLAIM_TOLERANCE)
-    if proved - objective > max(BOUND_TOLERANCE * objective, rounding):
-        above = share_of(proved - objective, proved, objective)
-        yield Violation("certificate", "LB <= objective", "the bound", above, BOUND_TOLERANCE)
+    summed_prices = sum(min(abs(price), cost) for price, cost in pairs) + min(
+        opened, sum(postponed)
+    )
+    claimed_bound = certificate.bound
+    if claimed_bound - verified_bound > max(
+        CLAIM_TOLERANCE * verified_bound, PRICE_ROUNDING * summed_prices
+    ):
+        shortfall = share_of(claimed_bound - verified_bound, claimed_bound, verified_bound)
+        yield Violation("certificate", "LB", "the bound claimed", shortfall, CLAIM_TOLERANCE)
+    if verified_bound - objective > max(BOUND_TOLERANCE * objective, rounding):
+        excess = share_of(verified_bound - objective, verified_bound, objective)
+        yield Violation("certificate", "LB <= objective", "the bound", excess, BOUND_TOLERANCE)

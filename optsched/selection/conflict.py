@@ -1,8 +1,8 @@
-"""Why no selection opens as many nodes as (16) is printed to ask for.
+"""Explain why no selection opens exactly min(|J|, |N|) nodes, as constraint (16) is printed.
 
-Each open node needs a job of its own that can use one of its GPUs, so nodes and jobs are matched.
-Where every job must open a node, the conflict is a set of jobs with fewer nodes that hold them;
-where every node must be open, a set of nodes with fewer jobs (P. Hall, 1935).
+Every open node needs a distinct job that fits on it: a bipartite matching of nodes and jobs. A
+conflict is a Hall violator (P. Hall, 1935): jobs with fewer nodes that hold them where every job
+must open a node, or nodes with fewer jobs where every node must be open.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from optsched.selection.options import SelectionOptions
 
 Types = frozenset[str]
 Groups = Mapping[Types, list[int]]
-"""Indices of jobs by the GPU types that hold them, or of nodes by their type."""
+"""Job indices by the set of GPU types with enough memory, or node indices by type."""
 
 
 def find_conflict(
@@ -33,45 +33,45 @@ def find_conflict(
 ) -> Conflict | None:
     """Return jobs, or nodes, that cannot be matched; None if all can, or need not be.
 
-    From an unmatched object, alternating paths reach a set of objects that is irreducible: all but
-    one of them are matched to the same partners, and without any one the others can be.
+    The vertices reached by alternating paths from an unmatched vertex form an irreducible Hall
+    violator, so `thorough`, which `Problem.conflict` passes, makes no difference.
     """
+    if not options.opens_exactly:
+        return None
     nodes: dict[Types, list[int]] = {}
     for n, node in enumerate(instance.nodes):
         nodes.setdefault(frozenset([node.gpu_type]), []).append(n)
     jobs: dict[Types, list[int]] = {}
     for j, job in enumerate(instance.jobs):
         jobs.setdefault(_types_of(instance, job), []).append(j)
-    asked = min(len(instance.jobs), len(instance.nodes))
-    each_job = len(instance.jobs) <= len(instance.nodes)
-    groups, others = (jobs, nodes) if each_job else (nodes, jobs)
-
-    if not options.opens_exactly:
-        return None
+    required_nodes = min(len(instance.jobs), len(instance.nodes))
+    is_job_side = len(instance.jobs) <= len(instance.nodes)
+    groups, others = (jobs, nodes) if is_job_side else (nodes, jobs)
     flow = _matching(groups, others)
-    short = asked - int(flow.sum())
-    if not short:
+    possible = int(flow.sum())
+    if possible == required_nodes:
         return None
     counts = min(_violators(groups, others, flow), key=sum)
-    chosen = [i for each, count in zip(groups.values(), counts, strict=True) for i in each[:count]]
-    types = frozenset().union(*(t for t, count in zip(groups, counts, strict=True) if count))
-    partners = sorted(i for t, each in others.items() if t & types for i in each)
-    tell = _jobs_conflict if each_job else _nodes_conflict
-    reason, members = tell(instance, sorted(chosen), partners)
+    members_of = zip(groups.items(), counts, strict=True)
+    chosen = [(t, i) for (t, group), count in members_of for i in group[:count]]
+    types = frozenset().union(*(t for t, _ in chosen))
+    partners = sorted(i for t, group in others.items() if t & types for i in group)
+    describe = _jobs_conflict if is_job_side else _nodes_conflict
+    reason, members = describe(instance, sorted(i for _, i in chosen), partners)
     return Conflict(
         instance.name,
-        f"(16) as printed opens min(|J|, |N|) = {counted(asked, 'node')}, {reason}",
-        float(short),
+        f"node_opening=printed requires {counted(required_nodes, 'open node')}, {reason}",
+        float(required_nodes - possible),
         "nodes",
-        f"{counted(asked - short, 'node')} can be open at once; node_opening=free asks for none",
+        f"at most {counted(possible, 'node')} can be open at once; node_opening=free requires none",
         members,
         "irreducible",
-        measures={"asked": asked, "most_open": asked - short},
+        measures={"asked": required_nodes, "most_open": possible},
     )
 
 
 def naming(instance: SelectionInstance) -> Naming:
-    """What the indices of (P1)'s models are called."""
+    """Readable labels for the indices of the Pyomo models."""
 
     def job(j: Any) -> str:
         return f"job {instance.jobs[j].name}"
@@ -81,18 +81,18 @@ def naming(instance: SelectionInstance) -> Naming:
 
     tables = tables_of(instance, SelectionOptions())
 
-    def alike(v: Any) -> str:
+    def class_label(v: Any) -> str:
         return f"nodes like {instance.nodes[tables.classes[v].nodes[0]].name}"
 
     def leader(at: Any) -> str:
         size = tables.kinds[tables.classes[at[0]].kind].configurations[at[1]]
-        return f"{alike(at[0])}, {size} GPU of the first to end, {at[2]} in use"
+        return f"{class_label(at[0])}, leader on {size} GPU, {at[2]} GPUs in use"
 
     names: Mapping[str, Callable[[Any], str]] = {
         "JOBS": job,
         "NODES": node,
         "TYPES": lambda t: f"type {tables.kinds[t].name}",
-        "CLASSES": alike,
+        "CLASSES": class_label,
         "one_leader_index": leader,
         "GPUS": lambda at: f"{node(at[0])} GPU {at[1]}",
         "USAGES": lambda at: f"{node(at[0])} with {counted(at[1], 'GPU')} in use",
@@ -111,7 +111,7 @@ def _types_of(instance: SelectionInstance, job: SelectionJob) -> Types:
 
 
 def _matching(groups: Groups, others: Groups) -> NDArray[np.int32]:
-    """Return how many objects of each group a largest matching gives to each of the others."""
+    """Return the maximum matching as counts (groups x other groups)."""
     pairs = [(a, b) for a, t in enumerate(groups) for b, u in enumerate(others) if t & u]
     first = 1 + len(groups)
     sink = first + len(others)
@@ -126,18 +126,18 @@ def _matching(groups: Groups, others: Groups) -> NDArray[np.int32]:
 
 
 def _violators(groups: Groups, others: Groups, flow: NDArray[np.int32]) -> Iterator[list[int]]:
-    """Yield, for each group with an unmatched object, how many of each group conflict with it."""
+    """For each group with an unmatched member, count the members of each group in its violator."""
     usable = np.array([[bool(t & u) for u in others] for t in groups])
     matched = flow.sum(axis=1)
     for start, group in enumerate(groups.values()):
         if matched[start] == len(group):
             continue
         reached = np.arange(len(groups)) == start
-        grown = True
-        while grown:
+        changed = True
+        while changed:
             partners = usable[reached].any(axis=0)
             larger = reached | flow[:, partners].any(axis=1)
-            reached, grown = larger, bool((larger != reached).any())
+            reached, changed = larger, bool((larger != reached).any())
         counts = np.where(reached, matched, 0)
         counts[start] += 1
         yield counts.tolist()
@@ -152,7 +152,7 @@ def _jobs_conflict(
         f"one for each job, but jobs {listed(job.name for job in jobs)} can run on "
         f"{_nodes_named(nodes)} alone"
     )
-    return reason, tuple(Member("job", job.name, _asks(instance, job)) for job in jobs)
+    return reason, tuple(Member("job", job.name, _requirement(instance, job)) for job in jobs)
 
 
 def _nodes_conflict(
@@ -161,10 +161,10 @@ def _nodes_conflict(
     nodes = [instance.nodes[n] for n in chosen]
     jobs = [instance.jobs[j] for j in partners]
     if not jobs:
-        who = "no job"
+        usable_by = "no job"
     else:
-        who = f"only {'job' if len(jobs) == 1 else 'jobs'} {listed(job.name for job in jobs)}"
-    reason = f"all there are, but on {_nodes_named(nodes)} {who} can run"
+        usable_by = f"only {'job' if len(jobs) == 1 else 'jobs'} {listed(job.name for job in jobs)}"
+    reason = f"all there are, but on {_nodes_named(nodes)} {usable_by} can run"
     members = tuple(
         Member("node", node.name, f"a job that runs on {node.gpu_type}") for node in nodes
     )
@@ -172,12 +172,14 @@ def _nodes_conflict(
 
 
 def _nodes_named(nodes: Sequence[Node]) -> str:
-    which = ", ".join(sorted({node.gpu_type for node in nodes}))
-    return f"{'node' if len(nodes) == 1 else 'nodes'} {listed(n.name for n in nodes)} ({which})"
+    type_names = ", ".join(sorted({node.gpu_type for node in nodes}))
+    return (
+        f"{'node' if len(nodes) == 1 else 'nodes'} {listed(n.name for n in nodes)} ({type_names})"
+    )
 
 
-def _asks(instance: SelectionInstance, job: SelectionJob) -> str:
-    """What a job needs, and why it cannot go elsewhere."""
+def _requirement(instance: SelectionInstance, job: SelectionJob) -> str:
+    """Node types a job needs, and the reason for each excluded type."""
     needed = f"a node of type {' or '.join(sorted(_types_of(instance, job)))}"
-    refused = listed(instance.refusals(job))
+    refused = listed(instance.exclusions(job))
     return f"{needed}: {refused}" if refused else needed

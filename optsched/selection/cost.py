@@ -1,8 +1,8 @@
 """Tables for every method: configurations, node classes and their expected costs.
 
-Configuration c of a GPU type is k = 1..K whole GPUs (index k - 1) or one fraction of a GPU
-(indices K, K+1, ..., largest fraction first). A node class is what nodes have in common: type,
-number of GPUs and cost vector. Source: sts (P1), (19')-(21').
+Configuration c of a GPU type is k = 1..K whole GPUs (index k - 1) or one fraction of a GPU (indices
+K, K+1, ..., largest fraction first). A node class groups nodes with equal type, number of GPUs and
+cost vector. Source: sts (P1), (19')-(21').
 """
 
 from __future__ import annotations
@@ -10,23 +10,26 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
-from optsched.uncertainty.works import Works
+from optsched.uncertainty.remaining_epochs import RemainingEpochs
 
 Floats = NDArray[np.float64]
 
+TARDINESS = "least tardiness of each job"
+"""Source of the bound `Tables.unavoidable_cost`."""
 CLOCK_ROUNDING = 1e-15
-"""Relative rounding of a difference of two moments, to the moments."""
+"""Rounding error of a difference of two times, relative to the times."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """So many GPUs, or one fraction of one."""
+    """A number of whole GPUs, or one fraction of a GPU."""
 
     gpus: int
     fraction: Fraction = Fraction(1)
@@ -46,21 +49,21 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A GPU type on the cluster: K of its largest node and its configurations."""
+class GpuKind:
+    """A GPU type on the cluster, the GPUs of its largest node, and its configurations."""
 
     name: str
     gpus: int
     configurations: tuple[Configuration, ...]
 
-    def within(self, gpus: int) -> list[int]:
+    def configurations_within(self, gpus: int) -> list[int]:
         """Indices of the configurations that a node of so many GPUs can give."""
-        return [c for c, each in enumerate(self.configurations) if each.gpus <= gpus]
+        return [c for c, one in enumerate(self.configurations) if one.gpus <= gpus]
 
     @cached_property
     def fractions(self) -> list[int]:
         """Indices of the shared configurations."""
-        return [c for c, each in enumerate(self.configurations) if each.shares]
+        return [c for c, one in enumerate(self.configurations) if one.shares]
 
 
 @dataclass(frozen=True)
@@ -73,14 +76,14 @@ class NodeClass:
     nodes: tuple[int, ...]
 
     @cached_property
-    def alike(self) -> NDArray[np.int64]:
-        """The nodes, in an array."""
+    def node_array(self) -> NDArray[np.int64]:
+        """The nodes as an array."""
         return np.array(self.nodes)
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Costs by job, type and configuration; infinite where the job cannot run so.
+    """Costs by job, type and configuration; infinite where the configuration is not admissible.
 
     Attributes
     ----------
@@ -90,7 +93,7 @@ class Tables:
         Type of each node.
     seconds : array (J, T, C)
         Seconds per epoch, slowdown included.
-    works : Works
+    works : RemainingEpochs
         Remaining epochs of each job.
     due_dates, weights : array (J,)
         d_j on the clock of the instance's ``now``; eta_j, dollars per second.
@@ -98,11 +101,11 @@ class Tables:
 
     instance: SelectionInstance
     options: SelectionOptions
-    kinds: tuple[Kind, ...]
+    kinds: tuple[GpuKind, ...]
     classes: tuple[NodeClass, ...]
     kind_of: NDArray[np.int64]
     seconds: Floats
-    works: Works
+    works: RemainingEpochs
     due_dates: Floats
     weights: Floats
 
@@ -112,7 +115,7 @@ class Tables:
         return len(self.seconds)
 
     @property
-    def most_open(self) -> int:
+    def max_open_nodes(self) -> int:
         """min(|J|, |N|), the right-hand side of (16)."""
         return min(self.jobs, len(self.kind_of))
 
@@ -122,59 +125,72 @@ class Tables:
         return self.seconds * self.works.means[:, None, None]
 
     @cached_property
-    def late(self) -> Floats:
+    def tardiness_cost(self) -> Floats:
         """eta_j E[(t W - d)^+], dollars (J, T, C)."""
-        late = np.empty_like(self.seconds)
+        tardiness = np.empty_like(self.seconds)
         for j, work in enumerate(self.works):
-            late[j] = work.tardiness(self.seconds[j], float(self.due[j]))
+            tardiness[j] = work.tardiness(self.seconds[j], float(self.due[j]))
         fits = np.isfinite(self.seconds)
-        return np.where(fits, np.where(fits, late, 0.0) * self.weights[:, None, None], np.inf)
+        return np.where(fits, np.where(fits, tardiness, 0.0) * self.weights[:, None, None], np.inf)
 
     @cached_property
-    def postponed(self) -> Floats:
-        """(20') eta_j (rho max(0, H + Tbar_j - d_j) + max(0, -d_j)), dollars (J,).
+    def worst_tardiness(self) -> Floats:
+        """H + Tbar_j - d_j, seconds (J,); may be negative.
 
-        Tbar_j is the most remaining epochs at the slowest admissible configuration.
+        Tbar_j: run time of the largest number of remaining epochs on the slowest admissible
+        configuration.
         """
-        slowest = np.where(np.isfinite(self.seconds), self.seconds, 0.0).max(axis=(1, 2))
-        longest = self.instance.interval + slowest * self.works.most
-        worst = np.maximum(longest - self.due, 0.0)
-        penalty = self.instance.postponement_penalty
-        return self.weights * (penalty * worst + np.maximum(-self.due, 0.0))
+        seconds = np.where(np.isfinite(self.seconds), self.worst_case_seconds, 0.0)
+        return self.instance.interval + seconds.max(axis=(1, 2)) - self.due
 
     @cached_property
-    def least(self) -> Floats:
+    def postponement_cost(self) -> Floats:
+        """(20') eta_j (rho max(0, H + Tbar_j - d_j) + max(0, -d_j)), dollars (J,)."""
+        worst = self.instance.postponement_penalty * np.maximum(self.worst_tardiness, 0.0)
+        return self.weights * (worst + np.maximum(-self.due, 0.0))
+
+    @cached_property
+    def min_cost(self) -> Floats:
         """The least cost of each job in any role, energy left out (J,), dollars."""
-        return np.minimum(self.late.reshape(self.jobs, -1).min(axis=1), self.postponed)
+        return np.minimum(
+            self.tardiness_cost.reshape(self.jobs, -1).min(axis=1), self.postponement_cost
+        )
 
-    def with_costs(self, **costs: Floats) -> Tables:
-        """The same with other costs, by name: ``expected``, ``late`` or ``postponed``."""
-        made = replace(self)
-        known = {name: getattr(self, name) for name in ("expected", "late", "postponed")}
-        made.__dict__.update(known | costs)
-        return made
+    @property
+    def unavoidable_cost(self) -> float:
+        """Dollars of all jobs, each in its cheapest role, energy left out: a lower bound."""
+        return float(self.min_cost.sum())
+
+    def with_costs(self, **costs: Any) -> Tables:
+        """Return a copy with other costs by name: ``expected``, ``tardiness_cost``, ..."""
+        copy = replace(self)
+        names = ("expected", "tardiness_cost", "postponement_cost")
+        copy.__dict__.update({name: getattr(self, name) for name in names} | costs)
+        return copy
 
     @cached_property
-    def dollars(self) -> float:
-        """The models' unit of money: all jobs postponed, spread over the jobs.
+    def money_unit(self) -> float:
+        """Monetary unit of the models: mean postponement cost per job.
 
-        Where waiting is free, the dearest or latest that a job can run; 1 where nothing costs.
+        If postponing costs nothing, the largest energy or tardiness cost; 1 if all costs are zero.
         """
-        energy = self.longest * max(node.cost_rate[-1] for node in self.instance.nodes)
-        latest = float(self.late[np.isfinite(self.late)].max())
-        return float(self.postponed.mean()) or max(energy, latest) or 1.0
+        energy = self.max_expected_seconds * max(node.cost_rate[-1] for node in self.instance.nodes)
+        largest_tardiness_cost = float(self.tardiness_cost[np.isfinite(self.tardiness_cost)].max())
+        return float(self.postponement_cost.mean()) or max(energy, largest_tardiness_cost) or 1.0
 
     @cached_property
-    def longest(self) -> float:
+    def max_expected_seconds(self) -> float:
         """Seconds of the longest expected completion."""
         return float(self.expected[np.isfinite(self.expected)].max())
 
     @cached_property
     def rounding(self) -> float:
-        """Dollars that the clock's own rounding, in d_j - T_c, may leave of a cost."""
+        """Rounding error of the total cost caused by d_j - T_c, in dollars."""
         now = abs(self.instance.now)
         jobs = self.instance.jobs
-        return 1e-15 * sum(job.tardiness_weight * (abs(job.due_date) + now) for job in jobs)
+        return CLOCK_ROUNDING * sum(
+            job.tardiness_weight * (abs(job.due_date) + now) for job in jobs
+        )
 
     @cached_property
     def due(self) -> Floats:
@@ -182,15 +198,15 @@ class Tables:
         return self.due_dates - self.instance.now
 
     @cached_property
-    def in_time(self) -> Floats:
+    def latest_on_time(self) -> Floats:
         """d_j plus the clock's rounding: a job that ends by then is not late."""
         now = abs(float(self.instance.now))
         return self.due + CLOCK_ROUNDING * (now + np.abs(self.due_dates))
 
     @cached_property
-    def worst(self) -> Floats:
+    def worst_case_seconds(self) -> Floats:
         """Seconds to completion at w^max by job, type and configuration."""
-        return self.seconds * self.works.most[:, None, None]
+        return self.seconds * self.works.max_epochs[:, None, None]
 
 
 def tables_of(instance: SelectionInstance, options: SelectionOptions) -> Tables:
@@ -226,7 +242,7 @@ def tables_of(instance: SelectionInstance, options: SelectionOptions) -> Tables:
         _classes(instance, index),
         np.array([index[node.gpu_type] for node in instance.nodes]),
         _seconds(instance, kinds),
-        Works.given(epochs).after(np.arange(len(epochs)), completed),
+        RemainingEpochs.from_lists(epochs).conditioned_on(np.arange(len(epochs)), completed),
         np.array([float(job.due_date) for job in instance.jobs]),
         np.array([float(job.tardiness_weight) for job in instance.jobs]),
     )
@@ -238,41 +254,41 @@ def energy_rate(tables: Tables, node: int, used: int) -> float:
 
 
 def type_rates(tables: Tables, kind: int) -> Floats:
-    """Dollars per second with 1..K GPUs of a type: those of its largest node, the cheapest one."""
-    most = tables.kinds[kind].gpus
-    return np.array(min(c.cost_rate for c in tables.classes if c.kind == kind and c.gpus == most))
+    """Dollars per second with 1..K GPUs of a type, of its largest node of lowest cost vector."""
+    largest = [c for c in tables.classes if c.kind == kind and c.gpus == tables.kinds[kind].gpus]
+    return np.array(min(node_class.cost_rate for node_class in largest))
 
 
-def _kinds(instance: SelectionInstance, options: SelectionOptions) -> tuple[Kind, ...]:
+def _kinds(instance: SelectionInstance, options: SelectionOptions) -> tuple[GpuKind, ...]:
     kinds = []
     for name, gpus in instance.largest.items():
         whole = [Configuration(k) for k in range(1, gpus + 1)]
         fractions = instance.gpu_types[name].fractions if options.shares else ()
-        kinds.append(Kind(name, gpus, (*whole, *(Configuration(1, f) for f in fractions))))
+        kinds.append(GpuKind(name, gpus, (*whole, *(Configuration(1, f) for f in fractions))))
     return tuple(kinds)
 
 
 def _classes(instance: SelectionInstance, index: dict[str, int]) -> tuple[NodeClass, ...]:
-    found: dict[tuple[int, int, tuple[float, ...]], list[int]] = {}
+    nodes_by_class: dict[tuple[int, int, tuple[float, ...]], list[int]] = {}
     for n, node in enumerate(instance.nodes):
         key = (index[node.gpu_type], node.gpus, tuple(float(c) for c in node.cost_rate))
-        found.setdefault(key, []).append(n)
-    return tuple(NodeClass(*key, tuple(nodes)) for key, nodes in found.items())
+        nodes_by_class.setdefault(key, []).append(n)
+    return tuple(NodeClass(*key, tuple(nodes)) for key, nodes in nodes_by_class.items())
 
 
-def _seconds(instance: SelectionInstance, kinds: tuple[Kind, ...]) -> Floats:
-    widest = max(len(kind.configurations) for kind in kinds)
-    seconds = np.full((len(instance.jobs), len(kinds), widest), np.inf)
+def _seconds(instance: SelectionInstance, kinds: tuple[GpuKind, ...]) -> Floats:
+    max_configurations = max(len(kind.configurations) for kind in kinds)
+    seconds = np.full((len(instance.jobs), len(kinds), max_configurations), np.inf)
     memory = np.array([float(job.memory_bytes) for job in instance.jobs])
     for t, kind in enumerate(kinds):
         gpu = instance.gpu_types[kind.name]
-        able = np.array([kind.name in job.epoch_time for job in instance.jobs])
-        able &= memory <= gpu.room(Fraction(1))
-        times = [instance.jobs[j].epoch_time[kind.name] for j in np.flatnonzero(able)]
+        is_usable = np.array([kind.name in job.epoch_time for job in instance.jobs])
+        is_usable &= memory <= gpu.memory_of(Fraction(1))
+        times = [instance.jobs[j].epoch_time[kind.name] for j in np.flatnonzero(is_usable)]
         if times:
-            seconds[able, t, : kind.gpus] = times
+            seconds[is_usable, t, : kind.gpus] = times
         for c in kind.fractions:
             fraction = kind.configurations[c].fraction
-            fits = able & (memory <= gpu.room(fraction))
+            fits = is_usable & (memory <= gpu.memory_of(fraction))
             seconds[fits, t, c] = seconds[fits, t, 0] * gpu.slowdown_of(fraction)
     return seconds

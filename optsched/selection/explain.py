@@ -1,4 +1,4 @@
-"""Where a selection's cost goes: each open node's energy, each job's tardiness, the postponed."""
+"""Break down a selection's cost by node and job."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from optsched.selection.options import SelectionOptions
 from optsched.selection.solution import SelectionSolution
 
 MEASURES = ("jobs_waiting", "waiting_cost", "tardiness", "interval_energy", "full_run_energy")
-"""Measures of a selection beside its objective: a count, and four amounts in dollars."""
+"""A count, and dollars; interval energy ends at a node's first completion, full-run at its last."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class JobCost:
 
 @dataclass(frozen=True, repr=False)
 class Breakdown(Explanation):
-    """(P1.1) by its parts."""
+    """Breakdown of (P1.1)."""
 
     instance: str
     nodes: tuple[NodeCost, ...]
@@ -114,27 +114,28 @@ class Breakdown(Explanation):
             ]
             for row in self.nodes
         ]
-        dear = "; ".join(line for line in self.lines()[1 + len(self.nodes) :][:5])
-        return self.instance, headings, rows, "; ".join(filter(None, (self.lines()[0], dear)))
+        split, *details = self.lines()
+        costliest_jobs = details[len(self.nodes) :][:5]
+        return self.instance, headings, rows, "; ".join([split, *costliest_jobs])
 
     def lines(self) -> list[str]:
         """The breakdown in words: the split, every open node, and the jobs that cost most."""
-        made = [
+        lines = [
             f"{self.instance}: {self.total:.6g} $ = {self.energy:.6g} energy + "
             f"{self.tardiness:.6g} tardiness + {self.postponement:.6g} for {self.waiting} of "
             f"{len(self.jobs)} jobs postponed"
         ]
         for row in self.nodes:
-            made.append(
+            lines.append(
                 f"{row.node} ({row.gpu_type}): {row.used} of {row.gpus} GPUs, {row.jobs} jobs, "
                 f"until {row.first} ends after {row.seconds:.6g} s: {row.energy:.6g} $"
             )
         for job in sorted(self.jobs, key=lambda row: -row.tardiness)[:20]:
             if job.tardiness > 0:
                 where = "postponed" if job.node is None else f"on {job.node}, {job.gpus:g} GPUs"
-                late = "" if job.node is None else f", late with {job.late_probability:.3f}"
-                made.append(f"{job.job} {where}{late}: {job.tardiness:.6g} $")
-        return made
+                late = "" if job.node is None else f", P(late) = {job.late_probability:.3f}"
+                lines.append(f"{job.job} {where}{late}: {job.tardiness:.6g} $")
+        return lines
 
 
 def explain(
@@ -144,23 +145,26 @@ def explain(
     tables = tables_of(instance, options)
     index = {node.name: n for n, node in enumerate(instance.nodes)}
     placed = {p.name: p for p in solution.jobs if p.node is not None}
-    here: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    jobs_on_node: dict[int, list[tuple[int, int]]] = defaultdict(list)
     ends: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     jobs = []
     for j, job in enumerate(instance.jobs):
         if job.name not in placed:
-            cost = float(tables.postponed[j])
+            cost = float(tables.postponement_cost[j])
             jobs.append(JobCost(job.name, None, 0.0, None, 1.0, cost))
             continue
         placement = placed[job.name]
         n = index[str(placement.node)]
         c = _configuration(tables, n, len(placement.gpus), placement.fraction)
-        here[n].append((j, c))
+        jobs_on_node[n].append((j, c))
         seconds = float(tables.expected[j, tables.kind_of[n], c])
         for gpu in placement.gpus:
             ends[n][gpu] = max(ends[n][gpu], seconds)
         jobs.append(_job_cost(tables, j, n, c, len(placement.gpus) * placement.fraction))
-    nodes = [_node_cost(tables, n, here[n], sorted(ends[n].values())) for n in sorted(here)]
+    nodes = [
+        _node_cost(tables, n, on_node, sorted(ends[n].values()))
+        for n, on_node in sorted(jobs_on_node.items())
+    ]
     return Breakdown(instance.name, tuple(nodes), tuple(jobs))
 
 
@@ -173,16 +177,15 @@ def _configuration(tables: Tables, n: int, gpus: int, fraction: float) -> int:
 def _job_cost(tables: Tables, j: int, n: int, c: int, gpus: float) -> JobCost:
     t = tables.kind_of[n]
     work = tables.works[j]
-    late = float(
-        work.probabilities[work.values * tables.seconds[j, t, c] > tables.in_time[j]].sum()
-    )
+    is_late = work.values * tables.seconds[j, t, c] > tables.latest_on_time[j]
+    late = float(work.probabilities[is_late].sum())
     job, node = tables.instance.jobs[j], tables.instance.nodes[n]
-    seconds, cost = float(tables.expected[j, t, c]), float(tables.late[j, t, c])
+    seconds, cost = float(tables.expected[j, t, c]), float(tables.tardiness_cost[j, t, c])
     return JobCost(job.name, node.name, gpus, seconds, late, cost)
 
 
 def _node_cost(tables: Tables, n: int, jobs: list[tuple[int, int]], ends: list[float]) -> NodeCost:
-    """A node's cost; `ends` are the seconds at which its GPUs fall idle, in order."""
+    """A node's cost; `ends` are the sorted times at which its GPUs become idle."""
     node, t, used = tables.instance.nodes[n], tables.kind_of[n], len(ends)
     seconds, first = min((float(tables.expected[j, t, c]), j) for j, c in jobs)
     name = tables.instance.jobs[first].name
@@ -199,9 +202,9 @@ def _node_cost(tables: Tables, n: int, jobs: list[tuple[int, int]], ends: list[f
 def measures(
     instance: SelectionInstance, solution: SelectionSolution | None, options: SelectionOptions
 ) -> dict[str, float | None]:
-    """A selection's cost by its parts, and how many jobs wait; None of one that breaks a rule."""
+    """The number of postponed jobs and the parts of the cost; None for an infeasible selection."""
     if solution is None or solution.objective is None:
         return dict.fromkeys(MEASURES)
-    said = explain(instance, solution, options)
-    parts = (said.waiting, said.postponement, said.tardiness, said.energy, said.full_run_energy)
-    return dict(zip(MEASURES, parts, strict=True))
+    parts = explain(instance, solution, options)
+    dollars = (parts.postponement, parts.tardiness, parts.energy, parts.full_run_energy)
+    return dict(zip(MEASURES, (parts.waiting, *dollars), strict=True))

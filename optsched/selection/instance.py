@@ -31,20 +31,20 @@ from optsched.schema import (
 from optsched.uncertainty.epochs import Epochs
 
 SCHEMA = "optsched/selection"
-MOST_GPUS_PER_NODE = 256
-MOST_NODES = 20_000
-MOST_JOBS = 100_000
-MOST_TYPES = 64
-MOST_FRACTIONS = 16
-MOST_TABLE = 2**24
-"""Entries of the largest table a method makes at once: jobs x types x configurations."""
-LONGEST_FRACTION = 12
+MAX_GPUS_PER_NODE = 256
+MAX_NODES = 20_000
+MAX_JOBS = 100_000
+MAX_TYPES = 64
+MAX_FRACTIONS = 16
+MAX_TABLE = 2**24
+"""Entries of jobs x types x configurations that a method tabulates at once: 128 MB of floats."""
+MAX_FRACTION_LENGTH = 12
 
 
 def _fraction_key(value: Any) -> str:
     text = value if isinstance(value, str) else ""
     digits = text.removeprefix("0").removeprefix(".")
-    plain = digits.isascii() and digits.isdigit() and len(text) <= LONGEST_FRACTION
+    plain = digits.isascii() and digits.isdigit() and len(text) <= MAX_FRACTION_LENGTH
     if not plain or text not in (f"0.{digits}", f".{digits}") or int(digits) == 0:
         raise PydanticCustomError(
             "fraction", "{expected}", {"expected": "a decimal string in (0, 1) such as '0.25'"}
@@ -66,10 +66,8 @@ class GpuType(FileModel):
     memory_bytes: Annotated[Positive, About("M, memory of one GPU.", "bytes", 2.4e10)]
     slowdown: Annotated[
         dict[FractionKey, Slowdown],
-        Field(max_length=MOST_FRACTIONS),
-        About(
-            "b_f, how much slower a job is on a fraction f of a GPU, by f.", "ratio", {"0.5": 1.04}
-        ),
+        Field(max_length=MAX_FRACTIONS),
+        About("b_f, slowdown on a fraction f of a GPU, by fraction.", "ratio", {"0.5": 1.04}),
     ]
 
     @property
@@ -93,10 +91,10 @@ class GpuType(FileModel):
         fraction : Fraction
             f.
         """
-        return memory <= self.room(fraction)
+        return memory <= self.memory_of(fraction)
 
-    def room(self, fraction: Fraction) -> float:
-        """The most memory that a fraction f holds: the last float up to f M."""
+    def memory_of(self, fraction: Fraction) -> float:
+        """f M in bytes, rounded down."""
         exact = fraction * Fraction(self.memory_bytes)
         nearest = float(exact)
         return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
@@ -113,13 +111,13 @@ class Node(FileModel):
 
     name: Annotated[Name, About("The node's name, once in an instance.", "", "n0")]
     gpu_type: Annotated[Name, About("A key of gpu_types.", "", "K80")]
-    gpus: Annotated[int, Between(1, MOST_GPUS_PER_NODE), About("K_n.", "GPUs", 4)]
+    gpus: Annotated[int, Between(1, MAX_GPUS_PER_NODE), About("K_n.", "GPUs", 4)]
     cost_rate: Annotated[
         tuple[NonNegative, ...],
         FailFast(),
-        Field(strict=False, max_length=MOST_GPUS_PER_NODE),
+        Field(strict=False, max_length=MAX_GPUS_PER_NODE),
         About(
-            "c_nk, what the node costs while k = 1..K_n of its GPUs are in use; it never falls.",
+            "c_nk, cost of the node while k = 1..K_n of its GPUs are in use; non-decreasing in k.",
             "dollars/s",
             [1e-4, 1.8e-4],
         ),
@@ -157,7 +155,7 @@ class SelectionJob(FileModel):
         dict[
             Name,
             Annotated[
-                tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_GPUS_PER_NODE)
+                tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MAX_GPUS_PER_NODE)
             ],
         ],
         About(
@@ -171,7 +169,7 @@ class SelectionJob(FileModel):
     @model_validator(mode="after")
     def _has_work_left(self) -> Self:
         if max(self.epochs.values) <= self.completed_epochs:
-            found = f"{self.completed_epochs:g} at job {self.name}, no value of W left"
+            found = f"{self.completed_epochs:g} at job {self.name}, at least every value of epochs"
             raise fault("completed_epochs", found, f"below {max(self.epochs.values):g}")
         return self
 
@@ -187,31 +185,31 @@ class SelectionInstance(InstanceFile):
     postponement_penalty: Annotated[
         NonNegative,
         About(
-            "rho: a postponed job costs so many times the worst lateness it could have.",
+            "rho: factor on the worst-case tardiness of a postponed job.",
             "ratio",
             10.0,
         ),
     ]
     gpu_types: Annotated[
         dict[Name, GpuType],
-        Field(max_length=MOST_TYPES),
+        Field(max_length=MAX_TYPES),
         About("The GPU types of the nodes, by name."),
     ]
     nodes: Annotated[
         tuple[Node, ...],
         FailFast(),
-        Field(strict=False, max_length=MOST_NODES),
+        Field(strict=False, max_length=MAX_NODES),
         About("The nodes, in the order to which ties refer."),
     ]
     jobs: Annotated[
         tuple[SelectionJob, ...],
         FailFast(),
-        Field(strict=False, max_length=MOST_JOBS),
-        About("The jobs that wait or run."),
+        Field(strict=False, max_length=MAX_JOBS),
+        About("All jobs, waiting and running."),
     ]
 
     def facts(self) -> dict[str, str]:
-        """What it is, for a prompt or a page."""
+        """Key figures for display."""
         return {
             str(self.schema_).removeprefix("optsched/"): self.name,
             "jobs": str(len(self.jobs)),
@@ -224,13 +222,13 @@ class SelectionInstance(InstanceFile):
     @cached_property
     def largest(self) -> Mapping[str, int]:
         """GPUs of each type's largest node; types without a node are left out."""
-        found: dict[str, int] = {}
+        largest: dict[str, int] = {}
         for node in self.nodes:
-            found[node.gpu_type] = max(found.get(node.gpu_type, 0), node.gpus)
-        return found
+            largest[node.gpu_type] = max(largest.get(node.gpu_type, 0), node.gpus)
+        return largest
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with some fields changed; what was computed of the nodes is forgotten.
+        """A copy with some fields changed; cached values derived from the nodes are dropped.
 
         Parameters
         ----------
@@ -240,15 +238,15 @@ class SelectionInstance(InstanceFile):
             Whether the other fields are copied, too.
         """
         copied = super().model_copy(update=update, deep=deep)
-        copied.__dict__.pop("largest", None)  # pydantic copies it, whatever nodes there are now
+        copied.__dict__.pop("largest", None)  # pydantic copies the cache, even if `nodes` changed
         return copied
 
     def due_in(self, job: SelectionJob) -> float:
         """Seconds from now to the job's due date, d_j - T_c; negative when it is overdue."""
         return job.due_date - self.now
 
-    def refusals(self, job: SelectionJob) -> list[str]:
-        """Of each GPU type of the cluster that cannot hold a job, why not."""
+    def exclusions(self, job: SelectionJob) -> list[str]:
+        """Reasons why GPU types of the cluster cannot run a job."""
         reasons = []
         for name in self.largest:
             memory = self.gpu_types[name].memory_bytes
@@ -270,17 +268,17 @@ class SelectionInstance(InstanceFile):
                 known = ", ".join(self.gpu_types) or "a key of gpu_types"
                 raise fault(f"nodes[{index}].gpu_type", repr(node.gpu_type), known[:200])
         largest = self.largest
-        widest = max(largest.values()) + MOST_FRACTIONS
-        if len(self.jobs) * len(largest) * widest > MOST_TABLE:
+        widest = max(largest.values()) + MAX_FRACTIONS
+        if len(self.jobs) * len(largest) * widest > MAX_TABLE:
             found = f"{len(self.jobs)} jobs x {len(largest)} types x {widest} configurations"
-            raise fault("jobs", found, f"at most {MOST_TABLE} in all")
+            raise fault("jobs", found, f"at most {MAX_TABLE} in all")
         for index, job in enumerate(self.jobs):
             self._job_fits(index, job, largest)
         self._costs_fit()
         return self
 
     def _costs_fit(self) -> None:
-        """Refuse costs beyond what certificates and solutions may hold."""
+        """Reject instances whose costs exceed LARGEST."""
         dearest = max(node.cost_rate[-1] for node in self.nodes)
         slowdowns = [b for gpu_type in self.gpu_types.values() for b in gpu_type.slowdown.values()]
         total = 0.0
@@ -322,6 +320,6 @@ class SelectionInstance(InstanceFile):
             name in largest and self.gpu_types[name].holds(job.memory_bytes, Fraction(1))
             for name in job.epoch_time
         ):
-            found = f"job {job.name}, which no node can hold ({listed(self.refusals(job))})"
+            found = f"job {job.name}, which fits on no node ({listed(self.exclusions(job))})"
             expected = "a node of a type in its epoch_time with GPUs of enough memory"
             raise fault(f"jobs[{index}]", found, expected)

@@ -16,7 +16,7 @@ Switch = Literal["on", "off"]
 
 @dataclass(frozen=True)
 class SelectionOptions(Options):
-    """Readings of the problem.
+    """Options of the selection problem.
 
     Attributes
     ----------
@@ -49,13 +49,13 @@ class SelectionOptions(Options):
         return self.node_opening == "printed"
 
     def require_free_opening(self, method: str) -> None:
-        """Refuse, in the method's name, to open an exact number of nodes."""
+        """Raise NotApplicableError if node_opening is 'printed'."""
         if self.opens_exactly:
             raise NotApplicableError(method, "node_opening=printed", "free or at-most")
 
 
 def features(instance: SelectionInstance, options: SelectionOptions) -> dict[str, tuple[str, str]]:
-    """What not every method supports, with the words of a refusal."""
+    """Features used by these options, with the texts of the error message."""
     if options.opens_exactly:
         return {"printed-opening": ("node_opening=printed", "free or at-most")}
     return {}

@@ -6,34 +6,41 @@ from optsched.problem import Method, Problem, rooms
 
 _HERE = "optsched.selection"
 _PICTURES = "optsched.plotting"
-_QUEUE = f"{_HERE}.heuristics.baselines:queue"
+_ORDERED = f"{_HERE}.heuristics.baselines:ordered_greedy"
 _RANDOMISED = f"{_HERE}.heuristics.baselines:randomised_greedy"
 _DP = f"{_HERE}.heuristics.dp:dp"
 
 _BASELINES = (
-    ("edf", "earliest due date first, cheapest GPUs in time at w^max", _QUEUE),
-    ("fifo", "in the file's order, cheapest GPUs in time at w^max", _QUEUE),
+    ("edf", "earliest due date first, cheapest GPUs in time at w^max", _ORDERED),
+    ("fifo", "in the file's order, cheapest GPUs in time at w^max", _ORDERED),
     ("rg", "randomised greedy by pressure, the best of several starts", _RANDOMISED),
     ("dp", "dynamic programme over jobs x GPUs with proxy (28)", _DP),
-    ("avg-edf", "edf at E[W]", _QUEUE),
+    ("avg-edf", "edf at E[W]", _ORDERED),
     ("avg-rg", "rg at E[W]", _RANDOMISED),
     ("avg-dp", "dp at E[W]", _DP),
 )
-_MODELS = (
-    ("minlp", "(P1) with its products, solved by SCIP", "minlp:minlp", "minlp:model"),
-    ("milp", "(P1) with its products linearised", "milp:milp", "milp:model"),
+_EXACT = (
+    ("minlp", "(P1) with its products, solved by SCIP", "models.minlp:minlp", "models.minlp:model"),
+    ("milp", "(P1) with its products linearised", "models.milp:milp", "models.milp:model"),
     (
         "patterns",
         "MILP over node patterns, without symmetry",
-        "patterns:patterns",
-        "patterns:model",
+        "models.patterns:patterns",
+        "models.patterns:model",
+    ),
+    (
+        "columns",
+        "arc-flow and column generation, with a price certificate",
+        "exact.columns:columns",
+        "models.arcs_in_pyomo:model",
     ),
 )
+_WAITING = f"{_HERE}.exact.waiting_jobs"
 
 SELECTION = Problem(
     name="selection",
     **rooms("selection", "Selection"),
-    bound=f"{_HERE}.bounds.price_search:quick_bound",
+    bound=f"{_HERE}.bounds.dual_search:quick_bound",
     features=f"{_HERE}.options:features",
     measures=f"{_HERE}.explain:measures",
     parts=(
@@ -68,36 +75,29 @@ SELECTION = Problem(
                 name,
                 "exact",
                 title,
-                f"{_HERE}.models.{entry}",
-                f"{_HERE}.models.{model}",
+                f"{_HERE}.{entry}",
+                f"{_HERE}.{model}",
                 ("pyscipopt",) if name == "minlp" else (),
             )
-            for name, title, entry, model in _MODELS
-        ),
-        Method(
-            "columns",
-            "exact",
-            "arc-flow and column generation, with a price certificate",
-            f"{_HERE}.exact.columns:columns",
-            f"{_HERE}.models.arcs_in_pyomo:model",
+            for name, title, entry, model in _EXACT
         ),
         Method(
             "exact",
             "exact",
             "patterns or columns, by the number of patterns",
-            f"{_HERE}.exact.exact:exact",
+            f"{_HERE}.models.patterns:exact",
         ),
         Method(
             "fewest-waiting",
             "model",
-            "as few jobs wait as can, then least cost",
-            f"{_HERE}.exact.waiting_jobs:fewest_waiting",
+            "fewest postponed jobs, then minimum cost",
+            f"{_WAITING}:fewest_waiting",
         ),
         Method(
             "same-jobs",
             "model",
-            "least cost that places the jobs that sts places, no others",
-            f"{_HERE}.exact.waiting_jobs:same_jobs",
+            "minimum cost with exactly the jobs that sts places",
+            f"{_WAITING}:same_jobs",
             supports=(),
         ),
     ),

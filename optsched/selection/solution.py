@@ -8,9 +8,10 @@ from pydantic import FailFast, Field
 
 from optsched.display import number
 from optsched.schema import FORMAT, OPTIONS, About, Between, FileModel, Name, Number, SolutionFile
-from optsched.selection.instance import MOST_GPUS_PER_NODE, MOST_JOBS, MOST_TYPES
+from optsched.selection.instance import MAX_GPUS_PER_NODE, MAX_JOBS, MAX_TYPES
 
-_Gpu = Annotated[int, Between(-MOST_GPUS_PER_NODE, 2**20)]  # a bad index is the checker's to report
+# wide range on purpose: the checker reports bad indices
+_Gpu = Annotated[int, Between(-MAX_GPUS_PER_NODE, 2**20)]
 _Prices = dict[Name, Annotated[tuple[Number, ...], Field(strict=False, max_length=1024)]]
 
 
@@ -20,12 +21,12 @@ class Certificate(FileModel):
     jobs: Annotated[
         tuple[Number, ...],
         FailFast(),
-        Field(strict=False, max_length=MOST_JOBS),
+        Field(strict=False, max_length=MAX_JOBS),
         About("lam_j, in the order of the instance's jobs.", "dollars", [1.5, 0.2]),
     ]
     slots: Annotated[
         _Prices,
-        Field(max_length=MOST_TYPES),
+        Field(max_length=MAX_TYPES),
         About(
             "mu_tc by GPU type: sizes 1..K, then fractions, largest first.",
             "dollars",
@@ -46,10 +47,12 @@ class JobPlacement(FileModel):
     gpus: Annotated[
         tuple[_Gpu, ...],
         FailFast(),
-        Field(strict=False, max_length=4 * MOST_GPUS_PER_NODE),
+        Field(strict=False, max_length=4 * MAX_GPUS_PER_NODE),
         About("0-based indices of its GPUs on the node.", "index", [0, 1]),
     ] = ()
-    fraction: Annotated[Number, About("The share of each of them that it has.", "share", 1.0)] = 1.0
+    fraction: Annotated[Number, About("Fraction of each GPU that the job uses.", "share", 1.0)] = (
+        1.0
+    )
 
 
 class SelectionSolution(SolutionFile):
@@ -59,7 +62,7 @@ class SelectionSolution(SolutionFile):
     jobs: Annotated[
         tuple[JobPlacement, ...],
         FailFast(),
-        Field(strict=False, max_length=2 * MOST_JOBS),
+        Field(strict=False, max_length=2 * MAX_JOBS),
         About("Every job of the instance, once."),
     ]
     objective: Annotated[Number | None, About("The value claimed, (P1.1).", "dollars", 12.75)] = (
@@ -71,7 +74,7 @@ class SelectionSolution(SolutionFile):
     ] = None
 
     def facts(self) -> dict[str, str]:
-        """What it is, for a prompt or a page."""
+        """Key figures for display."""
         placed = sum(job.node is not None for job in self.jobs)
         return {
             "instance": self.instance,

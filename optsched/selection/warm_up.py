@@ -1,9 +1,10 @@
-"""Loading the compiled loops before anything is timed."""
+"""Load compiled code before timing."""
 
 from __future__ import annotations
 
 from optsched.generators.selection import SelectionSettings, generate_selection
 from optsched.result import Settings
+from optsched.selection.heuristics.baselines import ordered_greedy
 from optsched.selection.heuristics.dp import dp
 from optsched.selection.heuristics.sts import sts
 from optsched.selection.options import SelectionOptions
@@ -15,3 +16,4 @@ def warm_up() -> None:
     options, settings = SelectionOptions(), Settings()
     sts(tiny, options, settings)
     dp("dp", tiny, options, settings)
+    ordered_greedy("edf", tiny, options, settings)

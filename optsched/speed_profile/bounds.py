@@ -7,8 +7,12 @@ bound weaker, never wrong.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from optsched.deadline import clock
+from optsched.result import Outcome, Settings
 from optsched.speed_profile.exact._hull_kernel import (
     empty_hull,
     fill_changes,
@@ -16,11 +20,11 @@ from optsched.speed_profile.exact._hull_kernel import (
     lower_hull,
 )
 from optsched.speed_profile.instance import SpeedProfileInstance
-from optsched.speed_profile.profile import Profile, speeds_of
+from optsched.speed_profile.profile import Profile, curve_of, outcome_of, speeds_of
 from optsched.uncertainty.survival import Curve
 
 ROUNDING = 16 * float(np.finfo(float).eps)
-"""Rounding of the sums behind a bound, relative to their largest term: it is taken off."""
+"""Relative rounding error subtracted from the bound."""
 
 
 def dual_bound(instance: SpeedProfileInstance, curve: Curve, multiplier: float) -> float:
@@ -33,7 +37,7 @@ def dual_bound(instance: SpeedProfileInstance, curve: Curve, multiplier: float) 
     curve : Curve
         F^c of the work that is left, in epochs.
     multiplier : float
-        Of the deadline, energy a second.
+        Lagrange multiplier of the deadline, energy per second.
 
     Returns
     -------
@@ -59,3 +63,17 @@ def dual_bound(instance: SpeedProfileInstance, curve: Curve, multiplier: float) 
     deadline = float(instance.deadline)
     value = energy + multiplier * (seconds - deadline)
     return max(value - ROUNDING * (energy + multiplier * (seconds + deadline)), 0.0)
+
+
+def solve_with_bound(
+    instance: SpeedProfileInstance,
+    settings: Settings,
+    solve: Callable[[SpeedProfileInstance, Curve], tuple[Profile, float]],
+    source: str,
+) -> Outcome:
+    """The outcome of a method that gives a profile and its multiplier, with the dual's bound."""
+    started, curve = clock(), curve_of(instance)
+    profile, multiplier = solve(instance, curve)
+    bound = dual_bound(instance, curve, multiplier)
+    seconds, gap = clock() - started, settings.gap
+    return outcome_of(instance, curve, profile, seconds, bound=bound, source=source, gap=gap)

@@ -23,7 +23,7 @@ from optsched.speed_profile.options import SpeedProfileOptions
 from optsched.speed_profile.solution import Piece, SpeedProfileSolution
 
 BINDING_TOLERANCE = 1e-7
-"""Largest part of the deadline that a profile said to bind may leave."""
+"""Largest slack, relative to the deadline, of a profile with status 'binding'."""
 
 
 def check(
@@ -36,48 +36,48 @@ def check(
     Rules: "instance", "status", "pieces", "speed", "deadline" (P2.2), "claimed objective" (P2.1).
     """
     SpeedProfileOptions.from_dict(solution.options if options is None else options)
-    other = instance_violations(solution.instance, instance.name)
-    if other:
-        return CheckReport(None, tuple(other))
-    fastest = (instance.most_work - instance.completed) / instance.speeds[-1]
+    instance_mismatch = instance_violations(solution.instance, instance.name)
+    if instance_mismatch:
+        return CheckReport(None, tuple(instance_mismatch))
+    fastest = (instance.max_work - instance.completed) / instance.speeds[-1]
     tolerance = TIME_TOLERANCE * max(fastest, instance.deadline)
     if solution.status == "infeasible":
-        found = []
-        if instance.can_be_in_time:
-            spare = max(instance.deadline - fastest, 0.0)
-            found.append(Violation("status", "(P2.2)", "infeasible", spare))
+        violations = []
+        if instance.is_feasible:
+            slack_seconds = max(instance.deadline - fastest, 0.0)
+            violations.append(Violation("status", "(P2.2)", "infeasible", slack_seconds))
         if solution.pieces:
-            found.append(Violation("pieces", "(P3.3)", "infeasible", len(solution.pieces)))
-        return CheckReport(None, tuple(found))
-    found = _pieces(instance, solution.pieces)
-    if found:
-        return CheckReport(None, tuple(found))
+            violations.append(Violation("pieces", "(P3.3)", "infeasible", len(solution.pieces)))
+        return CheckReport(None, tuple(violations))
+    violations = _pieces(instance, solution.pieces)
+    if violations:
+        return CheckReport(None, tuple(violations))
     seconds = sum((p.to - p.from_) / instance.speeds[p.speed] for p in solution.pieces)
     if seconds - instance.deadline > tolerance:
         amount = seconds - instance.deadline
         return CheckReport(None, (Violation("deadline", "(P2.2)", "time", amount, tolerance),))
     energy, rounding = _energy(instance, solution.pieces)
-    found = _status(instance, solution.status, instance.deadline - seconds, energy)
+    violations = _status(instance, solution.status, instance.deadline - seconds, energy)
     if solution.objective is not None:
         claim = claim_violation(solution.objective, energy, rounding)
-        found += [] if claim is None else [claim]
-    return CheckReport(energy, tuple(found), rounding)
+        violations += [] if claim is None else [claim]
+    return CheckReport(energy, tuple(violations), rounding)
 
 
 def _status(
-    instance: SpeedProfileInstance, status: str, spare: float, energy: float
+    instance: SpeedProfileInstance, status: str, slack_seconds: float, energy: float
 ) -> list[Violation]:
     """ "binding" leaves no time; "slack" leaves some, or costs no more than without a deadline."""
     tolerance = BINDING_TOLERANCE * instance.deadline
-    if status == "binding" and spare > tolerance:
-        return [Violation("status", "(P2.2)", "binding", spare, tolerance)]
-    if status == "slack" and spare <= TIME_TOLERANCE * instance.deadline:
+    if status == "binding" and slack_seconds > tolerance:
+        return [Violation("status", "(P2.2)", "binding", slack_seconds, tolerance)]
+    if status == "slack" and slack_seconds <= TIME_TOLERANCE * instance.deadline:
         integral, _ = _survival(instance)
         cheapest = min(p / s for p, s in zip(instance.power, instance.speeds, strict=True))
-        least = cheapest * integral(instance.completed, instance.most_work)
+        min_energy = cheapest * integral(instance.completed, instance.max_work)
         allowed = BOUND_TOLERANCE * energy
-        if energy - least > allowed:
-            return [Violation("status", "(P2.2)", "slack", energy - least, allowed)]
+        if energy - min_energy > allowed:
+            return [Violation("status", "(P2.2)", "slack", energy - min_energy, allowed)]
     return []
 
 
@@ -85,29 +85,29 @@ def _pieces(instance: SpeedProfileInstance, pieces: tuple[Piece, ...]) -> list[V
     """(P3.3): pieces in order, from completed to w^max, at speeds that exist."""
     if not pieces:
         return [Violation("pieces", "(P3.3)", "no piece", 1)]
-    found = []
+    violations = []
     ends = [instance.completed, *(piece.to for piece in pieces)]
-    starts = [*(piece.from_ for piece in pieces), instance.most_work]
+    starts = [*(piece.from_ for piece in pieces), instance.max_work]
     lengths = [piece.to - piece.from_ for piece in (pieces[0], *pieces)]
     for index, (end, start, length) in enumerate(zip(ends, starts, lengths, strict=True)):
         tolerance = slack(length, end, start)
         if abs(end - start) > tolerance:
             where = f"before piece {index}"
-            found.append(Violation("pieces", "(P3.3)", where, abs(end - start), tolerance))
+            violations.append(Violation("pieces", "(P3.3)", where, abs(end - start), tolerance))
     for index, piece in enumerate(pieces):
         if piece.to < piece.from_:
             where = f"piece {index}"
-            found.append(Violation("pieces", "(P3.3)", where, piece.from_ - piece.to))
+            violations.append(Violation("pieces", "(P3.3)", where, piece.from_ - piece.to))
         if not 0 <= piece.speed < len(instance.speeds):
-            found.append(Violation("speed", "s_k", f"piece {index}", 1))
-    return found
+            violations.append(Violation("speed", "s_k", f"piece {index}", 1))
+    return violations
 
 
 def _energy(instance: SpeedProfileInstance, pieces: tuple[Piece, ...]) -> tuple[float, float]:
     """(P2.1) with Q of (22), given W > completed; and its rounding.
 
-    Piece by piece, as a difference of two integrals from the start would lose what a late piece,
-    which few runs reach, is worth. An end of a piece is good to some units in its last place.
+    Integrated piece by piece: a difference of cumulative integrals would cancel for late pieces
+    with small survival. An end of a piece is good to some units in its last place.
     """
     integral, alive = _survival(instance)
     total = rounding = 0.0

@@ -12,35 +12,40 @@ from optsched.speed_profile.profile import curve_of
 def find_conflict(
     instance: SpeedProfileInstance, options: SpeedProfileOptions, thorough: bool
 ) -> Conflict | None:
-    """Return why the greatest speed misses the deadline at w^max; None where it meets it."""
-    work = instance.most_work - instance.completed
+    """Return why the greatest speed misses the deadline at w^max; None where it meets it.
+
+    `thorough`, which `Problem.conflict` passes, makes no difference.
+    """
+    work = instance.max_work - instance.completed
     fastest, deadline = instance.speeds[-1], instance.deadline
-    least = work / fastest
-    if instance.can_be_in_time:
+    min_seconds = work / fastest
+    if instance.is_feasible:
         return None
-    short = least - deadline
+    lateness = min_seconds - deadline
     needed = work / deadline if deadline else None
     late = curve_of(instance).survival(instance.completed + fastest * deadline)
     speed = "no speed is enough" if needed is None else f"{number(needed)} epochs/s would be needed"
     reason = (
         f"{work:g} epochs in {deadline:.6g} s: at the greatest speed, {number(fastest)} epochs/s, "
-        f"they take {number(least)} s, {number(short)} s too long"
+        f"they take {number(min_seconds)} s, {number(lateness)} s too long"
     )
-    asked = f"{work:g} epochs left, with probability {late:.3g} more than can be done in time"
-    gives = f"{number(fastest)} epochs/s: {number(fastest * deadline)} epochs in {deadline:.6g} s"
+    requirement = f"{work:g} epochs left, with probability {late:.3g} more than can be done in time"
+    capability = (
+        f"{number(fastest)} epochs/s: {number(fastest * deadline)} epochs in {deadline:.6g} s"
+    )
     return Conflict(
         instance.name,
         reason,
-        short,
+        lateness,
         "s",
-        f"{speed}, or a deadline of {number(least)} s",
+        f"{speed}, or a deadline of {number(min_seconds)} s",
         (
-            Member("work", f"w^max = {instance.most_work:g}", asked),
-            Member("speed", counted(len(instance.speeds), "GPU"), gives),
+            Member("work", f"w^max = {instance.max_work:g}", requirement),
+            Member("speed", counted(len(instance.speeds), "GPU"), capability),
         ),
         measures={
             "deadline": deadline,
-            "least_seconds": least,
+            "least_seconds": min_seconds,
             "needed_speed": needed,
             "late_probability": late,
             "energy": None,

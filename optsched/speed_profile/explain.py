@@ -26,15 +26,7 @@ class PieceCost:
 
 @dataclass(frozen=True, repr=False)
 class Breakdown(Explanation):
-    """A profile piece by piece.
-
-    Attributes
-    ----------
-    work : float
-        Epochs left at most, w^max - w_c.
-    greatest_speed : float
-        s_K, epochs per second.
-    """
+    """A profile piece by piece; `work` is w^max - w_c, `greatest_speed` s_K, epochs a second."""
 
     instance: str
     status: str
@@ -50,7 +42,7 @@ class Breakdown(Explanation):
 
     @property
     def least_seconds(self) -> float:
-        """The time of all the work at the greatest speed: no deadline before it can be met."""
+        """The time of all the work at the greatest speed: shorter deadlines are infeasible."""
         return self.work / self.greatest_speed
 
     @property
@@ -102,7 +94,7 @@ class Breakdown(Explanation):
 def explain(
     instance: SpeedProfileInstance, solution: SpeedProfileSolution, options: SpeedProfileOptions
 ) -> Breakdown:
-    """Break a profile's energy down; of one there is, else see `conflict`."""
+    """Break down a feasible profile's energy; for infeasible ones see `conflict`."""
     curve = curve_of(instance)
     rows = []
     for piece in solution.pieces:
@@ -121,7 +113,7 @@ def explain(
         instance=instance.name,
         status=solution.status,
         deadline=instance.deadline,
-        work=instance.most_work - instance.completed,
+        work=instance.max_work - instance.completed,
         greatest_speed=instance.speeds[-1],
         rows=tuple(rows),
     )

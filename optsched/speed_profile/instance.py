@@ -17,18 +17,18 @@ from optsched.schema import FORMAT, About, FileModel, InstanceFile, NonNegative,
 from optsched.uncertainty.epochs import Epochs as Epochs
 
 SCHEMA = "optsched/speed-profile"
-MOST_SPEEDS = 1024
-MOST_POINTS = 100_000
+MAX_SPEEDS = 1024
+MAX_POINTS = 100_000
 DEADLINE_ROUNDING = 1e-12
-"""Relative lateness that the rounding of a quotient explains: such a deadline is met."""
+"""Relative tolerance on the deadline, for rounding of a quotient."""
 
 _Numbers = Annotated[
-    tuple[NonNegative, ...], FailFast(), Field(strict=False, max_length=MOST_POINTS)
+    tuple[NonNegative, ...], FailFast(), Field(strict=False, max_length=MAX_POINTS)
 ]
 
 
 class SurvivalCurve(FileModel):
-    """F^c, piecewise linear: P(W > w) at points from 0, where it is 1, on."""
+    """F^c, piecewise linear: P(W > w) at increasing points, starting with P(W > 0) = 1."""
 
     points: Annotated[
         _Numbers, About("Amounts of work, strictly increasing from 0 on.", "epochs", [0, 50, 100])
@@ -57,8 +57,8 @@ class SurvivalCurve(FileModel):
         return self
 
 
-def _by_its_keys(work: Any) -> Any:
-    """Read a survival curve as one, so that its faults are not those of `Epochs`."""
+def _parse_work(work: Any) -> Any:
+    """Choose the model class by its keys, so that error messages match it."""
     if isinstance(work, Epochs | SurvivalCurve):
         return work
     if not isinstance(work, dict):
@@ -74,13 +74,13 @@ class SpeedProfileInstance(InstanceFile):
     speeds: Annotated[
         tuple[Positive, ...],
         FailFast(),
-        Field(strict=False, max_length=MOST_SPEEDS),
+        Field(strict=False, max_length=MAX_SPEEDS),
         About("s_1 < s_2 < ... < s_K, with 1..K GPUs.", "epochs/s", [0.01, 0.018]),
     ]
     power: Annotated[
         tuple[NonNegative, ...],
         FailFast(),
-        Field(strict=False, max_length=MOST_SPEEDS),
+        Field(strict=False, max_length=MAX_SPEEDS),
         About(
             "P(s_k), any non-negative curve; in dollars/s the objective is in dollars.",
             "watts",
@@ -94,30 +94,30 @@ class SpeedProfileInstance(InstanceFile):
     ] = 0
     work: Annotated[
         Epochs | SurvivalCurve,
-        BeforeValidator(_by_its_keys),
+        BeforeValidator(_parse_work),
         About("The distribution of W, discrete or a piecewise linear F^c."),
     ]
 
     def facts(self) -> dict[str, str]:
-        """What it is, for a prompt or a page."""
+        """Key figures for display."""
         return {
             "speed profile": self.name,
             "speeds": f"{len(self.speeds)}, {number(self.speeds[0])} to "
             f"{number(self.speeds[-1], 'epochs/s')}",
             "deadline": number(self.deadline, "s"),
             "completed": number(self.completed, "epochs"),
-            "at most": number(self.most_work, "epochs"),
+            "at most": number(self.max_work, "epochs"),
         }
 
     @property
-    def most_work(self) -> float:
+    def max_work(self) -> float:
         """w^max."""
         return max(self.work.values if isinstance(self.work, Epochs) else self.work.points)
 
     @property
-    def can_be_in_time(self) -> bool:
+    def is_feasible(self) -> bool:
         """Whether the greatest speed does w^max within the deadline, but for rounding."""
-        fastest = (self.most_work - self.completed) / self.speeds[-1]
+        fastest = (self.max_work - self.completed) / self.speeds[-1]
         return fastest - self.deadline <= DEADLINE_ROUNDING * max(fastest, self.deadline)
 
     @model_validator(mode="after")
@@ -128,9 +128,9 @@ class SpeedProfileInstance(InstanceFile):
             raise fault("speeds", "speeds that do not increase", "strictly increasing speeds")
         if len(self.power) != len(self.speeds):
             raise fault("power", f"{len(self.power)} values", f"{len(self.speeds)}, as speeds")
-        if self.completed >= self.most_work or not self._survives():
+        if self.completed >= self.max_work or not self._survives():
             found = f"{self.completed:g}, no work left"
-            raise fault("completed", found, f"less than {self.most_work:g}, with work left")
+            raise fault("completed", found, f"less than {self.max_work:g}, with work left")
         return self
 
     def _survives(self) -> bool:

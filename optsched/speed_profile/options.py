@@ -1,4 +1,4 @@
-"""The one option of speed profiles: which reading of Algorithm 1 ``dichotomy`` runs."""
+"""Option of speed profiles: whether ``dichotomy`` runs Algorithm 1 repaired or as printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The power model (1): so many GPUs on, the node's others idle."""
+"""Power model (1): k GPUs on, the others idle."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def node_power(gpus: int, on: float, idle: float) -> tuple[float, ...]:
 
     Notes
     -----
-    sts (1). With P_idle > 0 the power per epoch, Q = P / s, can fall before it rises: an idle GPU
-    costs and brings nothing. Algorithm 1 as printed supposes that it never falls.
+    sts (1). With P_idle > 0 the power per epoch, Q = P / s, can fall before it rises: idle GPUs
+    consume power. Algorithm 1 as printed supposes that it never falls.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A profile as speed changes, and what becomes of it: pieces, energy, an outcome."""
+"""Speed profiles: pieces, energy and conversion to an outcome."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from optsched.result import Outcome, Termination, is_proved
 from optsched.speed_profile.exact._hull_kernel import Speeds
 from optsched.speed_profile.instance import SpeedProfileInstance
-from optsched.speed_profile.solution import SpeedProfileSolution
+from optsched.speed_profile.solution import Piece, SpeedProfileSolution
 from optsched.uncertainty.distribution import Distribution
 from optsched.uncertainty.epochs import Epochs
 from optsched.uncertainty.survival import Curve, discrete_curve
 
 STATUSES = ("slack", "binding", "infeasible")
 
-LEVEL = 1e-15
-"""Of F^c: a segment that falls by no more than rounding does is level, as the file meant it."""
+FLAT_RTOL = 1e-15
+"""Segments of F^c that fall by less than this (relative) are treated as flat."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,18 @@ class Profile:
                 before = end
         return cls(tuple(pieces), status)
 
+    def solution(self, instance: SpeedProfileInstance) -> SpeedProfileSolution:
+        """The profile as a solution file's object."""
+        return SpeedProfileSolution(
+            schema="optsched/speed-profile-solution",
+            version=1,
+            instance=instance.name,
+            pieces=tuple(
+                Piece.model_validate({"from": a, "to": b, "speed": k}) for a, b, k in self.pieces
+            ),
+            status=self.status,
+        )
+
     def energy(self, instance: SpeedProfileInstance, curve: Curve) -> float:
         """(P3.1): expected energy of the pieces."""
         per_epoch = np.array(instance.power) / np.array(instance.speeds)
@@ -67,7 +79,7 @@ def outcome_of(
     gap: float = 0.0,
 ) -> Outcome:
     """The outcome of a profile: optimal where a bound proves it at the relative gap asked."""
-    solution = SpeedProfileSolution.of(instance.name, profile.pieces, profile.status)
+    solution = profile.solution(instance)
     if profile.status == "infeasible":
         details = {"message": "the greatest speed misses the deadline"}
         return Outcome(solution, Termination.INFEASIBLE, solve_time=seconds, details=details)
@@ -95,7 +107,7 @@ def curve_of(instance: SpeedProfileInstance) -> Curve:
     if isinstance(instance.work, Epochs):
         work = Distribution.of(instance.work.values, instance.work.probabilities)
         left = work.remaining(instance.completed)
-        assert left is not None  # the instance refuses that
+        assert left is not None  # ruled out by instance validation
         curve = discrete_curve(left)
         return Curve(curve.knots + instance.completed, curve.high, curve.low)
     points = np.array(instance.work.points, dtype=float)
@@ -106,5 +118,5 @@ def curve_of(instance: SpeedProfileInstance) -> Curve:
     knots = np.concatenate(([done], points[first:]))
     values = np.concatenate(([now], survival[first:])) / now
     high, low = values[:-1], values[1:]
-    level = high - low <= LEVEL * high
+    level = high - low <= FLAT_RTOL * high
     return Curve(knots, np.where(level, low, high), low)

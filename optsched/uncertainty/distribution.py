@@ -1,4 +1,4 @@
-"""How many epochs a job needs: a discrete random variable W, and what is left of it.
+"""Distribution of a job's number of epochs, and of its remaining epochs.
 
 Source: sts, III and VI-B: after w_c completed epochs, P(W | W > w_c).
 """
@@ -23,7 +23,8 @@ class Distribution:
 
     @classmethod
     def of(cls, values: Sequence[float], probabilities: Sequence[float]) -> Distribution:
-        """Make one of values in any order; equal values are merged, the sum is made exactly 1.
+        """Make one of values in any order; equal values are merged, the sum is made
+        exactly 1.
 
         Parameters
         ----------
@@ -37,7 +38,7 @@ class Distribution:
         >>> Distribution.of([3.0, 1.0, 3.0], [0.25, 0.5, 0.25]).mean
         2.0
         """
-        distinct, weights = merged(values, probabilities)
+        distinct, weights = merge_equal_values(values, probabilities)
         return cls(distinct, weights / weights.sum())
 
     @classmethod
@@ -62,7 +63,7 @@ class Distribution:
         return float(self.values @ self.probabilities)
 
     @property
-    def most(self) -> float:
+    def max_epochs(self) -> float:
         """The largest value, w^max."""
         return float(self.values[-1])
 
@@ -91,7 +92,9 @@ class Distribution:
         return np.where(usable, late, np.inf)
 
 
-def merged(values: Sequence[float], probabilities: Sequence[float]) -> tuple[Floats, Floats]:
+def merge_equal_values(
+    values: Sequence[float], probabilities: Sequence[float]
+) -> tuple[Floats, Floats]:
     """Distinct values, increasing, and the sums of their probabilities."""
     distinct, inverse = np.unique(np.asarray(values, dtype=float), return_inverse=True)
     weights = np.bincount(inverse, weights=np.asarray(probabilities, dtype=float))

@@ -18,8 +18,8 @@ from optsched.io.numerals import real_of
 from optsched.io.reading import csv_rows
 from optsched.uncertainty.distribution import Distribution
 
-LARGEST_TEXT = 256 * 2**20
-UNFINISHED = ("", "nan", "inf")
+MAX_FILE_BYTES = 256 * 2**20
+UNFINISHED_MARKERS = ("", "nan", "inf")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def read_epoch_samples(
     path: str | Path, by: Sequence[str] = ("dataset", "network")
 ) -> list[EpochSamples]:
     """Read a file of samples, grouped by columns, groups in the order of their keys."""
-    rows = csv_rows(path, most=LARGEST_TEXT)
+    rows = csv_rows(path, most=MAX_FILE_BYTES)
     _, header = next(rows, (1, []))
     missing = {*by, "target_epoch"} - set(header)
     if missing:
@@ -64,7 +64,7 @@ def read_epoch_samples(
 
 
 def _epoch(text: str, source: str, line: int) -> float | None:
-    if text.lower() in UNFINISHED:
+    if text.lower() in UNFINISHED_MARKERS:
         return None
     value = real_of(text)
     if value is None or value <= 0:

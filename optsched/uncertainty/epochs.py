@@ -1,4 +1,4 @@
-"""The distribution of a job's epochs as an instance file says it."""
+"""Epoch distribution in an instance file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from optsched.schema import LARGEST, About, Between, FileModel, Positive, fault
 MOST_VALUES = 100_000
 SUM_TOLERANCE = 1e-9
 Probability = Annotated[float, Between(1e-30, LARGEST)]
-"""Down to the tails of truncated exponentials; certificates count in multiples of 2^-200."""
+"""At least 1e-30, for tails of truncated exponentials: the exact verifier counts in 2**-200."""
 
 
 class Epochs(FileModel):

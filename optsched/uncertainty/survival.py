@@ -1,4 +1,4 @@
-"""F^c given what is done, as segments that fall linearly: one form for discrete and linear work.
+"""Piecewise linear survival function F^c, conditioned on completed epochs.
 
 Segment i reaches from knot w_i to w_{i+1}; P(W > w | W > w_c) falls on it from ``high[i]`` to
 ``low[i]``. A discrete W has flat segments; between segments F^c may jump down.
@@ -6,7 +6,6 @@ Segment i reaches from knot w_i to w_{i+1}; P(W > w | W > w_c) falls on it from 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -54,17 +53,6 @@ class Curves(NamedTuple):
     high: Floats
     low: Floats
     start: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, curves: Sequence[Curve]) -> Curves:
-        """Lay curves out one after another."""
-        sizes = [len(curve.high) for curve in curves]
-        return cls(
-            np.concatenate([curve.knots for curve in curves]),
-            np.concatenate([curve.high for curve in curves]),
-            np.concatenate([curve.low for curve in curves]),
-            np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-        )
 
 
 def discrete_curve(work: Distribution) -> Curve:

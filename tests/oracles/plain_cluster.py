@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from optsched.selection.assignment import Seat
+from optsched.selection.assignment import Placement
 from optsched.selection.cost import Tables
 
 
@@ -43,11 +43,11 @@ class PlainCluster:
             [node for node in self.nodes if node.kind == t] for t in range(len(tables.kinds))
         ]
 
-    def most_free(self, kind: int) -> int:
+    def max_free_gpus(self, kind: int) -> int:
         """The most free GPUs on one node of a type."""
         return max(len(node.free) for node in self.of_kind[kind])
 
-    def seat(self, kind: int, configuration: int) -> Seat | None:
+    def allocate(self, kind: int, configuration: int) -> Placement | None:
         """Take GPUs for a configuration of a type by best fit; None when it fits nowhere."""
         wanted = self.tables.kinds[kind].configurations[configuration]
         if wanted.shares:
@@ -55,14 +55,14 @@ class PlainCluster:
             if found is not None:
                 sharing, gpu = found
                 sharing.shared[gpu] -= wanted.fraction
-                return Seat(sharing.index, (gpu,), configuration)
+                return Placement(sharing.index, (gpu,), configuration)
         node = self._best_fit(kind, wanted.gpus)
         if node is None:
             return None
         taken, node.free = tuple(node.free[: wanted.gpus]), node.free[wanted.gpus :]
         if wanted.shares:
             node.shared[taken[0]] = 1 - wanted.fraction
-        return Seat(node.index, taken, configuration)
+        return Placement(node.index, taken, configuration)
 
     def _room(self, kind: int, fraction: Fraction) -> tuple[PlainNode, int] | None:
         rooms = [

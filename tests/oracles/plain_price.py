@@ -1,7 +1,7 @@
 """The price policy plainly, as it stood before it was compiled.
 
 Every multiplier by forty halvings, every job asked at every price, seats one after another on
-`ClusterState`. The policy of `optsched.rolling` compares equal, seat by seat.
+`PlainCluster`. The policy of `optsched.rolling` compares equal, seat by seat.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_m
 from optsched.rolling.policies.price import LEAST_VALUE, RUN_BONUS
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import View, World
-from optsched.selection.assignment import Seat
+from optsched.selection.assignment import Placement
 from optsched.selection.cost import Tables
-from optsched.selection.heuristics.cluster_state import ClusterState
 from optsched.speed_profile.exact._hull_kernel import Speeds, lower_hull
+from oracles.plain_cluster import PlainCluster
 
 HALVINGS = 40
 
@@ -79,7 +79,7 @@ class PlainPrice:
         worth = tables.weights * np.array([each for each, _ in found])
         backlog = view.means / (speeds[:, :, 0] * self.gpus).sum(axis=1)
         congestion = min(
-            k.most_congestion, backlog.sum() / (view.works.most / flat.max(axis=1)).mean()
+            k.most_congestion, backlog.sum() / (view.works.max_epochs / flat.max(axis=1)).mean()
         )
         total = np.where(flat > 0, energy + worth[:, None] / np.where(flat > 0, flat, 1.0), np.inf)
         rows, best = np.arange(tables.jobs), total.argmin(axis=1)
@@ -182,7 +182,7 @@ def _halved(meets: Callable[[float], bool]) -> float:
     return top
 
 
-def seated(tables: Tables, gain: Any, priced: Any, urgency: Any) -> dict[int, Seat]:
+def seated(tables: Tables, gain: Any, priced: Any, urgency: Any) -> dict[int, Placement]:
     """Seats by job: the best of each if it fits, else what fits, then GPUs of the node that pay.
 
     Parameters
@@ -193,16 +193,16 @@ def seated(tables: Tables, gain: Any, priced: Any, urgency: Any) -> dict[int, Se
     urgency : (J,) float
         Turn of those whose wish does not fit.
     """
-    state, seats = ClusterState(tables), {}
+    state, seats = PlainCluster(tables), {}
     width = tables.seconds.shape[2]
     flat, own = priced.reshape(tables.jobs, -1), gain.reshape(tables.jobs, -1)
     value = flat.max(axis=1)
     for j in np.argsort(-value, kind="stable").tolist():
-        seat = state.seat(*divmod(int(flat[j].argmax()), width)) if value[j] > 0 else None
+        seat = state.allocate(*divmod(int(flat[j].argmax()), width)) if value[j] > 0 else None
         seats |= {} if seat is None else {j: seat}
     for j in np.argsort(-urgency, kind="stable").tolist():
         for wish in np.argsort(-own[j], kind="stable").tolist() if j not in seats else ():
-            seat = state.seat(*divmod(wish, width)) if own[j, wish] > 0 else None
+            seat = state.allocate(*divmod(wish, width)) if own[j, wish] > 0 else None
             if seat is not None:
                 seats[j] = seat
                 break
@@ -217,5 +217,5 @@ def seated(tables: Tables, gain: Any, priced: Any, urgency: Any) -> dict[int, Se
             step, j = max(steps, default=(0.0, 0))
             if step <= 0:
                 break
-            seats[-j] = Seat(n, (*seats[-j].gpus, node.free.pop(0)), len(seats[-j].gpus))
+            seats[-j] = Placement(n, (*seats[-j].gpus, node.free.pop(0)), len(seats[-j].gpus))
     return seats

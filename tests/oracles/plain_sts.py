@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from optsched.rolling.policies.sts import SLIVER
 from optsched.rolling.simulator.engine import MIN_CHANGE_SHARE, Plan
 from optsched.rolling.simulator.world import View, World
-from optsched.selection.assignment import Seat
+from optsched.selection.assignment import Placement
 from optsched.selection.cost import Tables, type_rates
 from optsched.speed_profile.exact._hull_kernel import Speeds, curve_of, empty_hull, first_piece
 from oracles.plain_cluster import PlainCluster
@@ -57,7 +57,7 @@ class PlainSts:
 
 def algorithm_2(
     tables: Tables, least: Any, shortest: float, *, speeds_up: bool
-) -> tuple[dict[int, Seat], dict[int, int], dict[int, float]]:
+) -> tuple[dict[int, Placement], dict[int, int], dict[int, float]]:
     """Seats in order of pressure, the configurations wanted, and epochs until the next speed.
 
     Parameters
@@ -78,7 +78,7 @@ def algorithm_2(
             if not np.isfinite(tables.seconds[j, t, 0]):
                 continue
             speed, length, energy = pieces[t] = first_piece_of(tables, j, t, least[t, j], shortest)
-            worst = tables.worst[j, t, : kind.gpus]
+            worst = tables.worst_case_seconds[j, t, : kind.gpus]
             if speed < 0:
                 wishes.append((True, float(worst.min()), t, int(worst.argmin())))
                 continue
@@ -98,8 +98,11 @@ def first_piece_of(
 ) -> tuple[int, float, float]:
     """Speed, length and energy of a profile's first piece, due when the job is."""
     most = tables.kinds[t].gpus
-    seconds, worst = tables.seconds[j, t, :most], float(tables.worst[j, t, :most].min())
-    rounded = float(tables.due[j]) < worst <= tables.in_time[j]
+    seconds, worst = (
+        tables.seconds[j, t, :most],
+        float(tables.worst_case_seconds[j, t, :most].min()),
+    )
+    rounded = float(tables.due[j]) < worst <= tables.latest_on_time[j]
     energy = np.where(np.isfinite(seconds), seconds, 0.0) * type_rates(tables, t)
     speeds = Speeds(np.where(np.arange(most) < least, np.inf, seconds), energy)
     due = worst if rounded else float(tables.due[j])
@@ -108,35 +111,35 @@ def first_piece_of(
 
 def order_of(tables: Tables) -> Any:
     """Jobs by pressure (27)."""
-    delta = tables.worst.reshape(tables.jobs, -1).min(axis=1) - tables.due
+    delta = tables.worst_case_seconds.reshape(tables.jobs, -1).min(axis=1) - tables.due
     weights = np.array([job.tardiness_weight for job in tables.instance.jobs])
     return np.argsort(-np.where(delta > 0, delta * weights, delta), kind="stable")
 
 
 def fraction(tables: Tables, j: int, t: int, length: float) -> int:
     """For one GPU the smallest fraction that meets the due date, sped up as planned."""
-    most, kind = tables.works[j].most, tables.kinds[t]
+    most, kind = tables.works[j].max_epochs, tables.kinds[t]
     first = min(length, most)
     rest = (most - first) * float(tables.seconds[j, t, : kind.gpus].min())
     for shared in reversed(kind.fractions):
-        if first * tables.seconds[j, t, shared] + rest <= tables.in_time[j]:
+        if first * tables.seconds[j, t, shared] + rest <= tables.latest_on_time[j]:
             return shared
     return 0
 
 
-def assign(tables: Tables, state: PlainCluster, wishes: list[Wish]) -> Seat | None:
+def assign(tables: Tables, state: PlainCluster, wishes: list[Wish]) -> Placement | None:
     """The first wish that fits, else fewer GPUs of its type."""
     for _, _, t, c in wishes:
-        seat = state.seat(t, c)
+        seat = state.allocate(t, c)
         if seat is not None:
             return seat
     for _, _, t, _ in wishes if tables.options.strict == "off" else ():
-        if state.most_free(t):
-            return state.seat(t, state.most_free(t) - 1)
+        if state.max_free_gpus(t):
+            return state.allocate(t, state.max_free_gpus(t) - 1)
     return None
 
 
-def hand_out(tables: Tables, seats: Mapping[int, Seat]) -> dict[int, Seat]:
+def hand_out(tables: Tables, seats: Mapping[int, Placement]) -> dict[int, Placement]:
     """VI-C on the idle GPUs of open nodes: to sharers first, then to the others."""
     given, free, room = dict(seats), {}, {}
     for n, node in enumerate(tables.instance.nodes):
@@ -163,12 +166,14 @@ def hand_out(tables: Tables, seats: Mapping[int, Seat]) -> dict[int, Seat]:
         if not tables.kinds[t].configurations[now].shares:
             more = int(tables.seconds[j, t, now : now + free[s.node] + 1].argmin())
             first = tables.instance.nodes[s.node].gpus - free[s.node]
-            given[j] = Seat(s.node, (*s.gpus, *range(first, first + more)), now + more)
+            given[j] = Placement(s.node, (*s.gpus, *range(first, first + more)), now + more)
             free[s.node] -= more
     return given
 
 
-def keep(tables: Tables, seats: Mapping[int, Seat], before: Mapping[int, Seat]) -> dict[int, Seat]:
+def keep(
+    tables: Tables, seats: Mapping[int, Placement], before: Mapping[int, Placement]
+) -> dict[int, Placement]:
     """The same assignment on nodes of the same classes, with the fewest jobs moved."""
     contents, target = defaultdict(list), {}
     for j, seat in seats.items():
@@ -187,7 +192,7 @@ def keep(tables: Tables, seats: Mapping[int, Seat], before: Mapping[int, Seat]) 
         if any(stays[r, each.nodes.index(n)] < stays[r].max() for r, n in enumerate(opened)):
             rows, columns = linear_sum_assignment(stays, maximize=True)
             target |= {opened[r]: each.nodes[c] for r, c in zip(rows, columns, strict=True)}
-    result: dict[int, Seat] = {}
+    result: dict[int, Placement] = {}
     for n, jobs in contents.items():
         groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for j in jobs:
@@ -205,5 +210,5 @@ def keep(tables: Tables, seats: Mapping[int, Seat], before: Mapping[int, Seat]) 
         free = (g for g in range(1000) if g not in taken)
         for gpus, members in groups.items():
             name = names.get(gpus) or tuple(next(free) for _ in gpus)
-            result |= {j: Seat(target[n], name, seats[j].configuration) for j in members}
+            result |= {j: Placement(target[n], name, seats[j].configuration) for j in members}
     return result

@@ -19,7 +19,7 @@ def generated(rng: np.random.Generator) -> SpeedProfileInstance:
         idle_power=float(rng.choice([0.0, 60.0])),
     )
     made = generate_speed_profile(settings, seed=int(rng.integers(2**31)))
-    fastest, slowest = (made.most_work / made.speeds[k] for k in (-1, 0))
+    fastest, slowest = (made.max_work / made.speeds[k] for k in (-1, 0))
     deadline = float(rng.uniform(0.99 * fastest, 1.01 * slowest))
     return made.model_copy(update={"deadline": deadline})
 

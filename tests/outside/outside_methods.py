@@ -24,7 +24,7 @@ class LatestFirst:
 
     def schedule(self, view):
         from optsched.rolling.simulator.engine import Plan
-        from optsched.selection.assignment import Seat
+        from optsched.selection.assignment import Placement
 
         seats, taken = {}, set()
         for job in sorted(range(len(view.jobs)), key=lambda j: -view.jobs[j]):
@@ -32,7 +32,7 @@ class LatestFirst:
                 free = [gpu for gpu in range(node.gpus) if (n, gpu) not in taken]
                 if free and view.tables.seconds[job, view.tables.kind_of[n], 0] < float("inf"):
                     taken.add((n, free[0]))
-                    seats[job] = Seat(n, (free[0],), 0)
+                    seats[job] = Placement(n, (free[0],), 0)
                     break
         return Plan(seats)
 

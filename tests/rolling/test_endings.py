@@ -28,7 +28,7 @@ from optsched.rolling.simulator.engine import (
     simulate_rolling,
 )
 from optsched.rolling.simulator.world import View, World
-from optsched.selection.assignment import Seat
+from optsched.selection.assignment import Placement
 from optsched.selection.cost import tables_of
 from optsched.selection.heuristics.sts import sts_assignment
 from optsched.selection.options import SelectionOptions
@@ -56,14 +56,14 @@ class Swapping(Idle):
 
     def decide(self, view: View) -> Plan:
         self.turn = (self.turn + 1) % len(view.jobs)
-        return Plan({self.turn: Seat(0, (0,), 0)})
+        return Plan({self.turn: Placement(0, (0,), 0)})
 
 
 class Moving(Idle):
     """Preempts job a for job b, and never again."""
 
     def decide(self, view: View) -> Plan:
-        return Plan({len(view.jobs) - 1: Seat(0, (0,), 0)})
+        return Plan({len(view.jobs) - 1: Placement(0, (0,), 0)})
 
 
 @pytest.fixture(name="workload", scope="module")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles.plain_cluster import PlainCluster
+from oracles.plain_greedy import PlainGreedy, shuffled
 from rolling.small import instance, job
 from scales import in_units
 
@@ -28,7 +29,6 @@ from optsched.rolling.simulator.engine import MIN_CHANGE_SHARE, Plan, simulate_r
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import expected_cost
 from optsched.selection.cost import tables_of
-from optsched.selection.heuristics.baselines import Greedy, shuffled
 from optsched.selection.heuristics.cluster_state import ClusterState
 from optsched.selection.heuristics.sts import sts_assignment
 from optsched.speed_profile.exact._hull_kernel import Speeds, empty_hull, first_piece
@@ -171,7 +171,7 @@ def test_the_moment_counts_the_epochs_made() -> None:
     world = World(workload(2))
     view = View(world, 5000.0, (1, 4, 7), (0.0, 2.25, 1.0), {}, frozenset())
     made, cut = tables_of(moment_of(view), world.readings), view.tables
-    for field in ("seconds", "expected", "late", "postponed", "due"):
+    for field in ("seconds", "expected", "tardiness_cost", "postponement_cost", "due"):
         assert np.allclose(getattr(made, field), getattr(cut, field), rtol=1e-12, atol=0)
 
 
@@ -214,37 +214,33 @@ def test_best_fit_is_that_of_looking_at_each_node() -> None:
         rng = np.random.default_rng(seed)
         for _ in range(60):
             kind = int(rng.integers(len(world.all.kinds)))
-            wanted = int(rng.integers(len(world.all.kinds[kind].configurations)))
-            assert plain.most_free(kind) == state.most_free(kind)
-            assert plain.seat(kind, wanted) == state.seat(kind, wanted)
-        assert [n.free for n in plain.nodes] == [n.free for n in state.nodes]
+            wanted = int(rng.integers(world.all.kinds[kind].gpus))
+            assert plain.max_free_gpus(kind) == state.max_free_gpus(kind)
+            assert plain.allocate(kind, wanted) == state.allocate(kind, wanted)
+        assert [node.free for node in plain.nodes] == state.free
 
 
 def test_a_full_cluster_seats_nothing() -> None:
     for seed in range(6):
         world = World(workload(seed, sharing=True))
         state, rng = ClusterState(world.all), np.random.default_rng(seed)
-        wanted = [
-            (t, c)
-            for t, kind in enumerate(world.all.kinds)
-            for c in range(len(kind.configurations))
-        ]
+        wanted = [(t, c) for t, kind in enumerate(world.all.kinds) for c in range(kind.gpus)]
         while not state.is_full():
-            fits = [state.seat(*wanted[i]) for i in rng.permutation(len(wanted))]
+            fits = [state.allocate(*wanted[i]) for i in rng.permutation(len(wanted))]
             assert any(fits) or state.is_full()
-        assert all(state.seat(*each) is None for each in wanted)
+        assert all(state.allocate(*each) is None for each in wanted)
 
 
 @pytest.mark.parametrize("average", [False, True])
 def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
-    """The same seats, draw for draw, as `selection.baselines` gives for the jobs present."""
+    """The same seats, draw for draw, as a plain pass gives for the jobs present."""
     for seed in range(12):
         world = World(workload(seed, jobs=40, cost_classes=seed % 3))
         jobs = tuple(range(0, 40, 1 + seed % 2))
         done = tuple(float(j % 4) for j in jobs)
         view = View(world, 3e4 * (seed % 3), jobs, done, {}, frozenset())
         planned = view.tables.with_costs(expected=planned_times(view, average))
-        greedy, rng = Greedy(planned, average=True), np.random.default_rng([seed, 0])
+        greedy, rng = PlainGreedy(planned), np.random.default_rng([seed, 0])
         fastest = greedy.times.reshape(planned.jobs, -1).min(axis=1)
         order = np.argsort(planned.due - fastest, kind="stable")
         passes = [greedy.run(order.tolist())]

@@ -21,14 +21,14 @@ cifar,alexnet,64,nan
 """
 
 
-def written(folder: Path, text: str) -> Path:
+def encode_counts(folder: Path, text: str) -> Path:
     path = folder / "samples.csv"
     path.write_text(text, encoding="utf-8")
     return path
 
 
 def test_groups_and_distribution(tmp_path: Path) -> None:
-    alexnet, resnet = read_epoch_samples(written(tmp_path, TEXT))
+    alexnet, resnet = read_epoch_samples(encode_counts(tmp_path, TEXT))
     assert (alexnet.key, alexnet.epochs, alexnet.unfinished) == (("cifar", "alexnet"), (), 1)
     assert (resnet.epochs, resnet.unfinished) == ((3.0, 3.0, 5.0), 2)
     assert resnet.distribution.values.tolist() == [3, 5]
@@ -46,7 +46,7 @@ def test_groups_and_distribution(tmp_path: Path) -> None:
 def test_a_gzipped_file_reads_the_same(tmp_path: Path) -> None:
     path = tmp_path / "samples.csv.gz"
     path.write_bytes(gzip.compress(TEXT.encode()))
-    assert read_epoch_samples(path) == read_epoch_samples(written(tmp_path, TEXT))
+    assert read_epoch_samples(path) == read_epoch_samples(encode_counts(tmp_path, TEXT))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_gzipped_file_reads_the_same(tmp_path: Path) -> None:
 )
 def test_bad_files_are_one_line(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(InputError) as refused:
-        read_epoch_samples(written(tmp_path, text))
+        read_epoch_samples(encode_counts(tmp_path, text))
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -79,5 +79,5 @@ def test_the_published_file() -> None:
     assert len(groups) == 6
     resnet = groups["imagenet", "resnet50"]
     assert (len(resnet.epochs), resnet.unfinished) == (342, 152)
-    assert resnet.distribution.most == 77
+    assert resnet.distribution.max_epochs == 77
     assert resnet.distribution.mean == pytest.approx(7.8, abs=0.05)

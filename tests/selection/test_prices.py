@@ -12,12 +12,12 @@ from optsched.backends import GrowingLp
 from optsched.generators.selection import SelectionSettings, generate_selection
 from optsched.result import Settings
 from optsched.selection.assignment import expected_cost
-from optsched.selection.bounds import price_search
-from optsched.selection.bounds.price_search import best_prices
+from optsched.selection.bounds import dual_search
+from optsched.selection.bounds.dual_search import maximise_bound
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.exact import columns, grouping
 from optsched.selection.heuristics.sts import sts_assignment
-from optsched.selection.models.arcs import skeleton_of
+from optsched.selection.models.arcs import arc_flow_of
 from optsched.selection.options import SelectionOptions
 
 
@@ -32,15 +32,15 @@ def test_prices_reach_the_linear_programme(
     opening: str, bundles: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over all leaders at once the programme has the same value, however jobs are bundled."""
-    monkeypatch.setattr(price_search, "MAX_SINGLE_JOBS", bundles)
-    monkeypatch.setattr(price_search, "MIN_BUNDLES", bundles)
+    monkeypatch.setattr(dual_search, "MAX_SINGLE_JOBS", bundles)
+    monkeypatch.setattr(dual_search, "MIN_GROUPS", bundles)
     for seed in range(2):
         tables = distinct(seed)
         tables = replace(tables, options=SelectionOptions(node_opening=opening))
-        skeleton = skeleton_of(tables)
-        whole = GrowingLp(skeleton.programme(skeleton.all_leaders()), Settings()).solve()
-        found = best_prices(skeleton, Settings(), 1e-8)
-        assert found.value == pytest.approx(whole.objective * skeleton.unit, rel=1e-7)
+        flow = arc_flow_of(tables)
+        whole = GrowingLp(flow.relaxation(flow.all_leaders()), Settings()).solve()
+        found = maximise_bound(flow, Settings(), 1e-8)
+        assert found.value == pytest.approx(whole.objective * flow.unit, rel=1e-7)
         assert found.bound == pytest.approx(found.value, rel=2e-8)
 
 
@@ -64,7 +64,7 @@ def test_contents_move_in_blocks_to_nodes_where_they_cost_less(
 @pytest.mark.parametrize("spare", [0, 20])
 def test_few_followers_prove_what_all_do(spare: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Followers left out, and jobs that may not wait, come back while they could matter."""
-    monkeypatch.setattr(columns, "FEW_FOLLOWERS", 0)
+    monkeypatch.setattr(columns, "FOLLOWER_LIMIT", 0)
     monkeypatch.setattr(columns, "SPARE_FOLLOWERS", spare)
     monkeypatch.setattr(columns, "LEADERS_PER_CLASS", 2)
     for seed in range(6):

@@ -42,9 +42,9 @@ def corrupted(path: list, value: object) -> dict:
     ("path", "value", "says"),
     [
         (["jobs", 0, "epochs", "probabilities"], [0.5], "probabilities"),
-        (["jobs", 0, "completed_epochs"], 1000, "no value of W left"),
-        (["jobs", 0, "memory_bytes"], 1e6, "no node can hold"),
-        (["jobs", 0, "epoch_time"], {}, "no node can hold"),
+        (["jobs", 0, "completed_epochs"], 1000, "at least every value of epochs"),
+        (["jobs", 0, "memory_bytes"], 1e6, "fits on no node"),
+        (["jobs", 0, "epoch_time"], {}, "fits on no node"),
         (["jobs", 0, "epoch_time", "Z"], [1.0], "gpu_types"),
         (["nodes", 0, "cost_rate"], [1.0] * 9, "cost_rate"),
         (["nodes", 0, "gpus"], 10**9, "gpus"),

@@ -18,18 +18,16 @@ from optsched.errors import NotApplicableError
 from optsched.generators.selection import SelectionSettings, generate_selection
 from optsched.result import Settings, Termination
 from optsched.selection.assignment import solution_of
-from optsched.selection.bounds import price_search as bounds
-from optsched.selection.cost import tables_of
+from optsched.selection.bounds import dual_search as bounds
+from optsched.selection.cost import TARDINESS, tables_of
 from optsched.selection.exact import columns
-from optsched.selection.exact.exact import exact
+from optsched.selection.exact.incumbents import opening_assignment
 from optsched.selection.models import patterns
 from optsched.selection.models.formulation import formulation_data
 from optsched.selection.models.milp import build as build_milp
 from optsched.selection.models.minlp import build as build_minlp
-from optsched.selection.models.node_opening import opening
-from optsched.selection.models.outcomes import TARDINESS
 from optsched.selection.models.patterns import build as build_patterns
-from optsched.selection.models.patterns import nonzeros, pattern_data
+from optsched.selection.models.patterns import exact, nonzeros, pattern_data
 from optsched.selection.options import SelectionOptions
 
 METHODS = ("exact", "patterns", "columns", "milp", "minlp")
@@ -81,7 +79,7 @@ def test_patterns_of_large_nodes_are_left_to_columns(
 def test_patterns_that_do_not_fit_are_left_to_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not in the time left, nor in memory."""
     assert optsched.solve("selection/5x10", "patterns", time_limit=0.01).chosen == "columns"
-    monkeypatch.setattr(patterns, "MOST_NONZEROS", 10)
+    monkeypatch.setattr(patterns, "SMALL_NONZEROS", 10)
     result = optsched.solve("selection/3x6", "patterns")
     assert result.chosen == "columns"
     assert result.proved
@@ -124,14 +122,16 @@ def test_openings_against_matchings() -> None:
     for seed in range(60):
         instance = tiny(seed)
         tables = tables_of(instance, SelectionOptions(node_opening="printed"))
-        usable = np.isfinite(tables.late[:, :, 0])[:, tables.kind_of]
+        usable = np.isfinite(tables.tardiness_cost[:, :, 0])[:, tables.kind_of]
         matched = maximum_bipartite_matching(csr_array(usable), perm_type="column")
-        possible = int((matched >= 0).sum()) >= tables.most_open
-        seats = opening(tables)
+        possible = int((matched >= 0).sum()) >= tables.max_open_nodes
+        seats = opening_assignment(tables)
         assert (seats is not None) == possible
         if seats is not None:
             found += 1
-            assert len({seat.node for seat in seats.values()}) == len(seats) == tables.most_open
+            assert (
+                len({seat.node for seat in seats.values()}) == len(seats) == tables.max_open_nodes
+            )
             solution = solution_of(tables, seats)
             assert optsched.check(instance, solution, {"node_opening": "printed"}).feasible
     assert found > 0
@@ -139,7 +139,7 @@ def test_openings_against_matchings() -> None:
 
 def test_a_bound_once_the_deadline_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(bounds, "best_prices", lambda *given: asked.append(given))
+    monkeypatch.setattr(bounds, "maximise_bound", lambda *given: asked.append(given))
     result = optsched.solve("selection/5x10", "edf", time_limit=0.0)
     assert result.bound_source == TARDINESS
     assert result.bound <= result.objective
@@ -155,7 +155,7 @@ def test_prices_bound_what_no_model_is_stated_of(
     monkeypatch.setattr(sizes, "STATED_A_SECOND", 1)
     result = optsched.solve("selection/3x6", method, time_limit=60)
     assert result.termination is Termination.TIME_LIMIT
-    assert "no time to state a model" in result.details["message"]
+    assert "too short to build the model" in result.details["message"]
     assert result.bound >= known * (1 - 1e-9) > 0
 
 

@@ -19,7 +19,7 @@ from optsched.experiments.plans.units import expand
 from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
 from optsched.selection.cost import tables_of
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.patterns import are_few
+from optsched.selection.models.patterns import is_small
 from optsched.selection.options import SelectionOptions
 from optsched.selection.solution import SelectionSolution
 
@@ -91,7 +91,7 @@ def test_exact_says_which_it_picked() -> None:
     assert optsched.solve("selection/3x6").chosen == "patterns"
     assert optsched.solve("selection/12x48-distinct", gap=1e-3).chosen == "columns"
     large = optsched.load("selection/10x20")  # 8 GPUs per node: more patterns than columns need
-    assert not are_few(tables_of(large, SelectionOptions()), Deadline())
+    assert not is_small(tables_of(large, SelectionOptions()), Deadline())
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,12 @@ from oracles.random_selection import tiny
 from oracles.selection import Oracle
 from scales import in_units
 
-import optsched
 from optsched import build_model, solve
 from optsched.backends import solve_model
 from optsched.result import Settings, Termination
 from optsched.selection.cost import tables_of
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models import sifting
-from optsched.selection.models.arcs import skeleton_of
-from optsched.selection.models.patterns import build as build_patterns
+from optsched.selection.models.arcs import arc_flow_of
 from optsched.selection.models.patterns import pattern_data
 from optsched.selection.options import SelectionOptions
 
@@ -31,7 +28,7 @@ def test_arc_flow_model_equals_column_generation(opening: str) -> None:
             continue
         model = build_model(instance, "columns", options)
         answer = solve_model(model, Settings())
-        unit = skeleton_of(tables_of(instance, SelectionOptions(opening))).unit
+        unit = arc_flow_of(tables_of(instance, SelectionOptions(opening))).unit
         assert answer.objective * unit == pytest.approx(result.objective, rel=1e-7)
 
 
@@ -48,13 +45,13 @@ def test_every_component_carries_its_equation(method: str) -> None:
 def test_a_solution_that_is_no_vertex_is_still_decoded() -> None:
     from optsched.selection.assignment import expected_cost
     from optsched.selection.models.pattern_decode import assignment_of
-    from optsched.selection.models.patterns import build, read_counted
+    from optsched.selection.models.patterns import build, read_solution
 
     instance = tiny(5)
     tables = tables_of(instance, SelectionOptions())
     model = build(pattern_data(tables))
     solve_model(model, Settings())
-    counted = read_counted(model)
+    counted = read_solution(model)
     from dataclasses import replace
 
     halves = dict.fromkeys(counted.leaders, 0.5)
@@ -77,37 +74,6 @@ def test_grouped_columns_keep_a_valid_bound(monkeypatch: pytest.MonkeyPatch) -> 
     assert grouped.bound <= exact.objective * (1 + 1e-9)
     assert grouped.objective >= exact.bound * (1 - 1e-9)
     assert grouped.gap < 0.01
-
-
-@pytest.mark.parametrize("share", [1e-12, 1e-2])
-def test_sifting_loses_no_optimum(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
-    """Variables left out at first come back while they could be in a better selection."""
-    monkeypatch.setattr(sifting, "FEW_VARIABLES", 0)
-    monkeypatch.setattr(sifting, "FIRST_SHARE", share)
-    solved = []
-    monkeypatch.setattr(
-        sifting, "solve_model", lambda *a, **k: solved.append(a[0]) or solve_model(*a, **k)
-    )
-    for seed in range(8):
-        for opening in ("free", "printed"):
-            instance = tiny(seed)
-            best = Oracle(instance.to_dict()).optimum(opening)
-            result = solve(instance, "patterns", options={"node_opening": opening})
-            if best is None:
-                assert result.termination is Termination.INFEASIBLE
-                continue
-            assert result.proved
-            assert result.objective == pytest.approx(best, rel=1e-7)
-            assert result.bound <= best * (1 + 1e-9)
-    widened = len(solved) - len({id(model) for model in solved})
-    assert widened > 0 or share > 1e-3
-
-
-def test_sifting_out_of_time_keeps_a_valid_bound() -> None:
-    whole = solve("selection/10x40", "patterns")
-    data = pattern_data(tables_of(optsched.load("selection/10x40"), SelectionOptions()))
-    cut = sifting.solve_sifted(build_patterns(data), Settings(time_limit=1e-3), build_time=0.0)
-    assert cut.bound is None or cut.bound * data.unit <= whole.objective * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("method", ["patterns", "milp", "columns"])

@@ -9,7 +9,7 @@ import pytest
 
 from optsched import check
 from optsched.checking import CANCELLATION
-from optsched.selection.cost import Kind, Tables, energy_rate, tables_of
+from optsched.selection.cost import GpuKind, Tables, energy_rate, tables_of
 from optsched.selection.instance import SCHEMA, SelectionInstance
 from optsched.selection.options import SelectionOptions
 from optsched.selection.solution import SelectionSolution
@@ -100,7 +100,7 @@ def test_kinds_and_node_classes() -> None:
     assert (b.name, b.gpus, [str(c) for c in b.configurations]) == ("B", 1, ["1", "0.5"])
     assert [c.gpus for c in a.configurations] == [1, 2, 1, 1]
     assert [c.fraction for c in a.configurations] == [1, 1, Fraction(1, 2), Fraction(1, 4)]
-    assert (a.within(1), a.within(2), a.fractions, b.fractions) == (
+    assert (a.configurations_within(1), a.configurations_within(2), a.fractions, b.fractions) == (
         [0, 2, 3],
         [0, 1, 2, 3],
         [2, 3],
@@ -112,10 +112,10 @@ def test_kinds_and_node_classes() -> None:
         (0, 1, (1.0,), (2,)),
     ]
     assert found.kind_of.tolist() == [0, 1, 0, 0]
-    assert (found.jobs, found.most_open) == (4, 4)
-    assert tables(jobs=JOBS[:3]).most_open == 3
-    assert tables(nodes=DOCUMENT["nodes"][:3]).most_open == 3
-    whole: tuple[Kind, ...] = tables("off").kinds
+    assert (found.jobs, found.max_open_nodes) == (4, 4)
+    assert tables(jobs=JOBS[:3]).max_open_nodes == 3
+    assert tables(nodes=DOCUMENT["nodes"][:3]).max_open_nodes == 3
+    whole: tuple[GpuKind, ...] = tables("off").kinds
     assert [len(kind.configurations) for kind in whole] == [2, 1]
 
 
@@ -130,29 +130,33 @@ def test_seconds_and_expected_costs() -> None:
     np.testing.assert_array_equal(found.seconds, seconds)
     mean, most = np.array([7, 3, 8, 10.0]), np.array([10, 3, 20, 10.0])
     np.testing.assert_array_equal(found.expected, seconds * mean[:, None, None])
-    np.testing.assert_array_equal(found.worst, seconds * most[:, None, None])
+    np.testing.assert_array_equal(found.worst_case_seconds, seconds * most[:, None, None])
     late = [
         [[10, 0, 30, 52], [52, INF, INF, INF]],  # 40 - 30 with 1/2; 24, 60; 32, 80
         [[24, 22.5, 28.5, INF], [INF] * 4],  # 18, 15 and 27 s, and the 30 that it is overdue
         [[INF] * 4, [50, 100, INF, INF]],  # 200 - 150 and 250 - 150 with 1/4
         [[0, 0, 0, 0], [0, 0, INF, INF]],
     ]
-    np.testing.assert_array_equal(found.late, late)
+    np.testing.assert_array_equal(found.tardiness_cost, late)
 
 
 def test_cost_of_postponing() -> None:
     # slowest 8, 9, 12.5 and 5 s: Tbar = 80, 27, 250 and 50 s; without fractions 80, 18, 200, 40
     overdue = 0.5 * (3 * (100 + 27 + 30) + 30)
-    np.testing.assert_array_equal(tables().postponed, [2 * 3 * 150, overdue, 4 * 3 * 200, 0])
+    np.testing.assert_array_equal(
+        tables().postponement_cost, [2 * 3 * 150, overdue, 4 * 3 * 200, 0]
+    )
     whole = 0.5 * (3 * (100 + 18 + 30) + 30)
-    np.testing.assert_array_equal(tables("off").postponed, [2 * 3 * 150, whole, 4 * 3 * 150, 0])
+    np.testing.assert_array_equal(
+        tables("off").postponement_cost, [2 * 3 * 150, whole, 4 * 3 * 150, 0]
+    )
 
 
 def test_tbar_is_of_the_types_that_can_hold_the_job() -> None:
     soon = {**JOBS[3], "epoch_time": {"A": [0.25, 0.125], "B": [8.0]}, "due_date": 50.0}
-    assert tables(jobs=[soon]).postponed.tolist() == [3 * (100 + 8 * 1.25 * 10)]
+    assert tables(jobs=[soon]).postponement_cost.tolist() == [3 * (100 + 8 * 1.25 * 10)]
     too_large = {**soon, "memory_bytes": 6.0}  # for B's 4: a quarter of A takes 0.5 s
-    assert tables(jobs=[too_large]).postponed.tolist() == [3 * (100 + 0.5 * 10)]
+    assert tables(jobs=[too_large]).postponement_cost.tolist() == [3 * (100 + 0.5 * 10)]
     assert check(uneven(jobs=[too_large]), solution_of(LATER[3])).objective == 3 * (100 + 0.5 * 10)
 
 
@@ -162,9 +166,9 @@ def test_due_dates_and_what_the_clock_rounds() -> None:
     due_now = [{**job, "due_date": -2.0} for job in JOBS]
     before = tables(now=-2.0, jobs=due_now)
     np.testing.assert_array_equal(before.due, np.zeros(4))
-    np.testing.assert_allclose(before.in_time, np.full(4, 4e-15), rtol=1e-9)
+    np.testing.assert_allclose(before.latest_on_time, np.full(4, 4e-15), rtol=1e-9)
     after = tables(now=3.0, jobs=[{**job, "due_date": 3.0} for job in JOBS])
-    np.testing.assert_allclose(after.in_time, np.full(4, 6e-15), rtol=1e-9)
+    np.testing.assert_allclose(after.latest_on_time, np.full(4, 6e-15), rtol=1e-9)
 
 
 def test_the_rounding_of_the_clock_in_dollars() -> None:
@@ -176,12 +180,12 @@ def test_the_rounding_of_the_clock_in_dollars() -> None:
 
 
 def test_the_unit_of_money() -> None:
-    assert tables().dollars == (900 + 250.5 + 2400 + 0) / 4
+    assert tables().money_unit == (900 + 250.5 + 2400 + 0) / 4
     never_late = [JOBS[3]]
     # waiting is free; 50 s on half of B at most, 1.5 $/s at most
-    assert tables(jobs=never_late).dollars == 50 * 1.5
+    assert tables(jobs=never_late).money_unit == 50 * 1.5
     free = [{**node, "cost_rate": [0.0] * node["gpus"]} for node in DOCUMENT["nodes"]]
-    assert tables(jobs=never_late, nodes=free).dollars == 1.0
+    assert tables(jobs=never_late, nodes=free).money_unit == 1.0
 
 
 def test_energy_rate_of_the_gpus_in_use() -> None:

@@ -18,7 +18,7 @@ from optsched.errors import NotApplicableError
 from optsched.result import Result, Termination
 from optsched.selection.exact import waiting_jobs
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.patterns import read_counted
+from optsched.selection.models.patterns import read_solution
 
 
 def crowded(seed: int) -> SelectionInstance:
@@ -83,12 +83,12 @@ def test_an_answer_between_vertices_is_seated_all_the_same(
     """Leaders in halves make the decoder seat by assignment; nobody more may wait then."""
 
     def halves(model: object) -> object:
-        counted = read_counted(model)
+        counted = read_solution(model)
         return replace(counted, leaders=dict.fromkeys(counted.leaders, 0.5))
 
     instances = [crowded(seed) for seed in range(3)]
     whole = [solve(instance, method, gap=0.0) for instance in instances]
-    monkeypatch.setattr(waiting_jobs, "read_counted", halves)
+    monkeypatch.setattr(waiting_jobs, "read_solution", halves)
     for instance, first in zip(instances, whole, strict=True):
         again = solve(instance, method, gap=0.0)
         assert len(ran(again)) == len(ran(first))

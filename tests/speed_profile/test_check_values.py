@@ -29,7 +29,14 @@ def instance(**update: Any) -> SpeedProfileInstance:
 
 
 def solution(pieces: Pieces, status: str = "slack", **update: Any) -> SpeedProfileSolution:
-    return SpeedProfileSolution.of("by hand", pieces, status).model_copy(update=update)
+    document = {
+        "schema": "optsched/speed-profile-solution",
+        "version": 1,
+        "instance": "by hand",
+        "pieces": [{"from": a, "to": b, "speed": k} for a, b, k in pieces],
+        "status": status,
+    }
+    return SpeedProfileSolution.from_dict(document).model_copy(update=update)
 
 
 GOOD: Pieces = [(2, 5, 1), (5, 10, 2)]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from optsched.kernels import kernel
 from optsched.rolling.simulator.assignment import Assignment
-from optsched.selection.assignment import Seat
+from optsched.selection.assignment import Placement
 from optsched.selection.cost import Tables
 
 Ints = NDArray[np.int64]
@@ -46,14 +46,14 @@ class Before(NamedTuple):
     gpus: Ints
 
 
-def placed_of(seats: Mapping[int, Seat]) -> Placed:
+def placed_of(seats: Mapping[int, Placement]) -> Placed:
     """Return seats as arrays."""
     rows = [(j, s.node, min(s.gpus), len(s.gpus), s.configuration) for j, s in seats.items()]
     return Placed(*np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 5).T))
 
 
 def with_fewest_migrations(
-    tables: Tables, placed: Placed, before: Mapping[int, Seat]
+    tables: Tables, placed: Placed, before: Mapping[int, Placement]
 ) -> Assignment:
     """The same assignment on nodes of the same classes, with the fewest jobs moved."""
     if isinstance(before, Assignment):
@@ -79,10 +79,10 @@ def _target_nodes(tables: Tables, placed: Placed, before: Before) -> Ints:
         if len(each.nodes) == 1:
             continue
         position[:] = -1
-        position[each.alike] = np.arange(len(each.alike))
+        position[each.node_array] = np.arange(len(each.node_array))
         row, column = position[placed.node], position[before.node]
         used = np.unique(row[row >= 0])
-        stays = np.zeros((len(each.alike), len(each.alike)))
+        stays = np.zeros((len(each.node_array), len(each.node_array)))
         stays[used, used] = STAYS
         both = (row >= 0) & (column >= 0)
         kept = before.configuration[both] == placed.configuration[both]
@@ -93,7 +93,7 @@ def _target_nodes(tables: Tables, placed: Placed, before: Before) -> Ints:
         from scipy.optimize import linear_sum_assignment
 
         rows, columns = linear_sum_assignment(stays, maximize=True)
-        target[each.alike[used[rows]]] = each.alike[columns]
+        target[each.node_array[used[rows]]] = each.node_array[columns]
     return target
 
 

@@ -21,7 +21,7 @@ from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import NEGLIGIBLE, View, World
-from optsched.selection.assignment import Seat
+from optsched.selection.assignment import Placement
 from optsched.selection.cost import Tables
 from optsched.selection.heuristics.sts import sts_assignment
 from optsched.selection.instance import SelectionInstance
@@ -103,7 +103,7 @@ def moment_of(view: View) -> SelectionInstance:
     return view.world.selection_instance(view.time, tuple(jobs))
 
 
-def seats_of(tables: Tables, solution: SelectionSolution) -> dict[int, Seat]:
+def seats_of(tables: Tables, solution: SelectionSolution) -> dict[int, Placement]:
     """A solution file's placements as seats."""
     node_of = {node.name: n for n, node in enumerate(tables.instance.nodes)}
     seats = {}
@@ -113,5 +113,5 @@ def seats_of(tables: Tables, solution: SelectionSolution) -> dict[int, Seat]:
             configurations = tables.kinds[tables.kind_of[node]].configurations
             sizes = [(each.gpus, float(each.fraction)) for each in configurations]
             index = sizes.index((len(placed.gpus), placed.fraction))
-            seats[j] = Seat(node, tuple(placed.gpus), index)
+            seats[j] = Placement(node, tuple(placed.gpus), index)
     return seats

@@ -23,17 +23,17 @@ from optsched.result import Settings
 from optsched.rolling.policies.fewest_migrations import Placed, with_fewest_migrations
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import View, World
-from optsched.selection.heuristics._best_fit_kernel import Nodes, nodes_of
-from optsched.selection.heuristics._sts_kernel import (
-    FIRST,
-    GIVEN,
+from optsched.selection.heuristics.cluster_state import Nodes, nodes_of
+from optsched.selection.heuristics.sts import (
+    FINAL,
+    FIRST_GPU,
     NODE,
+    Free,
     Kinds,
-    Left,
     has_room,
-    take_seat,
+    kinds_of,
+    take_gpus,
 )
-from optsched.selection.heuristics.sts import kinds_of
 from optsched.speed_profile.exact._hull_kernel import Speeds, hull_in_order
 from optsched.uncertainty.survival import Curve, Curves
 
@@ -135,7 +135,7 @@ class Price:
         weights, due = self.world.weights[index], self.world.due_dates[index] - view.time
         backlog = (mean / self.alone[index]).sum()
         congestion = min(
-            k.most_congestion, backlog / (view.works.most / self.fastest[index]).mean()
+            k.most_congestion, backlog / (view.works.max_epochs / self.fastest[index]).mean()
         )
         planned = self.types.rates + k.price_share * self.mean_prices
         cost = (planned[:, None] * self.types.sizes).ravel()
@@ -158,7 +158,7 @@ def assign_greedily(
     value = priced[np.arange(len(gain)), wish]
     by_value, by_urgency = (np.argsort(-each, kind="stable") for each in (value, urgency))
     seats, order = _assign(gain, wish, value, by_value, by_urgency, kinds, nodes)
-    node, first, given = np.ascontiguousarray(seats[[NODE, FIRST, GIVEN]][:, order])
+    node, first, given = np.ascontiguousarray(seats[[NODE, FIRST_GPU, FINAL]][:, order])
     whole = kinds.gpus[nodes.kind[node]]
     return Placed(order, node, first, np.where(given < whole, given + 1, 1), given)
 
@@ -313,7 +313,7 @@ def _assign(
     on a shared GPU is made from a free one.
     """
     jobs, types, width = gain.shape
-    left = Left(nodes.gpus.copy(), np.full(nodes.rates.shape, -1))
+    left = Free(nodes.gpus.copy(), np.full(nodes.rates.shape, -1))
     is_open, is_full = np.ones(types, np.bool_), np.zeros(types * width, np.bool_)
     seats, order, count = np.full((6, jobs), -1), np.empty(jobs, np.int64), 0
     # each job's best configuration, the largest gain first; then what else fits
@@ -325,7 +325,7 @@ def _assign(
                 continue
             wanted = wish[j] if phase == 0 else _best(gain[j], is_full)
             while wanted >= 0 and not is_full[wanted]:
-                take_seat(kinds, nodes, left, wanted // width, wanted % width, seats[:, j])
+                take_gpus(kinds, nodes, left, wanted // width, wanted % width, seats[:, j])
                 if seats[NODE, j] >= 0:
                     is_open[wanted // width] = has_room(wanted // width, kinds, nodes, left)
                     order[count] = j
@@ -334,21 +334,21 @@ def _assign(
                 is_full[wanted] = True
                 wanted = -1 if phase == 0 else _best(gain[j], is_full)
     # one more GPU of its node to the job that gains most by it, again and again
-    for n in range(len(left.free)):
+    for n in range(len(left.gpus)):
         t = nodes.kind[n]
-        while left.free[n]:
+        while left.gpus[n]:
             best, most = -1, 0.0
             for j in order[:count]:
-                c = seats[GIVEN, j]
-                if seats[NODE, j] != n or kinds.parts[t, c] < kinds.whole[t]:
+                c = seats[FINAL, j]
+                if seats[NODE, j] != n or kinds.parts[t, c] < kinds.parts_per_gpu[t]:
                     continue
                 step = gain[j, t, c + 1] - gain[j, t, c] if c + 1 < nodes.gpus[n] else -1.0
                 if step > most or (step == most and best > j):
                     best, most = j, step
             if best < 0:
                 break
-            seats[GIVEN, best] += 1
-            left.free[n] -= 1
+            seats[FINAL, best] += 1
+            left.gpus[n] -= 1
     return seats, order[:count]
 
 

@@ -23,7 +23,7 @@ from optsched.result import Settings
 from optsched.rolling.policies.fewest_migrations import Placed, placed_of
 from optsched.rolling.policies.price import Price, assign_greedily
 from optsched.rolling.simulator.world import View, World
-from optsched.selection.assignment import Seat
+from optsched.selection.assignment import Placement
 from optsched.selection.cost import Tables
 from optsched.selection.models.packings import maximal_fills, partitions
 
@@ -166,18 +166,18 @@ def _rows(tables: Tables, columns: _Columns) -> list[tuple[Terms, float]]:
     return rows
 
 
-def _seats(tables: Tables, columns: _Columns, x: Floats) -> dict[int, Seat]:
+def _seats(tables: Tables, columns: _Columns, x: Floats) -> dict[int, Placement]:
     """GPUs for what the model counts: the largest jobs take the smallest slots that hold them."""
     slots = _slots(tables, columns, x)
     chosen = [key for key, value in zip(columns.choices, x, strict=False) if value > 0.5]
     dedicated = [(j, t, c) for j, t, c in chosen if not tables.kinds[t].configurations[c].shares]
-    seats: dict[int, Seat] = {}
+    seats: dict[int, Placement] = {}
     for j, t, c in sorted(dedicated, key=lambda key: -key[2]):
         fitting = [slot for slot in slots[t] if len(slot[1]) >= c + 1]
         if fitting:
             slot = min(fitting, key=lambda s: (len(s[1]), s))
             slots[t].remove(slot)
-            seats[j] = Seat(slot[0], slot[1][: c + 1], c)
+            seats[j] = Placement(slot[0], slot[1][: c + 1], c)
     shared: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     for i, (t, fill) in enumerate(columns.fills):
         for _ in range(round(x[columns.of_fill(i)])):
@@ -188,7 +188,7 @@ def _seats(tables: Tables, columns: _Columns, x: Floats) -> dict[int, Seat]:
     for j, t, c in chosen:
         if j not in seats and shared[t, c]:
             node, gpu = shared[t, c].pop(0)
-            seats[j] = Seat(node, (gpu,), c)
+            seats[j] = Placement(node, (gpu,), c)
     return seats
 
 

@@ -20,10 +20,10 @@ from optsched.result import Settings
 from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import View, World
-from optsched.selection.assignment import Seat
+from optsched.selection.assignment import Placement
 from optsched.selection.cost import Tables, type_rates
 from optsched.selection.heuristics.cluster_state import ClusterState
-from optsched.selection.heuristics.dp import dp_jobs, fastest_seats
+from optsched.selection.heuristics.dp import dp_jobs, fastest_assignment
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class Queue:
         """Serve the waiting jobs."""
         waiting = [j for j in range(len(view.jobs)) if j not in view.running]
         state = occupied(view.tables, view.running)
-        room = max(state.most_free(t) for t in range(len(view.tables.kinds)))
+        room = max(state.max_free_gpus(t) for t in range(len(view.tables.kinds)))
         if not waiting or not room:
             return Plan(view.running)
         jobs = [self.world.instance.jobs[j] for j in view.jobs]
@@ -79,20 +79,20 @@ class DynamicProgramme:
         tables, jobs = view.tables, self.world.instance.jobs
         order = dp_jobs(tables, planned_times(view, self.average))
         order.sort(key=lambda j: (jobs[view.jobs[j]].submit_time, j))
-        seats = fastest_seats(tables, ClusterState(tables), order)
+        seats = fastest_assignment(tables, ClusterState(tables), order)
         return Plan(with_fewest_migrations(tables, placed_of(seats), view.running))
 
 
 def planned_times(view: View, average: bool) -> Floats:
     """Seconds to completion of w^max epochs, or of E[W] until so many are made (J, T, C)."""
-    epochs = view.works.most
+    epochs = view.works.max_epochs
     if average:
         mean = view.world.means[view.index] - view.completed
         epochs = np.where(mean > 0, mean, epochs)
     return view.tables.seconds * epochs[:, None, None]
 
 
-def occupied(tables: Tables, seats: Mapping[int, Seat]) -> ClusterState:
+def occupied(tables: Tables, seats: Mapping[int, Placement]) -> ClusterState:
     """A cluster whose dedicated GPUs are partly taken."""
     state = ClusterState(tables)
     for seat in seats.values():
@@ -100,17 +100,19 @@ def occupied(tables: Tables, seats: Mapping[int, Seat]) -> ClusterState:
     return state
 
 
-def _cheapest_in_time(tables: Tables, times: Floats, state: ClusterState, j: int) -> Seat | None:
+def _cheapest_in_time(
+    tables: Tables, times: Floats, state: ClusterState, j: int
+) -> Placement | None:
     """The cheapest free configuration that meets the due date, else the fastest free one."""
     best: tuple[tuple[bool, float, float], int, int] | None = None
     for t, kind in enumerate(tables.kinds):
         rates = type_rates(tables, t)
-        for c in range(min(state.most_free(t), kind.gpus)):
+        for c in range(min(state.max_free_gpus(t), kind.gpus)):
             seconds = float(times[t, c])
             if not seconds < np.inf:
                 continue
-            late = seconds > tables.in_time[j]
+            late = seconds > tables.latest_on_time[j]
             key = (late, seconds if late else seconds * float(rates[c]), seconds)
             if best is None or key < best[0]:
                 best = (key, t, c)
-    return None if best is None else state.seat(best[1], best[2])
+    return None if best is None else state.allocate(best[1], best[2])

@@ -24,8 +24,8 @@ from optsched.rolling.policies.fewest_migrations import Placed, with_fewest_migr
 from optsched.rolling.simulator.engine import MIN_CHANGE_SHARE, Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.heuristics import sts as one_interval
-from optsched.selection.heuristics._best_fit_kernel import nodes_of
-from optsched.selection.heuristics._sts_kernel import NODE, Jobs, Rules, select
+from optsched.selection.heuristics.cluster_state import nodes_of
+from optsched.selection.heuristics.sts import NODE, Jobs, Rules, select
 
 SLIVER = 1000 * MIN_CHANGE_SHARE
 """Share of H, a second of an hour: a first piece that is shorter is left out where idle GPUs are
@@ -49,10 +49,10 @@ class Sts:
         self.kinds = one_interval.kinds_of(world.all)
         self.nodes = nodes_of(world.instance, world.all.kind_of)
         self.rules = Rules(
-            smaller=world.readings.strict == "off",
-            speeds_up=True,
-            gives_idle=postprocessing,
-            shortest=(SLIVER if postprocessing else MIN_CHANGE_SHARE) * world.instance.interval,
+            try_fewer_gpus=world.readings.strict == "off",
+            fraction_for_first_piece=True,
+            use_idle_gpus=postprocessing,
+            min_piece_seconds=(SLIVER if postprocessing else MIN_CHANGE_SHARE) * world.instance.interval,
         )
         jobs = len(world.instance.jobs)
         self.kind, self.gpus = np.full(jobs, -1), np.zeros(jobs, dtype=np.int64)
@@ -62,7 +62,11 @@ class Sts:
         tables = view.tables
         order = np.argsort(-one_interval.pressure(tables), kind="stable")
         jobs = Jobs(
-            tables.seconds, tables.works.curves, tables.due, tables.in_time, self._least(view)
+            tables.seconds,
+            tables.works.curves,
+            tables.due,
+            tables.latest_on_time,
+            self._least(view),
         )
         seats, length = select(jobs, self.kinds, self.nodes, order, self.rules)
         seated = order[seats[NODE, order] >= 0]

@@ -1,4 +1,4 @@
-"""An assignment of jobs to GPUs in arrays, which also reads as a mapping of `Seat` objects."""
+"""An assignment of jobs to GPUs in arrays, which also reads as a mapping of `Placement` objects."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.selection.assignment import Seat
+from optsched.selection.assignment import Placement
 
 Ints = NDArray[np.int64]
 WAITS, NO_GPU = -1, -1
 """Node of a waiting job, and filler behind a job's GPUs."""
 
 
-class Assignment(Mapping[int, Seat]):
+class Assignment(Mapping[int, Placement]):
     """The seats of jobs 0 to J - 1; as a mapping it leaves out the waiting jobs.
 
     Attributes
@@ -36,7 +36,7 @@ class Assignment(Mapping[int, Seat]):
         return cls(node, np.zeros(jobs, np.int64), gpus)
 
     @classmethod
-    def of(cls, seats: Mapping[int, Seat], jobs: int, width: int) -> Assignment:
+    def of(cls, seats: Mapping[int, Placement], jobs: int, width: int) -> Assignment:
         """Convert a mapping of seats; G is at least `width`."""
         if isinstance(seats, Assignment) and len(seats.node) == jobs:
             return seats.widened(width)
@@ -67,12 +67,12 @@ class Assignment(Mapping[int, Seat]):
         return (self.gpus != NO_GPU).sum(axis=1)
 
     @cached_property
-    def _by_job(self) -> dict[int, Seat]:
+    def _by_job(self) -> dict[int, Placement]:
         columns = (self.node, self.gpus, self.sizes, self.configuration)
         rows = enumerate(zip(*(column.tolist() for column in columns), strict=True))
-        return {j: Seat(n, tuple(gpus[:k]), c) for j, (n, gpus, k, c) in rows if n != WAITS}
+        return {j: Placement(n, tuple(gpus[:k]), c) for j, (n, gpus, k, c) in rows if n != WAITS}
 
-    def __getitem__(self, job: int) -> Seat:
+    def __getitem__(self, job: int) -> Placement:
         return self._by_job[job]
 
     def __iter__(self) -> Iterator[int]:

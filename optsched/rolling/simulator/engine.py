@@ -24,7 +24,7 @@ from optsched.rolling.records import Decision, JobRecord, Records
 from optsched.rolling.simulator.assignment import WAITS
 from optsched.rolling.simulator.execution import Execution, Jobs
 from optsched.rolling.simulator.world import View, World
-from optsched.selection.assignment import Seat
+from optsched.selection.assignment import Placement
 
 SIMULTANEITY_RTOL = 1e-14
 """Relative difference of times within which events are simultaneous: the rounding of a time."""
@@ -53,7 +53,7 @@ class Plan:
     """A decision: seats by local job (the others wait), and for jobs whose speed is to change later
     the seconds until then, T_j - T_c."""
 
-    seats: Mapping[int, Seat]
+    seats: Mapping[int, Placement]
     changes: Mapping[int, float] = field(default_factory=dict)
 
 

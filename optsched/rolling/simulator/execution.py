@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from optsched.rolling.records import JobRecord, NodeInterval, Segment
 from optsched.rolling.simulator.assignment import NO_GPU, WAITS, Assignment
 from optsched.rolling.simulator.world import World
-from optsched.selection.assignment import Seat
+from optsched.selection.assignment import Placement
 
 Floats = NDArray[np.float64]
 Jobs = NDArray[np.int64]
@@ -70,7 +70,12 @@ class Execution:
         return JobRecord(j, float(self._target[j]), float(self._first_start[j]), now, *counts)
 
     def reassign(
-        self, present: Jobs, now: float, old: Assignment, seats: Mapping[int, Seat], done: Floats
+        self,
+        present: Jobs,
+        now: float,
+        old: Assignment,
+        seats: Mapping[int, Placement],
+        done: Floats,
     ) -> None:
         """Give the jobs present other seats, or none; those whose seat is unchanged run on."""
         new = Assignment.of(seats, *old.gpus.shape)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
-from optsched.selection.assignment import Seat
+from optsched.selection.assignment import Placement
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.instance import SelectionInstance, SelectionJob
-from optsched.uncertainty.works import Works
+from optsched.uncertainty.remaining_epochs import RemainingEpochs
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class View:
     time: float
     jobs: tuple[int, ...]
     done: tuple[float, ...]
-    running: Mapping[int, Seat]
+    running: Mapping[int, Placement]
     due_for_change: frozenset[int]
 
     @cached_property
@@ -55,9 +55,9 @@ class View:
         return np.array(self.done)
 
     @cached_property
-    def works(self) -> Works:
+    def works(self) -> RemainingEpochs:
         """Distributions of the remaining epochs: W - w given W > w."""
-        return self.world.works.after(self.index, self.completed, NEGLIGIBLE)
+        return self.world.works.conditioned_on(self.index, self.completed, NEGLIGIBLE)
 
     @cached_property
     def means(self) -> Floats:
@@ -89,12 +89,12 @@ class World:
         self.readings = self.options.readings
         self.all = tables_of(instance, self.readings)
         epochs = [job.epochs for job in instance.jobs]
-        self.works = Works.given([(e.values, e.probabilities) for e in epochs])
+        self.works = RemainingEpochs.from_lists([(e.values, e.probabilities) for e in epochs])
         self.means = self.works.means
         self.weights, self.due_dates = self.all.weights, self.all.due_dates
         flat = self.all.seconds.reshape(len(epochs), -1)
         slowest = np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
-        self.slowest_seconds = slowest * self.works.most
+        self.slowest_seconds = slowest * self.works.max_epochs
         self.sizes = np.zeros(self.all.seconds.shape[1:])
         for t, kind in enumerate(self.all.kinds):
             for c, configuration in enumerate(kind.configurations):

@@ -1,9 +1,9 @@
-"""(P1) of sts, corrected: sets, variables and the constraints that are linear as they stand.
+"""Sets, variables and linear constraints of (P1) of sts, corrected.
 
 `minlp` adds the products as they are printed, `milp` their exact linearisation. The mathematics,
 with the symbol table and every erratum, is models/selection/README.md; each component's ``doc``
-carries its equation, primed where corrected. Seconds and dollars are scaled (`Scales`), so that
-tolerances are relative.
+carries its equation, primed where corrected. Seconds and dollars are scaled by `seconds_unit` and
+`dollars_unit`, so that tolerances are relative.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline
-from optsched.selection.assignment import Assignment, Seat
+from optsched.selection.assignment import Assignment, Placement
 from optsched.selection.cost import Floats, Tables
 
-WHOLE = Fraction(1)
-MOST_UNITS = 1e6
-"""Of seconds in a row: a solver's tolerances are some 1e-9 of one."""
-MOST_COEFFICIENT = 1e9
+ONE_GPU = Fraction(1)
+MAX_UNITS = 1e6
+"""Largest right-hand side in units of seconds; solver tolerances are about 1e-9."""
+MAX_COEFFICIENT = 1e9
 """Largest ratio of a cost to the unit of money: beyond 1e15 solvers refuse a row."""
 
 State = Callable[[pyo.ConcreteModel, "FormulationData"], None]
-"""What states a family of rows, with its variables."""
+"""Function that adds one constraint family."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +43,9 @@ class FormulationData:
     fractions : tuple of Fraction
         F: the union of the types' fractions, and 1.
     incumbent : float or None
-        Expected cost of a known selection. The model then holds only for selections that cost no
-        more: choices that alone exceed it are fixed, costs that every such selection pays are
-        left out (`paid`), and money is counted in what is left to decide. None: complete model.
+        Expected cost of a known selection. If given, the model is valid only for selections that
+        cost no more: variables that alone exceed it are fixed, the unavoidable cost becomes a
+        constant, and money is scaled by the rest. None: complete model.
     """
 
     tables: Tables
@@ -54,26 +54,26 @@ class FormulationData:
     incumbent: float | None = None
 
     @cached_property
-    def left(self) -> float:
+    def slack_dollars(self) -> float:
         """Dollars by which any job's choice may exceed its cheapest one; infinite if complete."""
         if self.incumbent is None:
             return np.inf
-        paid = float(self.tables.least.sum())
+        paid = self.tables.unavoidable_cost
         return (self.incumbent - paid) * (1 + 1e-9) + 1e-12 * self.incumbent + self.tables.rounding
 
     @cached_property
     def must_run(self) -> NDArray[np.bool_]:
         """Jobs whose postponement alone costs more than the incumbent."""
-        return self.tables.postponed - self.tables.least > self.left
+        return self.tables.postponement_cost - self.tables.min_cost > self.slack_dollars
 
     @cached_property
     def usable(self) -> NDArray[np.bool_]:
-        """(J, T, C): configurations that exist and whose tardiness alone stays within it."""
-        tables = self.tables
-        return tables.late - tables.least[:, None, None] <= min(self.left, np.finfo(float).max)
+        """(J, T, C): configurations that exist and whose tardiness alone stays within the slack."""
+        excess = self.tables.tardiness_cost - self.tables.min_cost[:, None, None]
+        return np.isfinite(excess) & (excess <= self.slack_dollars)
 
     @cached_property
-    def least_seconds(self) -> Floats:
+    def min_epoch_seconds(self) -> Floats:
         """Seconds per epoch that each job needs in any case: 0 where it may be postponed."""
         fastest = np.where(self.usable, self.tables.seconds, np.inf).min(axis=(1, 2))
         return np.where(self.must_run, fastest, 0.0)
@@ -84,13 +84,13 @@ class FormulationData:
         return np.where(np.isfinite(self.tables.seconds), self.tables.seconds, 0.0).max(axis=(1, 2))
 
     def in_time(self, j: int, s: int) -> float:
-        """Seconds up to which scenario s costs nothing that is not paid in any case."""
+        """Effective due date of scenario s beside an incumbent, in seconds."""
         due = float(self.tables.due[j])
         if self.incumbent is None:
             return due
         epochs = float(self.tables.works[j].values[s])
-        last = epochs * float(self.slowest[j])  # a due date after it is met in any case
-        return max(min(due, last), epochs * float(self.least_seconds[j]))
+        last = epochs * float(self.slowest[j])  # a later due date is always met
+        return max(min(due, last), epochs * float(self.min_epoch_seconds[j]))
 
     @cached_property
     def paid(self) -> float:
@@ -104,35 +104,27 @@ class FormulationData:
 
     @cached_property
     def seconds_unit(self) -> float:
-        """Seconds of the longest expected completion; more where a job is late for ages."""
+        """Seconds of the longest expected completion; larger if due dates are extreme."""
         if self.incumbent is not None:
-            return self.tables.longest
+            return self.tables.max_expected_seconds
         latest = float((np.abs(self.tables.due) + self.tables.instance.interval).max())
-        return max(self.tables.longest, latest / MOST_UNITS)
-
-    @cached_property
-    def worst_tardiness(self) -> Floats:
-        """H + Tbar_j - d_j, seconds (J,)."""
-        worst = np.where(np.isfinite(self.tables.worst), self.tables.worst, 0.0)
-        return self.tables.instance.interval + worst.max(axis=(1, 2)) - self.tables.due
+        return max(self.tables.max_expected_seconds, latest / MAX_UNITS)
 
     def worst_tardiness_unit(self, j: int) -> float:
-        """Seconds of one unit of tau_bar_j, which beside an incumbent is 0 or 1; 0: it costs
-        nothing."""
+        """Unit of tau_bar_j in seconds: its value beside an incumbent, 0 where it is none."""
         if self.incumbent is None:
             return self.seconds_unit
-        return 0.0 if self.must_run[j] else max(float(self.worst_tardiness[j]), 0.0)
+        return 0.0 if self.must_run[j] else max(float(self.tables.worst_tardiness[j]), 0.0)
 
     @cached_property
     def dollars_unit(self) -> float:
-        """The tables' unit; where jobs run whatever it costs, at least what the longest completion
-        takes on the dearest node; beside an incumbent, what is left to decide."""
+        """The tables' unit, at least the largest energy if nodes must open; or the open cost."""
         if self.incumbent is None and not self.tables.options.opens_exactly:
-            return self.tables.dollars
+            return self.tables.money_unit
         dearest = max(node.cost_rate[-1] for node in self.tables.instance.nodes) * self.seconds_unit
         if self.incumbent is None:
-            return max(self.tables.dollars, dearest)
-        return max(self.left, dearest / MOST_COEFFICIENT)
+            return max(self.tables.money_unit, dearest)
+        return max(self.slack_dollars, dearest / MAX_COEFFICIENT)
 
     @property
     def nodes(self) -> int:
@@ -141,12 +133,12 @@ class FormulationData:
 
     @property
     def nonzeros(self) -> int:
-        """About how many entries the rows have; most are those of the products' inequalities."""
+        """Estimated number of nonzeros, mostly from the linearised products."""
         widest = max(node.gpus for node in self.tables.instance.nodes)
         scenarios = sum(len(work.values) for work in self.tables.works)
-        each = 10 * len(self.fractions) + 6 * len(self.tables.kinds) + widest + 6
+        per_pair = 10 * len(self.fractions) + 6 * len(self.tables.kinds) + widest + 6
         epoch_seconds = self.nodes * len(self.fractions) + len(self.gpus)
-        return len(self.gpus) * self.tables.jobs * each + scenarios * epoch_seconds
+        return len(self.gpus) * self.tables.jobs * per_pair + scenarios * epoch_seconds
 
     def size(self, n: int) -> int:
         """K_n."""
@@ -176,12 +168,12 @@ class FormulationData:
         kind = self.tables.kinds[t]
         gpu = self.tables.instance.gpu_types[kind.name]
         fractions = [kind.configurations[c].fraction for c in kind.fractions]
-        return {WHOLE: 1.0} | {f: gpu.slowdown_of(f) for f in fractions}
+        return {ONE_GPU: 1.0} | {f: gpu.slowdown_of(f) for f in fractions}
 
     def configuration(self, t: int, gpus: int, fraction: Fraction) -> int:
         """Index of a configuration in its type."""
         kind = self.tables.kinds[t]
-        if fraction == WHOLE:
+        if fraction == ONE_GPU:
             return gpus - 1
         return next(c for c in kind.fractions if kind.configurations[c].fraction == fraction)
 
@@ -191,7 +183,7 @@ def formulation_data(
 ) -> FormulationData:
     """Gather the data; raises NotApplicableError where the model would be too large."""
     gpus = tuple((n, g) for n, node in enumerate(tables.instance.nodes) for g in range(node.gpus))
-    fractions = {WHOLE} | {c.fraction for kind in tables.kinds for c in kind.configurations}
+    fractions = {ONE_GPU} | {c.fraction for kind in tables.kinds for c in kind.configurations}
     data = FormulationData(tables, gpus, tuple(sorted(fractions, reverse=True)), incumbent)
     refuse_many_nonzeros(method, data.nonzeros, "use patterns or columns")
     return data
@@ -212,14 +204,14 @@ def build_model(
         _choose_gpus,
         _count_gpus_in_use,
         _open_nodes,
-        _first_to_end,
+        _add_leaders,
         _postponed_jobs,
     )
     for state in (*linear, *products):
         clock.check()
         state(model, data)
     model.cost = pyo.Objective(
-        expr=_penalties(model, data) + pyo.quicksum(model.paid.values()),
+        expr=_penalties(model, data) + pyo.quicksum(model.leader_energy.values()),
         doc=f"(P1.1), in {data.dollars_unit!r} dollars",
     )
     return model
@@ -227,15 +219,15 @@ def build_model(
 
 def read_assignment(model: pyo.ConcreteModel, data: FormulationData) -> Assignment:
     """Seats by job of the values in the model."""
-    seats = {}
+    assignment = {}
     for j in model.JOBS:
         gpus = [(n, g) for n, g in model.GPUS if _is_one(model.assigned[j, n, g])]
         if gpus:
             n = gpus[0][0]
             share = next(f for f in range(len(data.fractions)) if _is_one(model.fraction[j, f]))
             c = data.configuration(data.kind(n), len(gpus), data.fractions[share])
-            seats[int(j)] = Seat(int(n), tuple(int(g) for _, g in gpus), c)
-    return seats
+            assignment[int(j)] = Placement(int(n), tuple(int(g) for _, g in gpus), c)
+    return assignment
 
 
 def _is_one(variable: pyo.Var) -> bool:
@@ -261,7 +253,7 @@ def _declare_variables(model: pyo.ConcreteModel, data: FormulationData) -> None:
         return pyo.Var(*sets, domain=pyo.Binary, doc=doc)
 
     model.opened = binary(model.NODES, doc="nu_n")
-    model.runs = binary(model.JOBS, model.TYPES, model.USAGES, doc="xi_jink")
+    model.configuration = binary(model.JOBS, model.TYPES, model.USAGES, doc="xi_jink")
     model.on_node = binary(model.JOBS, model.NODES, doc="zeta_jn")
     model.fraction = binary(model.JOBS, model.FRACTIONS, doc="phi_jf")
     model.assigned = binary(model.JOBS, model.GPUS, doc="sigma_jg")
@@ -279,7 +271,7 @@ def _place_jobs(model: pyo.ConcreteModel, data: FormulationData) -> None:
         model.JOBS,
         model.TYPES,
         model.USAGES,
-        rule=lambda m, j, i, n, k: m.runs[j, i, n, k] <= m.on_node[j, n],
+        rule=lambda m, j, i, n, k: m.configuration[j, i, n, k] <= m.on_node[j, n],
         doc="(2)",
     )
     model.one_configuration = pyo.Constraint(
@@ -298,7 +290,7 @@ def _place_jobs(model: pyo.ConcreteModel, data: FormulationData) -> None:
 
 def _sum_runs(model: pyo.ConcreteModel, data: FormulationData, j: int, n: int) -> object:
     sizes = range(1, data.size(n) + 1)
-    return pyo.quicksum(model.runs[j, i, n, k] for i in model.TYPES for k in sizes)
+    return pyo.quicksum(model.configuration[j, i, n, k] for i in model.TYPES for k in sizes)
 
 
 def _choose_types(model: pyo.ConcreteModel, data: FormulationData) -> None:
@@ -312,7 +304,7 @@ def _choose_types(model: pyo.ConcreteModel, data: FormulationData) -> None:
         model.JOBS,
         model.TYPES,
         model.USAGES,
-        rule=lambda m, j, i, n, k: m.runs[j, i, n, k] <= hosts(n, i) * usable(j, n, k),
+        rule=lambda m, j, i, n, k: m.configuration[j, i, n, k] <= hosts(n, i) * usable(j, n, k),
         doc="(6), also 0 where the job cannot use the type",
     )
     model.gpus_chosen = pyo.Constraint(
@@ -320,7 +312,7 @@ def _choose_types(model: pyo.ConcreteModel, data: FormulationData) -> None:
         model.NODES,
         model.TYPES,
         rule=lambda m, j, n, i: (
-            pyo.quicksum(m.runs[j, i, n, k] for k in range(1, data.size(n) + 1))
+            pyo.quicksum(m.configuration[j, i, n, k] for k in range(1, data.size(n) + 1))
             == m.on_node[j, n] * hosts(n, i)
         ),
         doc="(7)",
@@ -336,7 +328,7 @@ def _choose_fractions(model: pyo.ConcreteModel, data: FormulationData) -> None:
         ),
         doc="(8')",
     )
-    refused = [
+    not_offered = [
         (j, f, n)
         for j in model.JOBS
         for f in model.FRACTIONS
@@ -344,12 +336,14 @@ def _choose_fractions(model: pyo.ConcreteModel, data: FormulationData) -> None:
         if not _is_offered(data, j, data.kind(n), data.fractions[f])
     ]
     model.fraction_is_offered = pyo.Constraint(
-        refused, rule=lambda m, j, f, n: m.fraction[j, f] + m.on_node[j, n] <= 1, doc="(8'')"
+        not_offered, rule=lambda m, j, f, n: m.fraction[j, f] + m.on_node[j, n] <= 1, doc="(8'')"
     )
     model.several_gpus_are_whole = pyo.Constraint(
         model.JOBS,
         rule=lambda m, j: (
-            pyo.quicksum(m.runs[j, i, n, k] for i in m.TYPES for n, k in m.USAGES if k >= 2)
+            pyo.quicksum(
+                m.configuration[j, i, n, k] for i in m.TYPES for n, k in m.USAGES if k >= 2
+            )
             <= m.fraction[j, 0]
         ),
         doc="(10')",
@@ -361,7 +355,7 @@ def _is_offered(data: FormulationData, j: int, t: int, fraction: Fraction) -> bo
     if fraction not in data.offered(t):
         return False
     c = data.configuration(t, 1, fraction)
-    return data.incumbent is None or fraction == WHOLE or bool(data.usable[j, t, c])
+    return data.incumbent is None or fraction == ONE_GPU or bool(data.usable[j, t, c])
 
 
 def _choose_gpus(model: pyo.ConcreteModel, data: FormulationData) -> None:
@@ -369,7 +363,7 @@ def _choose_gpus(model: pyo.ConcreteModel, data: FormulationData) -> None:
         model.JOBS,
         rule=lambda m, j: (
             pyo.quicksum(m.assigned[j, n, g] for n, g in m.GPUS)
-            == pyo.quicksum(k * m.runs[j, i, n, k] for i in m.TYPES for n, k in m.USAGES)
+            == pyo.quicksum(k * m.configuration[j, i, n, k] for i in m.TYPES for n, k in m.USAGES)
         ),
         doc="(11)",
     )
@@ -409,12 +403,12 @@ def _open_nodes(model: pyo.ConcreteModel, data: FormulationData) -> None:
     opening = data.tables.options.node_opening
     opened = pyo.quicksum(model.opened[n] for n in model.NODES)
     if opening == "printed":
-        model.nodes_opened = pyo.Constraint(expr=opened == data.tables.most_open, doc="(16)")
+        model.nodes_opened = pyo.Constraint(expr=opened == data.tables.max_open_nodes, doc="(16)")
     elif opening == "at-most":
-        model.nodes_opened = pyo.Constraint(expr=opened <= data.tables.most_open, doc="(16')")
+        model.nodes_opened = pyo.Constraint(expr=opened <= data.tables.max_open_nodes, doc="(16')")
 
 
-def _first_to_end(model: pyo.ConcreteModel, _: FormulationData) -> None:
+def _add_leaders(model: pyo.ConcreteModel, _: FormulationData) -> None:
     model.one_first = pyo.Constraint(
         model.NODES,
         rule=lambda m, n: pyo.quicksum(m.first[j, n] for j in m.JOBS) == m.opened[n],
@@ -431,7 +425,7 @@ def _postponed_jobs(model: pyo.ConcreteModel, data: FormulationData) -> None:
         if unit == 0:
             return pyo.Constraint.Skip
         placed = pyo.quicksum(m.on_node[j, n] for n in m.NODES)
-        late = float(data.worst_tardiness[j]) / unit
+        late = float(data.tables.worst_tardiness[j]) / unit
         return late * (1 - placed) <= m.worst_tardiness[j]
 
     model.worst_tardiness_defined = pyo.Constraint(model.JOBS, rule=rule, doc="(20')")

@@ -1,8 +1,8 @@
 """Method ``milp``: (P1) with every product linearised exactly, solved by HiGHS.
 
 Guarantee: optimal at the gap asked when it ends as "optimal". Each product is binary x binary or
-binary x bounded, so McCormick's inequalities are exact. Nodes and GPUs keep their names, and with
-them all their symmetry: `patterns` is the same optimum without it. Source: sts (P1);
+binary x bounded, so McCormick's inequalities are exact. Nodes and GPUs are individual, so the model
+is symmetric; `patterns` has the same optimum without symmetry. Source: sts (P1);
 models/selection/README.md.
 """
 
@@ -43,10 +43,10 @@ def build(data: FormulationData, deadline: Deadline | None = None) -> pyo.Concre
     """State the model; see `models/selection/README.md`. Raises OutOfTimeError at a deadline."""
     products = (
         _declare_products,
-        _share_is_fraction_times_gpu,
-        _single_is_one_gpu_times_fraction,
-        _timed_is_seconds_times_usage,
-        _paid_is_first_times_energy,
+        _fraction_on_gpu_is_product,
+        _single_gpu_fraction_is_product,
+        _seconds_by_usage_is_product,
+        _leader_energy_is_product,
         partial(state_gpu_capacity, shared=_shared),
         partial(state_memory, shared=_shared),
         partial(state_tardiness, epoch_seconds=_epoch_seconds),
@@ -57,47 +57,57 @@ def build(data: FormulationData, deadline: Deadline | None = None) -> pyo.Concre
 
 def _declare_products(model: pyo.ConcreteModel, data: FormulationData) -> None:
     real = pyo.NonNegativeReals
-    model.share = pyo.Var(
+    model.fraction_on_gpu = pyo.Var(
         model.JOBS, model.GPUS, model.FRACTIONS, domain=real, doc="phi_jf sigma_jg"
     )
-    model.single = pyo.Var(
+    model.single_gpu_fraction = pyo.Var(
         model.JOBS, model.NODES, model.FRACTIONS, domain=real, doc="xi_jin1 phi_jf"
     )
-    model.timed = pyo.Var(model.JOBS, model.USAGES, domain=real, doc="e_jn gamma_nk")
-    model.paid = pyo.Var(model.JOBS, model.NODES, domain=real, doc="alpha_jn pi_jn")
+    model.seconds_by_usage = pyo.Var(model.JOBS, model.USAGES, domain=real, doc="e_jn gamma_nk")
+    model.leader_energy = pyo.Var(model.JOBS, model.NODES, domain=real, doc="alpha_jn pi_jn")
 
 
-def _share_is_fraction_times_gpu(model: pyo.ConcreteModel, _: FormulationData) -> None:
+def _fraction_on_gpu_is_product(model: pyo.ConcreteModel, _: FormulationData) -> None:
     sets = (model.JOBS, model.GPUS, model.FRACTIONS)
-    model.share_fraction = pyo.Constraint(
-        *sets, rule=lambda m, j, n, g, f: m.share[j, n, g, f] <= m.fraction[j, f], doc="(L1)"
+    model.fraction_on_gpu_le_fraction = pyo.Constraint(
+        *sets,
+        rule=lambda m, j, n, g, f: m.fraction_on_gpu[j, n, g, f] <= m.fraction[j, f],
+        doc="(L1)",
     )
-    model.share_gpu = pyo.Constraint(
-        *sets, rule=lambda m, j, n, g, f: m.share[j, n, g, f] <= m.assigned[j, n, g], doc="(L1)"
+    model.fraction_on_gpu_le_assigned = pyo.Constraint(
+        *sets,
+        rule=lambda m, j, n, g, f: m.fraction_on_gpu[j, n, g, f] <= m.assigned[j, n, g],
+        doc="(L1)",
     )
-    model.share_both = pyo.Constraint(
+    model.fraction_on_gpu_ge_both = pyo.Constraint(
         *sets,
         rule=lambda m, j, n, g, f: (
-            m.share[j, n, g, f] >= m.fraction[j, f] + m.assigned[j, n, g] - 1
+            m.fraction_on_gpu[j, n, g, f] >= m.fraction[j, f] + m.assigned[j, n, g] - 1
         ),
         doc="(L1)",
     )
 
 
-def _single_is_one_gpu_times_fraction(model: pyo.ConcreteModel, data: FormulationData) -> None:
+def _single_gpu_fraction_is_product(model: pyo.ConcreteModel, data: FormulationData) -> None:
     def one_gpu(m: pyo.ConcreteModel, j: int, n: int) -> object:
-        return m.runs[j, data.kind(n), n, 1]
+        return m.configuration[j, data.kind(n), n, 1]
 
     sets = (model.JOBS, model.NODES, model.FRACTIONS)
-    model.single_gpu = pyo.Constraint(
-        *sets, rule=lambda m, j, n, f: m.single[j, n, f] <= one_gpu(m, j, n), doc="(L2)"
-    )
-    model.single_fraction = pyo.Constraint(
-        *sets, rule=lambda m, j, n, f: m.single[j, n, f] <= m.fraction[j, f], doc="(L2)"
-    )
-    model.single_both = pyo.Constraint(
+    model.single_gpu_fraction_le_configuration = pyo.Constraint(
         *sets,
-        rule=lambda m, j, n, f: m.single[j, n, f] >= one_gpu(m, j, n) + m.fraction[j, f] - 1,
+        rule=lambda m, j, n, f: m.single_gpu_fraction[j, n, f] <= one_gpu(m, j, n),
+        doc="(L2)",
+    )
+    model.single_gpu_fraction_le_fraction = pyo.Constraint(
+        *sets,
+        rule=lambda m, j, n, f: m.single_gpu_fraction[j, n, f] <= m.fraction[j, f],
+        doc="(L2)",
+    )
+    model.single_gpu_fraction_ge_both = pyo.Constraint(
+        *sets,
+        rule=lambda m, j, n, f: (
+            m.single_gpu_fraction[j, n, f] >= one_gpu(m, j, n) + m.fraction[j, f] - 1
+        ),
         doc="(L2)",
     )
 
@@ -110,46 +120,50 @@ def _epoch_seconds(model: pyo.ConcreteModel, data: FormulationData, j: int, n: i
         return 0.0
     offered = data.offered(t)
     return pyo.quicksum(
-        one * offered.get(data.fractions[f], 1.0) * model.single[j, n, f] for f in model.FRACTIONS
+        one * offered.get(data.fractions[f], 1.0) * model.single_gpu_fraction[j, n, f]
+        for f in model.FRACTIONS
     ) + pyo.quicksum(
-        (data.epoch(j, t, k) or 0.0) * model.runs[j, t, n, k] for k in range(2, data.size(n) + 1)
+        (data.epoch(j, t, k) or 0.0) * model.configuration[j, t, n, k]
+        for k in range(2, data.size(n) + 1)
     )
 
 
-def _most_epoch_seconds(data: FormulationData, j: int, n: int) -> float:
+def _max_epoch_seconds(data: FormulationData, j: int, n: int) -> float:
     """The largest e_jn: slowest whole GPUs, or one GPU at the largest slowdown."""
     t = data.kind(n)
     times = [data.epoch(j, t, k) or 0.0 for k in range(1, data.size(n) + 1)]
     return max(*times, times[0] * max(data.offered(t).values()))
 
 
-def _timed_is_seconds_times_usage(model: pyo.ConcreteModel, data: FormulationData) -> None:
+def _seconds_by_usage_is_product(model: pyo.ConcreteModel, data: FormulationData) -> None:
     def rule(m: pyo.ConcreteModel, j: int, n: int, k: int) -> object:
-        most = _most_epoch_seconds(data, j, n)
-        return m.timed[j, n, k] >= _epoch_seconds(m, data, j, n) - most * (1 - m.usage[n, k])
+        max_seconds = _max_epoch_seconds(data, j, n)
+        return m.seconds_by_usage[j, n, k] >= _epoch_seconds(m, data, j, n) - max_seconds * (
+            1 - m.usage[n, k]
+        )
 
-    model.timed_defined = pyo.Constraint(model.JOBS, model.USAGES, rule=rule, doc="(L3)")
+    model.seconds_by_usage_defined = pyo.Constraint(model.JOBS, model.USAGES, rule=rule, doc="(L3)")
 
 
-def _paid_is_first_times_energy(model: pyo.ConcreteModel, data: FormulationData) -> None:
+def _leader_energy_is_product(model: pyo.ConcreteModel, data: FormulationData) -> None:
     def rule(m: pyo.ConcreteModel, j: int, n: int) -> object:
-        seconds = data.tables.works[j].mean * _most_epoch_seconds(data, j, n)
-        most = seconds * data.rate(n, data.size(n))
-        return m.paid[j, n] >= m.energy[j, n] - most * (1 - m.first[j, n])
+        seconds = data.tables.works[j].mean * _max_epoch_seconds(data, j, n)
+        max_energy = seconds * data.rate(n, data.size(n))
+        return m.leader_energy[j, n] >= m.energy[j, n] - max_energy * (1 - m.first[j, n])
 
-    model.paid_defined = pyo.Constraint(model.JOBS, model.NODES, rule=rule, doc="(L4)")
+    model.leader_energy_defined = pyo.Constraint(model.JOBS, model.NODES, rule=rule, doc="(L4)")
 
 
-def _shared(m: pyo.ConcreteModel, times: float, j: int, n: int, g: int, f: int) -> Any:
-    """So many times phi_jf sigma_jg."""
-    return times * m.share[j, n, g, f]
+def _shared(m: pyo.ConcreteModel, factor: float, j: int, n: int, g: int, f: int) -> Any:
+    """Return `factor` * phi_jf sigma_jg."""
+    return factor * m.fraction_on_gpu[j, n, g, f]
 
 
 def _energy(model: pyo.ConcreteModel, data: FormulationData) -> None:
     def rule(m: pyo.ConcreteModel, j: int, n: int) -> object:
         mean = data.tables.works[j].mean
         sizes = range(1, data.size(n) + 1)
-        paid = pyo.quicksum(mean * data.rate(n, k) * m.timed[j, n, k] for k in sizes)
+        paid = pyo.quicksum(mean * data.rate(n, k) * m.seconds_by_usage[j, n, k] for k in sizes)
         return paid <= m.energy[j, n]
 
     model.energy_defined = pyo.Constraint(model.JOBS, model.NODES, rule=rule, doc="(21')")

@@ -19,32 +19,30 @@ from optsched.backends import require_solver, state_and_solve
 from optsched.deadline import Deadline, clock
 from optsched.result import Outcome, Settings, Termination, is_proved
 from optsched.selection.assignment import expected_cost
-from optsched.selection.cost import tables_of
-from optsched.selection.exact.starting_selection import (
+from optsched.selection.cost import TARDINESS, tables_of
+from optsched.selection.exact.incumbents import (
     cheaper,
     report_start,
-    starting_seats,
-    without_model,
+    starting_assignment,
+)
+from optsched.selection.exact.outcomes import (
+    RESCALE_BELOW,
+    model_outcome,
+    outcome_without_model,
+    with_assignment,
 )
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.finer_units import COARSE
 from optsched.selection.models.formulation import (
     FormulationData,
     build_model,
     formulation_data,
     read_assignment,
 )
-from optsched.selection.models.outcomes import (
-    TARDINESS,
-    judged,
-    model_outcome,
-    tardiness_bound,
-)
 from optsched.selection.options import SelectionOptions
 
 
 def minlp(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Select resources by the MINLP; SCIP whatever `settings.solver` says."""
+    """Select resources by the MINLP; always with SCIP."""
     return solve_p1("minlp", build, instance, options, replace(settings, solver="scip"))
 
 
@@ -57,46 +55,50 @@ def solve_p1(
     *,
     restarts: bool = True,
 ) -> Outcome:
-    """State (P1) in a method's way and solve it; short of time, the best heuristic stands."""
+    """Build (P1) with the method's product terms and solve it; fall back to the best heuristic if
+    time runs out."""
     require_solver(settings.solver)
-    began = clock()
+    started = clock()
     tables = tables_of(instance, options)
-    known = starting_seats(tables)
-    report_start(tables, known, settings)
+    incumbent = starting_assignment(tables)
+    report_start(tables, incumbent, settings)
     while True:
-        value = None if known is None else expected_cost(tables, known)
-        paid = tardiness_bound(tables)
+        value = None if incumbent is None else expected_cost(tables, incumbent)
+        paid = tables.unavoidable_cost
         if value is not None and is_proved(value, paid, 0.0):
             shell = Outcome(None, Termination.OPTIMAL, bound=paid, bound_source=TARDINESS)
-            return judged(tables, known or {}, shell, settings)
+            return with_assignment(tables, incumbent or {}, shell, settings)
         data = formulation_data(tables, method, value)
         unit = data.dollars_unit
         answer, model = state_and_solve(
             partial(build, data, settings.deadline),
             data.nonzeros,
             settings,
-            began=began,
+            began=started,
             restarts=restarts,
             listener=settings.progress.of_model(unit),
         )
         if model is None:
-            return without_model(tables, known, settings)
-        found = read_assignment(model, data) if answer.has_solution else None
-        outcome = model_outcome(tables, answer, (known, found), unit, settings)
-        better = cheaper(tables, known, found)
-        if better is None or settings.deadline.is_over:
+            return outcome_without_model(tables, incumbent, settings)
+        solver_assignment = read_assignment(model, data) if answer.has_solution else None
+        outcome = model_outcome(tables, answer, incumbent, solver_assignment, unit, settings)
+        best = cheaper(tables, incumbent, solver_assignment)
+        if best is None or settings.deadline.is_over:
             return outcome
-        left = expected_cost(tables, better) - paid
-        if left >= COARSE * unit or better is known or left <= tables.rounding:
-            return _with_reason(outcome, unit)
-        known = better
+        open_cost = expected_cost(tables, best) - paid
+        if open_cost >= RESCALE_BELOW * unit or best is incumbent or open_cost <= tables.rounding:
+            return _explain_missing_proof(outcome, unit)
+        incumbent = best
 
 
-def _with_reason(outcome: Outcome, unit: float) -> Outcome:
-    """Say why a run without a limit ended unproved."""
+def _explain_missing_proof(outcome: Outcome, unit: float) -> Outcome:
+    """Add a message if the solver stopped without proof before the time limit."""
     if outcome.termination is not Termination.FEASIBLE:
         return outcome
-    message = f"the solver stopped at its tolerances, which are about {1e-6 * unit:.2g} $ here"
+    message = (
+        f"the solver's tolerance corresponds to about {1e-6 * unit:.2g} $; "
+        "optimality is not proved beyond it"
+    )
     return replace(outcome, details={**outcome.details, "message": message})
 
 
@@ -110,10 +112,10 @@ def model(
 def data_of(
     method: str, instance: SelectionInstance, options: SelectionOptions, *, pruned: bool
 ) -> FormulationData:
-    """The data of the complete model, or of the one that holds beside the best heuristic."""
+    """The data of the complete model, or of the model reduced by the best heuristic's cost."""
     tables = tables_of(instance, options)
-    known = starting_seats(tables) if pruned else None
-    value = None if known is None else expected_cost(tables, known)
+    incumbent = starting_assignment(tables) if pruned else None
+    value = None if incumbent is None else expected_cost(tables, incumbent)
     return formulation_data(tables, method, value)
 
 
@@ -124,29 +126,31 @@ def build(data: FormulationData, deadline: Deadline | None = None) -> pyo.Concre
         partial(state_memory, shared=_shared),
         partial(state_tardiness, epoch_seconds=_epoch_seconds),
         _energy,
-        _paid_is_first_times_energy,
+        _leader_energy_is_product,
     )
     return build_model(data, "selection-minlp", products, deadline)
 
 
-def _paid_is_first_times_energy(model: pyo.ConcreteModel, _: FormulationData) -> None:
+def _leader_energy_is_product(model: pyo.ConcreteModel, _: FormulationData) -> None:
     """The product of (P1.1) as a row of its own.
 
     With the product in the objective SCIP 10 called points optimal that cost 5-20% less than they
     do (3 of 9 tiny instances that must open every node); as a row it agrees with brute force.
     """
-    model.paid = pyo.Var(model.JOBS, model.NODES, domain=pyo.NonNegativeReals, doc="alpha_jn pi_jn")
-    model.paid_defined = pyo.Constraint(
+    model.leader_energy = pyo.Var(
+        model.JOBS, model.NODES, domain=pyo.NonNegativeReals, doc="alpha_jn pi_jn"
+    )
+    model.leader_energy_defined = pyo.Constraint(
         model.JOBS,
         model.NODES,
-        rule=lambda m, j, n: m.first[j, n] * m.energy[j, n] <= m.paid[j, n],
+        rule=lambda m, j, n: m.first[j, n] * m.energy[j, n] <= m.leader_energy[j, n],
         doc="(P1.1), its product",
     )
 
 
-def _shared(m: pyo.ConcreteModel, times: float, j: int, n: int, g: int, f: int) -> Any:
+def _shared(m: pyo.ConcreteModel, factor: float, j: int, n: int, g: int, f: int) -> Any:
     """So many times phi_jf sigma_jg."""
-    return times * m.fraction[j, f] * m.assigned[j, n, g]
+    return factor * m.fraction[j, f] * m.assigned[j, n, g]
 
 
 def state_gpu_capacity(
@@ -164,7 +168,8 @@ def state_gpu_capacity(
 
 
 def _memory_margin(data: FormulationData, j: int, n: int, f: int) -> int:
-    """The sign of M_n f - m_j, the coefficient of (15): a job has one fraction, so no more counts.
+    """The sign of M_n f - m_j, the coefficient of (15): a job has one fraction, so only the sign
+    matters.
 
     The difference itself may be a rounding of the file's numbers, which solvers overlook.
     """
@@ -201,9 +206,10 @@ def _epoch_seconds(model: pyo.ConcreteModel, data: FormulationData, j: int, n: i
         offered.get(data.fractions[f], 1.0) * model.fraction[j, f] for f in model.FRACTIONS
     )
     several = pyo.quicksum(
-        (data.epoch(j, t, k) or 0.0) * model.runs[j, t, n, k] for k in range(2, data.size(n) + 1)
+        (data.epoch(j, t, k) or 0.0) * model.configuration[j, t, n, k]
+        for k in range(2, data.size(n) + 1)
     )
-    return one * model.runs[j, t, n, 1] * slowdown + several
+    return one * model.configuration[j, t, n, 1] * slowdown + several
 
 
 def state_tardiness(

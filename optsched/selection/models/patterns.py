@@ -1,9 +1,14 @@
 """Method ``patterns``: integers count the nodes of a class by their GPU pattern.
 
-Guarantee: optimal at the gap asked when it ends as "optimal". The integers count node patterns, so
-they do not grow with nodes or jobs of given classes; they do grow with the number of classes and
-with K (531 patterns a class at K = 8, 13,092 at K = 16 with two fractions): there, and where the
-time left is too short, `columns` takes over and says so. Mathematics: models/selection/README.md.
+Guarantee: optimal at the requested gap when it ends as "optimal". The integers count node patterns,
+so they do not grow with nodes or jobs of given classes; they do grow with the number of classes and
+with K (531 patterns a class at K = 8, 13,092 at K = 16 with two fractions). If the model is large
+or there is too little time for it, HiGHS is given `columns` instead (reported in `chosen`).
+Mathematics: models/selection/README.md.
+
+Terms of this and the arc-flow model: the leader is the first job of a node to complete, which sets
+the node's energy; the others are followers. A slot is room for a follower on a node of its type. A
+fill is a multiset of fractions on one shared GPU; a residue, the GPUs of a node beside its leader.
 """
 
 from __future__ import annotations
@@ -17,42 +22,46 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from optsched.backends import Answer, require_solver
-from optsched.backends.sizes import MOST_NONZEROS, fits, refuse_many_nonzeros, require_time
+from optsched.backends import Answer, require_solver, solve_model
+from optsched.backends.sizes import fits, refuse_many_nonzeros, require_time
 from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
 from optsched.result import Outcome, Settings
 from optsched.selection.assignment import Assignment
-from optsched.selection.cost import Kind, Tables, tables_of
-from optsched.selection.exact.starting_selection import (
+from optsched.selection.cost import Tables, tables_of
+from optsched.selection.exact.columns import columns
+from optsched.selection.exact.incumbents import (
     cheaper,
     report_start,
-    starting_seats,
-    without_model,
+    starting_assignment,
+)
+from optsched.selection.exact.outcomes import (
+    model_outcome,
+    outcome_without_model,
+    solved_in_finer_units,
 )
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.finer_units import solved_in_finer_units
-from optsched.selection.models.outcomes import model_outcome
 from optsched.selection.models.packings import (
-    Counts,
-    maximal_fills,
+    decode_counts,
+    encode_counts,
+    fills_by_leader,
+    fills_of,
     partition_count,
     partitions,
-    read,
-    written,
 )
-from optsched.selection.models.pattern_decode import Counted, assignment_of
-from optsched.selection.models.sifting import solve_sifted
+from optsched.selection.models.pattern_decode import PatternSolution, assignment_of
 from optsched.selection.options import SelectionOptions
 
-FEW_PATTERNS = 1_000
-"""More are left to `columns`."""
+SMALL_NONZEROS = 12_000
+"""Larger models are left to `columns`: at 96 x 384 it takes a fifth of the time."""
+SMALL_CLASSES = 6
+"""Method ``exact`` leaves more classes to `columns`."""
 MAX_PATTERNS = 60_000
-"""More are not stated, whoever asks."""
-MAX_FILLS = 2_000
+"""Largest model built at all."""
 
 Pattern = tuple[int, int, int, str, int]
-"""(v, u, s, p, L): class, GPUs used, shared ones, sizes of the rest, the leader's configuration."""
+"""(v, u, s, p, L): class, GPUs in use, shared GPUs, sizes of dedicated slots, leader's
+configuration."""
 Fill = tuple[int, str, int]
 """(v, fill, lf): class, count of each fraction, the leader's configuration or -1."""
 
@@ -61,8 +70,8 @@ Fill = tuple[int, str, int]
 class PatternData:
     """What the model is built from: costs, node patterns and fills of a shared GPU.
 
-    Followers dearer than waiting are left out unless `every_follower`: where jobs may wait as they
-    like, none is in an optimum.
+    Followers dearer than waiting are left out unless `every_follower`: if postponing is
+    unrestricted, no optimum contains one.
     """
 
     tables: Tables
@@ -73,42 +82,53 @@ class PatternData:
     @cached_property
     def unit(self) -> float:
         """Dollars of one unit of the model's money."""
-        return self.tables.dollars
+        return self.tables.money_unit
 
 
 def patterns(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
     """Select resources by the pattern model, or by columns where it is large."""
-    from optsched.selection.exact.columns import columns
-
     require_solver(settings.solver)
-    began = clock()
+    started = clock()
     tables = tables_of(instance, options)
-    if settings.solver == "highs" and not are_few(tables, settings.deadline):
+    if settings.solver == "highs" and not is_small(tables, settings.deadline):
         return replace(columns(instance, options, settings), chosen="columns")
     size = nonzeros(tables)
     refuse_many_nonzeros("patterns", size, "use columns")
-    known = starting_seats(tables)
-    report_start(tables, known, settings)
+    incumbent = starting_assignment(tables)
+    report_start(tables, incumbent, settings)
     try:
         require_time(settings.deadline, size)
-        answer, found = _solved(tables, settings, began)
+        answer, solver_assignment = _solved(tables, settings, started)
     except OutOfTimeError:
-        return without_model(tables, known, settings)
-    outcome = model_outcome(tables, answer, (known, found), tables.dollars, settings)
+        return outcome_without_model(tables, incumbent, settings)
+    unit = tables.money_unit
+    outcome = model_outcome(tables, answer, incumbent, solver_assignment, unit, settings)
+    incumbent = cheaper(tables, incumbent, solver_assignment)
 
-    def again(finer: Tables, _: object, quiet: Settings) -> tuple[Assignment | None, float | None]:
-        answer, found = _solved(finer, quiet, clock())
-        return found, None if answer.bound is None else answer.bound * finer.dollars
+    def solve_rescaled(
+        rescaled: Tables, _: object, silent: Settings
+    ) -> tuple[Assignment | None, float | None]:
+        answer, assignment = _solved(rescaled, silent, clock())
+        return assignment, None if answer.bound is None else answer.bound * rescaled.money_unit
 
-    return solved_in_finer_units(tables, outcome, cheaper(tables, known, found), settings, again)
+    return solved_in_finer_units(tables, outcome, incumbent, settings, solve_rescaled)
 
 
-def _solved(tables: Tables, settings: Settings, began: float) -> tuple[Answer, Assignment | None]:
-    """State and solve the model, begun at a time of the clock; raises OutOfTimeError."""
+def exact(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
+    """Select resources optimally with the faster of `patterns` and `columns`."""
+    tables = tables_of(instance, options)
+    small = len(tables.classes) <= SMALL_CLASSES and is_small(tables, settings.deadline)
+    if small or settings.solver != "highs":
+        return replace(patterns(instance, options, settings), chosen="patterns")
+    return replace(columns(instance, options, settings), chosen="columns")
+
+
+def _solved(tables: Tables, settings: Settings, started: float) -> tuple[Answer, Assignment | None]:
+    """Build and solve the model; `started` is a time of the clock. Raises OutOfTimeError."""
     model = build(pattern_data(tables), settings.deadline)
-    spent, listener = clock() - began, settings.progress.of_model(tables.dollars)
-    answer = solve_sifted(model, settings, build_time=spent, listener=listener)
-    return answer, assignment_of(tables, read_counted(model)) if answer.has_solution else None
+    build_time, listener = clock() - started, settings.progress.of_model(tables.money_unit)
+    answer = solve_model(model, settings, build_time=build_time, listener=listener)
+    return answer, assignment_of(tables, read_solution(model)) if answer.has_solution else None
 
 
 def model(
@@ -123,7 +143,8 @@ def model(
 
 
 def require_whole_roles(model: pyo.ConcreteModel) -> None:
-    """Make jobs' roles binary: they end integral by themselves only without further constraints."""
+    """Make role variables binary; they are integral by themselves only while no constraint is
+    added."""
     for roles in (model.postponed, model.follower, model.leader):
         roles.domain = pyo.Binary
 
@@ -131,29 +152,31 @@ def require_whole_roles(model: pyo.ConcreteModel) -> None:
 def pattern_count(tables: Tables) -> int:
     """How many patterns there are, without listing them; before any are made."""
     total = 0
-    for each in tables.classes:
-        fractions = len(tables.kinds[each.kind].fractions)
-        for rest in range(each.gpus + 1):
-            shared = each.gpus - rest if fractions else 0
+    for node_class in tables.classes:
+        fractions = len(tables.kinds[node_class.kind].fractions)
+        for rest in range(node_class.gpus + 1):
+            shared = node_class.gpus - rest if fractions else 0
             leaders = sum(partition_count(rest - size) for size in range(1, rest + 1))
             total += leaders * (1 + shared) + fractions * shared * partition_count(rest)
     return total
 
 
-def are_few(tables: Tables, deadline: Deadline, most: int = FEW_PATTERNS) -> bool:
-    """Whether the model is small enough, and soon enough stated, to be the one to solve."""
+def is_small(tables: Tables, deadline: Deadline) -> bool:
+    """Whether the model is one for `patterns`, and can be built in a quarter of the time left."""
     size = nonzeros(tables)
-    small = size <= MOST_NONZEROS and pattern_count(tables) <= most
-    filled = all(_fills_of_kind(kind) is not None for kind in tables.kinds)
-    return small and filled and fits(deadline, 4 * size)
+    filled = all(fills_of(kind) is not None for kind in tables.kinds)
+    return size <= SMALL_NONZEROS and filled and fits(deadline, 4 * size)
 
 
 def nonzeros(tables: Tables) -> int:
     """About how many entries the model's rows have, before any are made."""
     count = 6 * pattern_count(tables)
-    for each in tables.classes:
-        kind = tables.kinds[each.kind]
-        leaders = sum(each.gpus + 1 - kind.configurations[c].gpus for c in kind.within(each.gpus))
+    for node_class in tables.classes:
+        kind = tables.kinds[node_class.kind]
+        leaders = sum(
+            node_class.gpus + 1 - kind.configurations[c].gpus
+            for c in kind.configurations_within(node_class.gpus)
+        )
         count += tables.jobs * (2 * leaders + 2 * len(kind.configurations))
     return count
 
@@ -164,9 +187,11 @@ def pattern_data(tables: Tables) -> PatternData:
     if count > MAX_PATTERNS:
         found = f"{count} node patterns"
         raise NotApplicableError("patterns", found, f"at most {MAX_PATTERNS}: use columns")
-    made = [p for v in range(len(tables.classes)) for p in _patterns_of(tables, v)]
-    fills = [f for v in range(len(tables.classes)) for f in _fills_of(tables, v)]
-    return PatternData(tables, tuple(made), tuple(fills))
+    classes = range(len(tables.classes))
+    patterns = tuple(pattern for v in classes for pattern in _patterns_of(tables, v))
+    kinds = [tables.kinds[node_class.kind] for node_class in tables.classes]
+    fills = tuple((v, *pair) for v in classes for pair in fills_by_leader(kinds[v], "patterns"))
+    return PatternData(tables, patterns, fills)
 
 
 def build(data: PatternData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
@@ -187,14 +212,14 @@ def build(data: PatternData, deadline: Deadline | None = None) -> pyo.ConcreteMo
         state(model, data)
     if data.tables.options.opens_exactly:
         model.nodes_opened = pyo.Constraint(
-            expr=pyo.quicksum(model.nodes.values()) == data.tables.most_open, doc="(16)"
+            expr=pyo.quicksum(model.nodes.values()) == data.tables.max_open_nodes, doc="(16)"
         )
     return model
 
 
-def read_counted(model: pyo.ConcreteModel) -> Counted:
+def read_solution(model: pyo.ConcreteModel) -> PatternSolution:
     """The values in the model as counts of patterns and fills, and jobs by their role."""
-    return Counted(
+    return PatternSolution(
         patterns={key: n for key, x in model.nodes.items() if (n := round(x.value or 0))},
         fills={key: n for key, x in model.filled.items() if (n := round(x.value or 0))},
         leaders={key: x.value for key, x in model.leader.items() if (x.value or 0) > 1e-7},
@@ -203,33 +228,15 @@ def read_counted(model: pyo.ConcreteModel) -> Counted:
 
 
 def _patterns_of(tables: Tables, v: int) -> Iterator[Pattern]:
-    each = tables.classes[v]
-    shared_kinds = tables.kinds[each.kind].fractions
-    for used in range(1, each.gpus + 1):
+    node_class = tables.classes[v]
+    shared_kinds = tables.kinds[node_class.kind].fractions
+    for used in range(1, node_class.gpus + 1):
         for shared in range(used + 1 if shared_kinds else 1):
             for sizes in partitions(used - shared):
                 for size in sorted(set(sizes)):
-                    yield v, used, shared, written(sizes), size - 1
+                    yield v, used, shared, encode_counts(sizes), size - 1
                 for c in shared_kinds if shared else ():
-                    yield v, used, shared, written(sizes), c
-
-
-def _fills_of(tables: Tables, v: int) -> Iterator[Fill]:
-    kind = tables.kinds[tables.classes[v].kind]
-    found = _fills_of_kind(kind)
-    if found is None:
-        expected = f"at most {MAX_FILLS}"
-        raise NotApplicableError("patterns", f"too many fills of a GPU of {kind.name}", expected)
-    for fill in found:
-        yield v, written(fill), -1
-        for c, count in zip(kind.fractions, fill, strict=True):
-            if count:
-                yield v, written(fill), c
-
-
-def _fills_of_kind(kind: Kind) -> list[Counts] | None:
-    fractions = tuple(kind.configurations[c].fraction for c in kind.fractions)
-    return maximal_fills(fractions, MAX_FILLS)
+                    yield v, used, shared, encode_counts(sizes), c
 
 
 def _declare(model: pyo.ConcreteModel, data: PatternData) -> None:
@@ -247,39 +254,39 @@ def _declare(model: pyo.ConcreteModel, data: PatternData) -> None:
         list(_followers(data)), domain=pyo.NonNegativeReals, doc="b: follower, (j,v,c)"
     )
     model.leader = pyo.Var(
-        list(_leaders(tables)), domain=pyo.NonNegativeReals, doc="l: first to end, (j,v,c,u)"
+        list(_leaders(tables)), domain=pyo.NonNegativeReals, doc="l: leader, (j,v,c,u)"
     )
 
 
 def _followers(data: PatternData) -> Iterator[tuple[int, int, int]]:
-    """(j, v, c) that beat postponing: a dearer follower could leave and free its slot."""
+    """Followers (j, v, c) cheaper than postponing; others are dominated."""
     tables = data.tables
-    most = np.inf if data.every_follower else tables.postponed[:, None, None]
-    worth = tables.late < most
-    for v, each in enumerate(tables.classes):
-        for c in tables.kinds[each.kind].within(each.gpus):
-            yield from ((int(j), v, c) for j in worth[:, each.kind, c].nonzero()[0])
+    max_cost = np.inf if data.every_follower else tables.postponement_cost[:, None, None]
+    is_worthwhile = tables.tardiness_cost < max_cost
+    for v, node_class in enumerate(tables.classes):
+        for c in tables.kinds[node_class.kind].configurations_within(node_class.gpus):
+            yield from ((int(j), v, c) for j in is_worthwhile[:, node_class.kind, c].nonzero()[0])
 
 
 def _leaders(tables: Tables) -> Iterator[tuple[int, int, int, int]]:
     usable = tables.expected < float("inf")
-    for v, each in enumerate(tables.classes):
-        kind = tables.kinds[each.kind]
-        for c in kind.within(each.gpus):
-            jobs = [int(j) for j in usable[:, each.kind, c].nonzero()[0]]
-            for used in range(kind.configurations[c].gpus, each.gpus + 1):
+    for v, node_class in enumerate(tables.classes):
+        kind = tables.kinds[node_class.kind]
+        for c in kind.configurations_within(node_class.gpus):
+            jobs = [int(j) for j in usable[:, node_class.kind, c].nonzero()[0]]
+            for used in range(kind.configurations[c].gpus, node_class.gpus + 1):
                 yield from ((j, v, c, used) for j in jobs)
 
 
 def _minimise_cost(model: pyo.ConcreteModel, data: PatternData) -> None:
     tables, unit = data.tables, data.unit
-    kinds = [each.kind for each in tables.classes]
-    rates = [each.cost_rate for each in tables.classes]
-    late, expected = tables.late / unit, tables.expected / unit
-    coefficients = [float(tables.postponed[j] / unit) for j in model.JOBS]
-    coefficients += [float(late[j, kinds[v], c]) for j, v, c in model.follower]
+    kinds = [node_class.kind for node_class in tables.classes]
+    rates = [node_class.cost_rate for node_class in tables.classes]
+    tardiness_cost, expected = tables.tardiness_cost / unit, tables.expected / unit
+    coefficients = [float(tables.postponement_cost[j] / unit) for j in model.JOBS]
+    coefficients += [float(tardiness_cost[j, kinds[v], c]) for j, v, c in model.follower]
     coefficients += [
-        float(late[j, kinds[v], c] + expected[j, kinds[v], c] * rates[v][used - 1])
+        float(tardiness_cost[j, kinds[v], c] + expected[j, kinds[v], c] * rates[v][used - 1])
         for j, v, c, used in model.leader
     ]
     variables = [*model.postponed.values(), *model.follower.values(), *model.leader.values()]
@@ -350,7 +357,7 @@ def _leaders_of_patterns(model: pyo.ConcreteModel, _: PatternData) -> None:
 def _followers_in_dedicated_slots(model: pyo.ConcreteModel, data: PatternData) -> None:
     slots: dict[tuple[int, int], list] = {}
     for (v, _, _, sizes, leader), x in model.nodes.items():
-        for size, count in Counter(read(sizes)).items():
+        for size, count in Counter(decode_counts(sizes)).items():
             room = count - (size - 1 == leader)
             if room:
                 slots.setdefault((v, size - 1), []).append((room, x))
@@ -361,7 +368,7 @@ def _followers_in_shared_slots(model: pyo.ConcreteModel, data: PatternData) -> N
     slots: dict[tuple[int, int], list] = {}
     for (v, fill, leader), x in model.filled.items():
         fractions = data.tables.kinds[data.tables.classes[v].kind].fractions
-        for c, count in zip(fractions, read(fill), strict=True):
+        for c, count in zip(fractions, decode_counts(fill), strict=True):
             room = count - (c == leader)
             if room:
                 slots.setdefault((v, c), []).append((room, x))
@@ -371,18 +378,18 @@ def _followers_in_shared_slots(model: pyo.ConcreteModel, data: PatternData) -> N
 def _limit_followers(
     model: pyo.ConcreteModel, data: PatternData, name: str, slots: dict, doc: str, shared: bool
 ) -> None:
-    seated: dict[tuple[int, int], list] = {}
+    followers_of: dict[tuple[int, int], list] = {}
     for (_, v, c), x in model.follower.items():
         kind = data.tables.kinds[data.tables.classes[v].kind]
         if kind.configurations[c].shares == shared:
-            seated.setdefault((v, c), []).append(x)
+            followers_of.setdefault((v, c), []).append(x)
 
     def rule(_: pyo.ConcreteModel, v: int, c: int) -> object:
-        jobs, rooms = seated[v, c], slots.get((v, c), [])
+        jobs, rooms = followers_of[v, c], slots.get((v, c), [])
         coefficients = [1.0] * len(jobs) + [-float(n) for n, _ in rooms]
         return _linear(coefficients, jobs + [x for _, x in rooms]) <= 0
 
-    setattr(model, name, pyo.Constraint(list(seated), rule=rule, doc=doc))
+    setattr(model, name, pyo.Constraint(list(followers_of), rule=rule, doc=doc))
 
 
 def _balance(plus: list, minus: list) -> LinearExpression:

@@ -1,8 +1,8 @@
 """Compiled loops of the hull method: the lower hull, the multiplier, a first piece for `sts`.
 
 Vertices of the hull are numbered from the slowest useful speed (least Q) to the fastest; edge e
-joins vertices e and e + 1 and has the slope Phi_e > 0, increasing in e: joules paid for each
-second saved. At a multiplier lam an epoch w runs beyond edge e once F^c(w) Phi_e <= lam: from
+joins vertices e and e + 1 and has the slope Phi_e > 0, increasing in e: joules paid for each second
+saved. At a multiplier lam an epoch w uses a speed faster than edge e once F^c(w) Phi_e <= lam: from
 y_e(lam), the first such epoch, on (sts, (24)). The time falls with lam, so bisection finds the
 least lam that meets the deadline; where it jumps over the deadline, the profiles on both sides of
 the jump cost the same at lam, and their mixture meets the deadline exactly.
@@ -20,7 +20,7 @@ from optsched.uncertainty.survival import Curve, Curves
 
 SLACK, BINDING, INFEASIBLE = 0, 1, 2
 ROUNDING = 1e-12
-"""Relative: a deadline missed by so little is met, a first piece so short is left out."""
+"""Relative tolerance for the deadline and for the shortest first piece."""
 BISECTIONS = 200
 """Halvings of the multiplier; about 60 reach neighbouring floats, more only where it is tiny."""
 
@@ -33,29 +33,21 @@ class Speeds(NamedTuple):
 
 
 class Hull(NamedTuple):
-    """The profile, and work space; as many `slopes` and `changes` count as the hull has edges.
-
-    Attributes
-    ----------
-    vertices : (K,) int
-        The speeds of the hull, slowest first.
-    slopes : (K,) float
-        Phi_e, energy per second saved beyond edge e.
-    changes : (K,) float
-        y_e, epochs at which the profile passes to the next speed.
-    slower : (K,) float
-        The same at a multiplier that is too small.
-    """
+    """The profile, and work space; as many `slopes` and `changes` count as the hull has edges."""
 
     vertices: Any
+    """(K,): the speeds of the hull, slowest first."""
     slopes: Any
+    """(K,): Phi_e, energy per second saved beyond edge e."""
     changes: Any
+    """(K,): y_e, epochs at which the profile passes to the next speed."""
     slower: Any
+    """(K,): `changes` at a multiplier below the critical one."""
 
 
 @register_jitable
 def empty_hull(speeds: int) -> Hull:
-    """Room for the profile of so many speeds."""
+    """Allocate arrays for `speeds` speeds."""
     vertices = np.empty(speeds, np.int64)
     return Hull(vertices, np.empty(speeds), np.empty(speeds), np.empty(speeds))
 
@@ -69,11 +61,11 @@ def lower_hull(speeds: Speeds, vertices: Any) -> int:
     """
     inverse, order = speeds.inverse, np.arange(len(speeds.inverse))
     for i in range(1, len(inverse)):  # slowest first, equal ones as they come
-        k, at = order[i], i
-        while at and inverse[order[at - 1]] < inverse[k]:
-            order[at] = order[at - 1]
-            at -= 1
-        order[at] = k
+        speed, position = order[i], i
+        while position and inverse[order[position - 1]] < inverse[speed]:
+            order[position] = order[position - 1]
+            position -= 1
+        order[position] = speed
     return hull_in_order(speeds, order, vertices)
 
 
@@ -93,8 +85,8 @@ def hull_in_order(speeds: Speeds, order: Any, vertices: Any) -> int:
             count -= 1  # slower and no cheaper: never useful
         while count > 1:
             a, b = vertices[count - 2], vertices[count - 1]
-            across = (energy[b] - energy[a]) * (inverse[b] - inverse[k])
-            if across < (energy[k] - energy[b]) * (inverse[a] - inverse[b]):
+            cross_product = (energy[b] - energy[a]) * (inverse[b] - inverse[k])
+            if cross_product < (energy[k] - energy[b]) * (inverse[a] - inverse[b]):
                 break
             count -= 1
         vertices[count] = k
@@ -162,10 +154,10 @@ def meet_deadline(
             slow = middle
     fill_changes(curve, slopes, first, edges, slow, slower)
     fill_changes(curve, slopes, first, edges, fast, changes)
-    most = time_of(curve, speeds, hull.vertices, first, edges, slower)
-    least = time_of(curve, speeds, hull.vertices, first, edges, changes)
-    if least < deadline < most:
-        share = (deadline - least) / (most - least)
+    slow_seconds = time_of(curve, speeds, hull.vertices, first, edges, slower)
+    fast_seconds = time_of(curve, speeds, hull.vertices, first, edges, changes)
+    if fast_seconds < deadline < slow_seconds:
+        share = (deadline - fast_seconds) / (slow_seconds - fast_seconds)
         for e in range(first, edges):
             changes[e] += share * (slower[e] - changes[e])
     return BINDING, fast
@@ -220,26 +212,29 @@ def curve_of(curves: Curves, j: int) -> Curve:
 
 @register_jitable
 def first_piece(
-    curve: Curve, speeds: Speeds, deadline: float, shortest: float, hull: Hull
+    curve: Curve, speeds: Speeds, deadline: float, min_seconds: float, hull: Hull
 ) -> tuple[int, float, float]:
     """The first piece of a job's profile: its speed, its length and the energy of the profile.
 
     The speed is -1 where the deadline cannot be met, the length infinite where the first piece is
-    the last. A first piece of less than `shortest` seconds, or of a rounding, is left out and the
-    next speed starts at once.
+    the last. First pieces shorter than `min_seconds`, or than rounding, are skipped.
     """
     knots = curve.knots
     status, edges, _ = solve_profile(curve, speeds, deadline, hull)
     if status == INFEASIBLE:
         return -1, np.inf, np.inf
     speed, length = hull.vertices[edges], np.inf
-    before, total, found = knots[0], 0.0, False
+    before, total, has_first_piece = knots[0], 0.0, False
     for e in range(edges + 1):
         k, after = hull.vertices[e], hull.changes[e] if e < edges else knots[-1]
-        long = after - before > ROUNDING * (knots[-1] - knots[0])
+        is_nonempty = after - before > ROUNDING * (knots[-1] - knots[0])
         last = after >= knots[-1]
-        if not found and long and (last or (after - before) * speeds.inverse[k] >= shortest):
-            found = True
+        if (
+            not has_first_piece
+            and is_nonempty
+            and (last or (after - before) * speeds.inverse[k] >= min_seconds)
+        ):
+            has_first_piece = True
             speed = k
             length = np.inf if last else after - knots[0]
         total += speeds.energy[k] * _area(curve, before, after)

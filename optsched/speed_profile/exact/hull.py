@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from optsched.deadline import Deadline, clock
+from optsched.deadline import Deadline
 from optsched.result import Outcome, Settings
-from optsched.speed_profile.bounds import dual_bound
+from optsched.speed_profile.bounds import dual_bound, solve_with_bound
 from optsched.speed_profile.exact._hull_kernel import (
     INFEASIBLE,
     empty_hull,
@@ -25,7 +25,7 @@ from optsched.speed_profile.exact._hull_kernel import (
 )
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
-from optsched.speed_profile.profile import STATUSES, Profile, curve_of, outcome_of, speeds_of
+from optsched.speed_profile.profile import STATUSES, Profile, curve_of, speeds_of
 from optsched.uncertainty.survival import Curve
 
 SOURCE = "hull and multiplier"
@@ -36,20 +36,13 @@ def hull(
     instance: SpeedProfileInstance, options: SpeedProfileOptions, settings: Settings
 ) -> Outcome:
     """Solve a speed profile exactly."""
-    began = clock()
-    curve = curve_of(instance)
-    profile, multiplier = hull_profile(instance, curve)
-    bound = dual_bound(instance, curve, multiplier)
-    seconds = clock() - began
-    return outcome_of(
-        instance, curve, profile, seconds, bound=bound, source=SOURCE, gap=settings.gap
-    )
+    return solve_with_bound(instance, settings, hull_profile, SOURCE)
 
 
 def quick_bound(
     instance: SpeedProfileInstance, options: SpeedProfileOptions, deadline: Deadline | None = None
 ) -> tuple[float | None, str]:
-    """The dual's value at the hull's multiplier, in milliseconds at any deadline of ours.
+    """The dual's value at the hull's multiplier; takes milliseconds whatever the time limit.
 
     None when the instance's own deadline cannot be met.
     """
@@ -63,7 +56,7 @@ def quick_bound(
 def exact(
     instance: SpeedProfileInstance, options: SpeedProfileOptions, settings: Settings
 ) -> Outcome:
-    """The same by the name that every problem has."""
+    """Method ``exact``: alias of ``hull``."""
     return replace(hull(instance, options, settings), chosen="hull")
 
 
@@ -80,15 +73,15 @@ def hull_profile(instance: SpeedProfileInstance, curve: Curve) -> tuple[Profile,
     Returns
     -------
     tuple[Profile, float]
-        Pieces, and energy that a second more is worth.
+        Pieces, and multiplier: energy saved per additional second.
 
     Examples
     --------
     >>> import optsched
     >>> from optsched.speed_profile.profile import curve_of
     >>> plateau = optsched.load("speed-profile/plateau")
-    >>> profile, price = hull_profile(plateau, curve_of(plateau))
-    >>> profile.status, round(price, 3)
+    >>> profile, multiplier = hull_profile(plateau, curve_of(plateau))
+    >>> profile.status, round(multiplier, 3)
     ('binding', 0.487)
     """
     hull = empty_hull(len(instance.speeds))

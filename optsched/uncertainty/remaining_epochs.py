@@ -1,10 +1,10 @@
-"""The remaining epochs of many jobs, one distribution after another, made in one compiled call."""
+"""Distributions of the remaining epochs of many jobs, stored in flat arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -12,73 +12,79 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from optsched.kernels import kernel
-from optsched.uncertainty.distribution import Distribution, merged
+from optsched.uncertainty.distribution import Distribution, merge_equal_values
 from optsched.uncertainty.survival import Curves
 
 Floats = NDArray[np.float64]
 
 
-class Works(Sequence[Distribution]):
-    """Distributions of W - w given W > w; those of job j are ``start[j]`` to ``start[j + 1]``."""
+class RemainingEpochs(Sequence[Distribution]):
+    """Distributions of W - w given W > w; job j owns entries start[j]:start[j + 1]."""
 
     def __init__(self, values: Floats, probabilities: Floats, start: NDArray[np.int64]) -> None:
         self.values, self.probabilities, self.start = values, probabilities, start
 
     @classmethod
-    def given(cls, epochs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Works:
+    def from_lists(
+        cls, epochs: Sequence[tuple[Sequence[float], Sequence[float]]]
+    ) -> RemainingEpochs:
         """Like `Distribution.of` for each job: values and probabilities in any order."""
         start = _starts([len(values) for values, _ in epochs])
         values = np.fromiter(chain.from_iterable(v for v, _ in epochs), float, start[-1])
-        falls = np.flatnonzero(np.diff(values) <= 0) + 1
-        unordered = np.unique(np.searchsorted(start, falls[~np.isin(falls, start)], "right") - 1)
+        descents = np.flatnonzero(np.diff(values) <= 0) + 1
+        unordered = np.unique(
+            np.searchsorted(start, descents[~np.isin(descents, start)], "right") - 1
+        )
         if len(unordered):
             epochs = list(epochs)
             for j in unordered:
-                values, weights = merged(*epochs[j])
+                values, weights = merge_equal_values(*epochs[j])
                 epochs[j] = (values.tolist(), weights.tolist())
-            return cls.given(epochs)
+            return cls.from_lists(epochs)
         weights = np.fromiter(chain.from_iterable(p for _, p in epochs), float, start[-1])
         normalise_each.for_size(len(weights))(weights, start)
         return cls(values, weights, start)
 
     @cached_property
-    def most(self) -> Floats:
+    def max_epochs(self) -> Floats:
         """w^max - w by job."""
         return self.values[self.start[1:] - 1]
 
     @cached_property
     def means(self) -> Floats:
         """E[W - w | W > w] by job."""
-        return self.means_of(np.arange(len(self)))
-
-    def means_of(self, jobs: NDArray[np.int64]) -> Floats:
-        """E[W - w | W > w] of some jobs."""
-        bounds = zip(self.start[jobs].tolist(), self.start[jobs + 1].tolist(), strict=True)
-        each = [self.values[a:b].dot(self.probabilities[a:b]) for a, b in bounds]
-        return np.array(each, dtype=float)
+        bounds = pairwise(self.start.tolist())
+        means = [self.values[a:b].dot(self.probabilities[a:b]) for a, b in bounds]
+        return np.array(means, dtype=float)
 
     @cached_property
     def curves(self) -> Curves:
         """F^c of every job's remaining epochs."""
         knots, high = np.empty(len(self.values) + len(self)), np.empty_like(self.values)
-        survival.for_size(len(self.values))(
+        fill_survival.for_size(len(self.values))(
             self.values, self.probabilities, self.start, knots, high
         )
         return Curves(knots, high, high, self.start)
 
-    def after(self, jobs: NDArray[np.int64], done: Floats, hair: float = 0.0) -> Works:
-        """Like `Distribution.remaining` for some jobs."""
+    def conditioned_on(
+        self, jobs: NDArray[np.int64], completed: Floats, rtol: float = 0.0
+    ) -> RemainingEpochs:
+        """Like `Distribution.remaining` for some jobs.
+
+        Values within `rtol` of the completed epochs count as completed; a job past its last value
+        has `rtol` epochs left.
+        """
         first, start = np.empty(len(jobs), np.int64), np.zeros(len(jobs) + 1, np.int64)
-        first_left.for_size(len(self.values))(
-            self.values, self.start, jobs, done, hair, first, start
+        first_remaining.for_size(len(self.values))(
+            self.values, self.start, jobs, completed, rtol, first, start
         )
-        values, chances = np.empty(start[-1]), np.empty(start[-1])
-        cut.for_size(len(values))(
-            self.values, self.probabilities, first, done, start, values, chances
+        values, probabilities_left = np.empty(start[-1]), np.empty(start[-1])
+        fill_remaining.for_size(len(values))(
+            self.values, self.probabilities, first, completed, start, values, probabilities_left
         )
         for i in np.flatnonzero(first < 0):
-            values[start[i]], chances[start[i]] = hair, 1.0
-        return Works(values, chances, start)
+            values[start[i]], probabilities_left[start[i]] = rtol, 1.0
+        return RemainingEpochs(values, probabilities_left, start)
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -106,45 +112,48 @@ def normalise_each(weights: Any, start: Any) -> None:
 
 
 @kernel
-def first_left(
+def first_remaining(
     values: Any,
     start: Any,
     jobs: Any,
-    done: Any,
-    hair: float,
+    completed: Any,
+    rtol: float,
     first: Any,
     sizes: Any,
 ) -> None:
-    """The first value of each job that it has not yet reached, and where what is left starts."""
+    """Index of each job's first value above its completed epochs, and offsets of the result."""
     for i in range(len(jobs)):
         a, b = start[jobs[i]], start[jobs[i] + 1]
-        while a < b and values[a] * (1 - hair) <= done[i]:
+        while a < b and values[a] * (1 - rtol) <= completed[i]:
             a += 1
         first[i] = a if a < b else -1
         sizes[i + 1] = sizes[i] + max(b - a, 1)
 
 
 @kernel
-def cut(
+def fill_remaining(
     values: Any,
     weights: Any,
     first: Any,
-    done: Any,
+    completed: Any,
     start: Any,
     left: Any,
-    chances: Any,
+    probabilities_left: Any,
 ) -> None:
-    """Fill epochs left and their chances."""
+    """Fill the remaining epochs and their probabilities."""
     for i in range(len(first)):
         a, b = start[i], start[i + 1]
         for k in range(b - a if first[i] >= 0 else 0):
-            left[a + k], chances[a + k] = values[first[i] + k] - done[i], weights[first[i] + k]
+            left[a + k], probabilities_left[a + k] = (
+                values[first[i] + k] - completed[i],
+                weights[first[i] + k],
+            )
         if first[i] >= 0:
-            _normalise(chances[a:b])
+            _normalise(probabilities_left[a:b])
 
 
 @kernel
-def survival(values: Any, probabilities: Any, start: Any, knots: Any, high: Any) -> None:
+def fill_survival(values: Any, probabilities: Any, start: Any, knots: Any, high: Any) -> None:
     """F^c up to each value, as `discrete_curve` has it, and the knots."""
     for j in range(len(start) - 1):
         knots[start[j] + j], above = 0.0, 0.0

@@ -1,0 +1,108 @@
+"""The incumbent before a model is built: a heuristic's assignment, or one that opens enough nodes.
+
+Every exact method starts here, so that any time limit gives a solution.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
+
+from optsched.result import Settings
+from optsched.selection.assignment import Assignment, Placement, expected_cost
+from optsched.selection.cost import Tables
+from optsched.selection.heuristics.cluster_state import ClusterState
+from optsched.selection.heuristics.dp import dp_jobs, fastest_assignment
+from optsched.selection.heuristics.sts import sts_assignment
+from optsched.selection.models.arcs import ArcFlow, Ints
+
+MAX_PAIRS = 10**8
+"""Largest table of avg-dp (jobs x GPUs); above it avg-dp takes seconds and gigabytes."""
+
+
+def starting_assignment(tables: Tables) -> Assignment | None:
+    """The cheapest of `heuristic_assignments`; None if no assignment opens the required nodes."""
+    return cheaper(tables, *heuristic_assignments(tables))
+
+
+def cheaper(tables: Tables, *assignments: Assignment | None) -> Assignment | None:
+    """The assignment of least expected cost; the first of equals, None if there is none."""
+    existing = [assignment for assignment in assignments if assignment is not None]
+    return min(existing, key=lambda one: expected_cost(tables, one), default=None)
+
+
+def heuristic_assignments(tables: Tables) -> list[Assignment]:
+    """STS's and, where it is quick, avg-dp's; under node_opening=printed one that satisfies (16).
+
+    Each takes milliseconds, at most a second for thousands of jobs.
+    """
+    if tables.options.opens_exactly:
+        assignment = opening_assignment(tables)
+        return [] if assignment is None else [assignment]
+    assignments: list[Assignment] = [sts_assignment(tables)]
+    gpus = sum(node.gpus for node in tables.instance.nodes)
+    if tables.jobs * gpus <= MAX_PAIRS:
+        order = dp_jobs(tables, tables.expected)
+        assignments.append(fastest_assignment(tables, ClusterState(tables), order))
+    return assignments
+
+
+def report_start(tables: Tables, incumbent: Assignment | None, settings: Settings) -> None:
+    """Report the incumbent and the first bound."""
+    value = None if incumbent is None else expected_cost(tables, incumbent)
+    settings.progress.report(value, tables.unavoidable_cost)
+
+
+def opening_assignment(tables: Tables) -> Assignment | None:
+    """Place one job alone on each of min(|J|, |N|) nodes, all others postponed; None where none is
+    possible.
+
+    A maximum flow from jobs over types to nodes: a job can open a node of a type whose single GPU
+    it can use, so whole GPUs decide. Among a type's nodes the cheapest are opened, and a job gets
+    the whole GPUs there that cost least. Complexity: O(J T) edges.
+    """
+    jobs, kinds = tables.jobs, len(tables.kinds)
+    source, sink = jobs + kinds, jobs + kinds + 1
+    j, t = np.nonzero(np.isfinite(tables.tardiness_cost[:, :, 0]))
+    nodes = np.bincount(tables.kind_of, minlength=kinds)
+    rows = np.concatenate((np.full(jobs, source), j, jobs + np.arange(kinds)))
+    columns = np.concatenate((np.arange(jobs), jobs + t, np.full(kinds, sink)))
+    values = np.concatenate((np.ones(jobs), np.ones(len(j)), nodes)).astype(np.int32)
+    graph = csr_array((values, (rows, columns)), shape=(sink + 1, sink + 1))
+    found = maximum_flow(graph, source, sink)
+    if int(found.flow_value) < tables.max_open_nodes:
+        return None
+    rates = [node.cost_rate[0] for node in tables.instance.nodes]
+    free = [
+        sorted(np.flatnonzero(tables.kind_of == t), key=lambda n: -rates[n]) for t in range(kinds)
+    ]
+    assignment = {}
+    sent_flow = found.flow[:jobs, jobs:source].tocoo()
+    for job, kind, used in zip(*sent_flow.coords, sent_flow.data, strict=True):
+        if used > 0:
+            assignment[int(job)] = _cheapest_alone(tables, int(job), int(free[kind].pop()))
+    return assignment
+
+
+def opening_leaders(flow: ArcFlow) -> Ints:
+    """The leaders (j, v, L, u) of `opening_assignment`, a row each; none if opening is free."""
+    tables = flow.tables
+    assignment = opening_assignment(tables) if tables.options.opens_exactly else None
+    class_of = {n: v for v, node_class in enumerate(flow.classes) for n in node_class.nodes}
+    leaders = [
+        (j, class_of[placement.node], placement.configuration, len(placement.gpus))
+        for j, placement in (assignment or {}).items()
+    ]
+    return np.array(leaders, dtype=np.int64).reshape(-1, 4)
+
+
+def _cheapest_alone(tables: Tables, job: int, node: int) -> Placement:
+    """The whole GPUs of a node that cost least for one job alone."""
+    kind, rates = int(tables.kind_of[node]), tables.instance.nodes[node].cost_rate
+    late, expected = tables.tardiness_cost[job, kind], tables.expected[job, kind]
+    gpus = min(
+        (k for k in range(1, len(rates) + 1) if np.isfinite(late[k - 1])),
+        key=lambda k: float(late[k - 1] + expected[k - 1] * rates[k - 1]),
+    )
+    return Placement(node, tuple(range(gpus)), gpus - 1)
