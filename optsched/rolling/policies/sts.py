@@ -48,11 +48,12 @@ class Sts:
         self.world, self.name = world, name
         self.kinds = one_interval.kinds_of(world.all)
         self.nodes = nodes_of(world.instance, world.all.kind_of)
+        min_share = SLIVER if postprocessing else MIN_CHANGE_SHARE
         self.rules = Rules(
             try_fewer_gpus=world.readings.strict == "off",
             fraction_for_first_piece=True,
             use_idle_gpus=postprocessing,
-            min_piece_seconds=(SLIVER if postprocessing else MIN_CHANGE_SHARE) * world.instance.interval,
+            min_piece_seconds=min_share * world.instance.interval,
         )
         jobs = len(world.instance.jobs)
         self.kind, self.gpus = np.full(jobs, -1), np.zeros(jobs, dtype=np.int64)
