@@ -39,6 +39,7 @@ MAX_FRACTIONS = 16
 MAX_TABLE = 2**24
 """Entries of jobs x types x configurations that a method tabulates at once: 128 MB of floats."""
 MAX_FRACTION_LENGTH = 12
+"""Characters of a fraction, so that common denominators stay small."""
 
 
 def _fraction_key(value: Any) -> str:
@@ -279,7 +280,7 @@ class SelectionInstance(InstanceFile):
 
     def _costs_fit(self) -> None:
         """Reject instances whose costs exceed LARGEST."""
-        dearest = max(node.cost_rate[-1] for node in self.nodes)
+        highest_rate = max(node.cost_rate[-1] for node in self.nodes)
         slowdowns = [b for gpu_type in self.gpu_types.values() for b in gpu_type.slowdown.values()]
         total = 0.0
         for index, job in enumerate(self.jobs):
@@ -287,7 +288,7 @@ class SelectionInstance(InstanceFile):
             longest = max(job.epochs.values) * slowest * max(slowdowns, default=1.0)
             late = max(self.interval + longest - self.due_in(job), 0.0)
             rate = job.tardiness_weight * max(self.postponement_penalty, 1.0)
-            cost = rate * late + dearest * longest
+            cost = rate * late + highest_rate * longest
             total += cost
             if total > LARGEST:
                 found = f"costs of up to {max(cost, total):.2g} dollars with job {job.name}"

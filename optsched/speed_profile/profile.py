@@ -78,7 +78,7 @@ def outcome_of(
     source: str,
     gap: float = 0.0,
 ) -> Outcome:
-    """The outcome of a profile: optimal where a bound proves it at the relative gap asked."""
+    """The outcome of a profile: optimal if a bound proves it at the requested relative gap."""
     solution = profile.solution(instance)
     if profile.status == "infeasible":
         details = {"message": "the greatest speed misses the deadline"}

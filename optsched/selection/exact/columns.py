@@ -54,7 +54,7 @@ FOLLOWER_LIMIT = 20_000
 SPARE_FOLLOWERS = 5_000
 """If there are more than FOLLOWER_LIMIT followers, keep one per job plus this many."""
 MAX_COLUMNS = MOST_NONZEROS // 4
-"""Leader columns of one programme, of about four nonzeros each."""
+"""Leader columns of one MILP, of about four nonzeros each."""
 VERTEX_SECONDS = 0.5
 """Seconds allowed after the deadline to round a fractional incumbent."""
 DUALS_SHARE = 0.6

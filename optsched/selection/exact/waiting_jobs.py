@@ -6,8 +6,8 @@ Both methods take that choice out of the objective. ``fewest-waiting`` is lexico
 jobs run as possible ("as many submitted jobs as possible are executed", sts), then at least cost.
 ``same-jobs`` runs exactly the jobs that ``sts`` runs, at least cost.
 
-Guarantee: both are optimal at the gap asked when their details say "proved"; neither is a bound on
-(P1.1). Both are the model of `patterns` with all followers, since running may now cost more than
+Guarantee: both are optimal at the requested gap when their details say "proved"; neither is a bound
+on (P1.1). Both are the model of `patterns` with all followers, since running may now cost more than
 postponing, and with a row on the z_j or with z fixed: z stays the flow from the jobs to one sink,
 so that leaders and followers come out whole as before. Sizes as of `patterns`.
 """

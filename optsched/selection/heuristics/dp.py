@@ -2,13 +2,18 @@
 
 Guarantee: the allocation is optimal for the proxy on one GPU type whose GPUs are pooled; none for
 (P1.1). Types are processed in descending cost; a job not allocated on one type is passed to the
-next, valued at its best proxy cost there. Proxy: eta times the tardiness at w^max (avg-: at E[W]),
-the GPUs' cost over the interval H, and for a job left out eta times its worst-case tardiness. (28)
-prints the last term without eta, which adds seconds to dollars: the jobs that run would depend on
-the unit of money. As in the paper, the penalty rho is not applied. The programme says which jobs
-run; in FIFO order each takes the fastest configuration available, of any type, the cheaper of
-equally fast ones (the sentence after (28)), and waits when nothing is free. If the programme runs
-no job, those that would be late are run. Complexity: O(T J G K). Source: sts, VII-A1, (28).
+next, valued at its best proxy cost there.
+
+Proxy: eta times the tardiness at w^max (avg-: at E[W]), the GPUs' cost over the interval H, and for
+a job that is not allocated eta times its worst-case tardiness. (28) prints the last term without
+eta, which adds seconds to dollars: the jobs that run would depend on the unit of money. As in the
+paper, the penalty rho is not applied.
+
+The allocated jobs run in FIFO order, each in the fastest free configuration of any type, the
+cheaper of equally fast ones (the sentence after (28)); a job is postponed if nothing is free. If no
+job is allocated, those that would be late are run.
+
+Complexity: O(T J G K). Source: sts, VII-A1, (28).
 """
 
 from __future__ import annotations

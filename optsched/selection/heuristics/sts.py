@@ -1,16 +1,18 @@
 """Method ``sts``: the stochastic scheduler of sts, for one interval.
 
 Guarantee: none; the gap to the optimum is what this package measures. One pass over the jobs in
-order of pressure (27); each job prefers the first
-configuration of its single-job speed profile (P3) on every GPU type, the types sorted by expected
-energy, those that meet the due date first, then the least late; best fit on the nodes.
+order of pressure (27). Each job prefers the first configuration of its single-job speed profile
+(P3) on every GPU type. The types are sorted by expected energy, those that meet the due date first,
+then the least late. Best fit chooses the node.
+
 Interpretations where the paper is silent: K and costs of a type are its largest node's; for k = 1
 the smallest admissible fraction that meets the due date; an overdue job takes its fastest
-configuration; if the wanted k fits nowhere smaller k of the same type are tried before postponing
-(option ``strict`` does not); no previous assignment, so k_0 = 0. Postprocessing (VI-C) raises
-fractions, then k, on the idle GPUs of open nodes (option ``postprocessing`` leaves it out).
-Complexity: O(J T (K^2 log^2 S + N)) for J jobs, T types, N nodes, S scenarios. Source: sts,
-Algorithms 2 and 3, (27).
+configuration; if the preferred k fits nowhere, smaller k of the same type are tried before
+postponing (option ``strict`` does not); no previous assignment, so k_0 = 0. Postprocessing (VI-C)
+raises fractions, then k, on the idle GPUs of open nodes (option ``postprocessing`` leaves it out).
+
+Complexity: O(J T (K^2 log^2 S + N)) for J jobs, T types, N nodes, S scenarios.
+Source: sts, Algorithms 2 and 3, (27).
 """
 
 from __future__ import annotations

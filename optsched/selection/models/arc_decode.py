@@ -43,7 +43,7 @@ def assignment_of(
 
 
 def _place_leaders(flow: ArcFlow, chosen: Ints) -> tuple[dict, dict, dict]:
-    """Seats of the leaders, nodes by (type, residue), and fraction leaders' GPUs by (t, L)."""
+    """Placements of the leaders, nodes by (type, residue), and fraction leaders' GPUs by (t, L)."""
     free = {v: iter(node_class.nodes) for v, node_class in enumerate(flow.classes)}
     assignment: dict[int, Placement] = {}
     residues: dict[tuple[int, int], list] = defaultdict(list)

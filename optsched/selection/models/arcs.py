@@ -44,28 +44,19 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ArcFlow:
-    """Arc-flow model without leader columns: arcs, fills, followers, row numbers.
-
-    Attributes
-    ----------
-    classes : tuple of NodeClass
-        v; the true ones, or groups of nodes at their mean costs.
-    arcs : list of (t, r, k)
-        Cut k dedicated GPUs off residue r; k = 0: one shared GPU.
-    fills : list of (t, fill, lf)
-        Fill of a shared GPU, with the leading fraction's configuration or -1.
-    followers : int array, (j, t, c) a row
-        Followers cheaper than postponing.
-    must_run : int array
-        Jobs that may not be postponed.
-    """
+    """Arc-flow model without leader columns: arcs, fills, followers, row numbers."""
 
     tables: Tables
     classes: tuple[NodeClass, ...]
+    """The true classes v, or groups of nodes at their mean costs."""
     arcs: list[tuple[int, int, int]]
+    """(t, r, k): cut k dedicated GPUs off residue r; k = 0: one shared GPU."""
     fills: list[tuple[int, str, int]]
+    """(t, fill, lf): a shared GPU's fill, with the leader's configuration or -1."""
     followers: Ints
+    """(j, t, c) in each row: followers cheaper than postponing, or all."""
     must_run: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Jobs that may not be postponed."""
 
     @cached_property
     def unit(self) -> float:
@@ -176,7 +167,7 @@ class ArcFlow:
         return entries
 
     def relaxation(self, leaders: Ints) -> MilpArrays:
-        """The linear programme over given leaders: z, b, x, g, l in that order."""
+        """The LP relaxation over given leaders: columns z, b, x, g, l in that order."""
         cost, matrix = self.base_columns
         leader_costs, columns = self.leader_columns(leaders)
         lower, upper = self.row_bounds

@@ -34,24 +34,19 @@ State = Callable[[pyo.ConcreteModel, "FormulationData"], None]
 
 @dataclass(frozen=True, eq=False)
 class FormulationData:
-    """What (P1) is built from: tables, and the indices of GPUs and fractions.
-
-    Attributes
-    ----------
-    gpus : tuple of (node, index)
-        G: every GPU of the cluster.
-    fractions : tuple of Fraction
-        F: the union of the types' fractions, and 1.
-    incumbent : float or None
-        Expected cost of a known selection. If given, the model is valid only for selections that
-        cost no more: variables that alone exceed it are fixed, the unavoidable cost becomes a
-        constant, and money is scaled by the rest. None: complete model.
-    """
+    """What (P1) is built from: tables, and the indices of GPUs and fractions."""
 
     tables: Tables
     gpus: tuple[tuple[int, int], ...]
+    """G: every GPU of the cluster, as (node, index)."""
     fractions: tuple[Fraction, ...]
+    """F: the union of the types' fractions, and 1."""
     incumbent: float | None = None
+    """Expected cost of a known selection; None: complete model.
+
+    If given, the model is valid only for selections that cost no more: variables that alone exceed
+    it are fixed, the unavoidable cost becomes a constant, and money is scaled by the rest.
+    """
 
     @cached_property
     def slack_dollars(self) -> float:
@@ -121,10 +116,12 @@ class FormulationData:
         """The tables' unit, at least the largest energy if nodes must open; or the open cost."""
         if self.incumbent is None and not self.tables.options.opens_exactly:
             return self.tables.money_unit
-        dearest = max(node.cost_rate[-1] for node in self.tables.instance.nodes) * self.seconds_unit
+        max_energy = (
+            max(node.cost_rate[-1] for node in self.tables.instance.nodes) * self.seconds_unit
+        )
         if self.incumbent is None:
-            return max(self.tables.money_unit, dearest)
-        return max(self.slack_dollars, dearest / MAX_COEFFICIENT)
+            return max(self.tables.money_unit, max_energy)
+        return max(self.slack_dollars, max_energy / MAX_COEFFICIENT)
 
     @property
     def nodes(self) -> int:
@@ -218,7 +215,7 @@ def build_model(
 
 
 def read_assignment(model: pyo.ConcreteModel, data: FormulationData) -> Assignment:
-    """Seats by job of the values in the model."""
+    """The assignment of the values in the model."""
     assignment = {}
     for j in model.JOBS:
         gpus = [(n, g) for n, g in model.GPUS if _is_one(model.assigned[j, n, g])]

@@ -1,8 +1,8 @@
 """Method ``milp``: (P1) with every product linearised exactly, solved by HiGHS.
 
-Guarantee: optimal at the gap asked when it ends as "optimal". Each product is binary x binary or
-binary x bounded, so McCormick's inequalities are exact. Nodes and GPUs are individual, so the model
-is symmetric; `patterns` has the same optimum without symmetry. Source: sts (P1);
+Guarantee: optimal at the requested gap when it ends as "optimal". Each product is binary x binary
+or binary x bounded, so McCormick's inequalities are exact. Nodes and GPUs are individual, so the
+model is symmetric; `patterns` has the same optimum without symmetry. Source: sts (P1);
 models/selection/README.md.
 """
 

@@ -1,7 +1,7 @@
 """Method ``minlp``: (P1) with its products kept, solved by SCIP.
 
-Guarantee: optimal at the gap asked when it ends as "optimal". It is the paper's own model with the
-corrections that it needs, and slow: 3 nodes x 6 jobs take seconds to minutes. Needs the extra
+Guarantee: optimal at the requested gap when it ends as "optimal". It is the paper's own model with
+the corrections that it needs, and slow: 3 nodes x 6 jobs take seconds to minutes. Needs the extra
 ``scip``. Source: sts (P1); models/selection/README.md.
 """
 

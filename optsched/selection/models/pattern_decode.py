@@ -1,10 +1,10 @@
 """Decode counts of patterns into nodes and GPUs.
 
-Each solution pattern is realised on a free node of its class: the dedicated sizes on its first
-GPUs, then the shared ones; a fraction leader's node gets a GPU filled around that fraction. Leaders
-take their slot, followers any slot of their configuration. With the integers fixed the rest is a
-transportation problem, so its vertices are integral; a solver's answer that is no vertex is solved
-again as one.
+Each pattern in the solution is realised on a free node of its class: the dedicated sizes on its
+first GPUs, then the shared ones; a fraction leader's node gets a GPU filled around that fraction.
+Leaders take their slot, followers any slot of their configuration. With the integers fixed the rest
+is a transportation problem, so its vertices are integral; a solver's answer that is no vertex is
+solved again as one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PatternSolution:
 
 
 def assignment_of(tables: Tables, solution: PatternSolution) -> Assignment:
-    """Seats on real nodes; costs at most what the counts do."""
+    """The assignment to individual nodes; it costs at most what the counts do."""
     if not _is_integral(solution):
         solution = _at_a_vertex(tables, solution)
     assignment: dict[int, Placement] = {}
