@@ -17,8 +17,8 @@ import pyomo.environ as pyo
 import pytest
 from oracles import makespan, placement
 from oracles.makespan_cases import tiny_instance
-from oracles.random_selection import tiny
 from oracles.selection import Oracle
+from oracles.selection_cases import tiny
 from pyomo.contrib.solver.common.factory import SolverFactory
 
 import optsched

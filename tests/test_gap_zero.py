@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from oracles import placement
 from oracles.makespan_cases import tiny_instance
-from oracles.random_selection import tiny
-from oracles.speed_profile_ties import adversarial
+from oracles.selection_cases import tiny
+from oracles.speed_profile_cases import adversarial
 
 import optsched
 from optsched.makespan.instance import MakespanInstance

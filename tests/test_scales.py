@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from oracles import speed_profile_cases
-from oracles.random_selection import tiny
+from oracles.selection_cases import tiny
 from scales import MONEY, TIME, changes_of_unit, factor, in_units
 
 import optsched

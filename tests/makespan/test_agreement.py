@@ -5,19 +5,17 @@ from __future__ import annotations
 from functools import lru_cache
 
 import pytest
-from oracles.makespan import least_makespan
+from oracles.makespan import optimal_makespan
 from oracles.makespan_cases import tiny_instance
 
 import optsched
 from optsched.makespan.bounds.best import area, longest_job
-from optsched.makespan.bounds.contention import contention_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models.ilp import Pipeline
 from optsched.makespan.models.pools import solve_pools
 from optsched.result import Settings, Termination
-from optsched.verbs.judging import certificate_violations
 
 SEEDS, FULL_SEEDS = range(8), range(60)
 
@@ -29,7 +27,7 @@ def tiny(seed: int) -> MakespanInstance:
 
 @lru_cache
 def optimum(seed: int, contended: bool = True) -> int:
-    value = least_makespan(tiny_instance(seed), 60, contended=contended)
+    value = optimal_makespan(tiny_instance(seed), 60, contended=contended)
     assert value is not None
     return value
 
@@ -45,10 +43,6 @@ def bounds_hold(seed: int) -> None:
         assert bound <= relaxed
     apart = solve_pools(instance, instance.horizon, 1, Settings(), no_link_sharing=True)
     assert apart.bound >= pools.bound
-    by_contention = contention_bound(durations, 1.0)
-    if by_contention is not None:
-        assert by_contention.bound(slotted=True) <= best
-        assert certificate_violations(instance, by_contention) == []
 
 
 @pytest.mark.parametrize("seed", SEEDS)

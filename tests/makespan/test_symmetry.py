@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracles.makespan import least_makespan
+from oracles.makespan import optimal_makespan
 from oracles.makespan_cases import tiny_instance
 
 import optsched
@@ -43,7 +43,7 @@ CASES = [
 
 @pytest.mark.parametrize("made", CASES)
 def test_the_optimum_stays(made: dict) -> None:
-    best = least_makespan(made, 60)
+    best = optimal_makespan(made, 60)
     assert best is not None
     for horizon in (best, best + 2):
         assert least(made, horizon) == pytest.approx(best)
@@ -79,7 +79,7 @@ def test_servers_that_are_whole_together_may_be_too_small_one_by_one() -> None:
     for job in made["jobs"]:
         job.update(gradient_bytes=1000, forward_time_per_sample=0.0, backward_time=0.9)
     instance = MakespanInstance.from_dict(made)
-    assert least_makespan(made, 60) == 4
+    assert optimal_makespan(made, 60) == 4
     three = solve_pools(instance, 3, 3, Settings(), no_link_sharing=True)
     assert three.plan is not None
     starts: Plan = tuple(FixedDecision(start, 4) for start in (0, 0, 1, 0, 2))

@@ -92,10 +92,10 @@ def test_offer_rules() -> None:
     """A run under one offer rule does not pass for another's."""
     jobs, predicted = random_case(6, (150, 150))
     for policy in ("wcs-subtime", "a-srpt"):
-        for told, done in (("least", "most"), ("most", "first-fit"), ("best-fit-last", "least")):
-            records = simulate_online(jobs, policy, predicted, PolicyOptions(offer=done))
-            told_records = replace(records, options=replace(records.options, offer=told))
-            assert rules(jobs, told_records) == {"offer"}, (policy, told, done)
+        for said, ran in (("least", "most"), ("most", "first-fit"), ("best-fit-last", "least")):
+            records = simulate_online(jobs, policy, predicted, PolicyOptions(offer=ran))
+            changed = replace(records, options=replace(records.options, offer=said))
+            assert rules(jobs, changed) == {"offer"}, (policy, said, ran)
 
 
 @pytest.mark.parametrize("hold", ["none", "window", "inf"])
@@ -108,14 +108,14 @@ def test_every_hold_is_clean(hold: str) -> None:
 
 def test_delay_window() -> None:
     """A heavy head that waits longer, or for another window, than a-srpt's rule lets it."""
-    for told, done in ((1.0, 100.0), (100.0, 1.0), (0.0, 5.0)):
+    for said, ran in ((1.0, 100.0), (100.0, 1.0), (0.0, 5.0)):
         found = set()
         for seed in range(20, 40):
             jobs, predicted = random_case(seed, delays=True)
-            records = simulate_online(jobs, "a-srpt", predicted, PolicyOptions(tau=done))
-            said = replace(records, options=replace(records.options, tau=told))
-            found |= rules(jobs, said)
-        assert found == {"delay"}, (told, done)
+            records = simulate_online(jobs, "a-srpt", predicted, PolicyOptions(tau=ran))
+            changed = replace(records, options=replace(records.options, tau=said))
+            found |= rules(jobs, changed)
+        assert found == {"delay"}, (said, ran)
 
 
 def test_a_head_that_is_late() -> None:
@@ -131,7 +131,7 @@ def test_a_head_that_is_late() -> None:
 
 def test_jobs_that_wait_for_near_gpus() -> None:
     """A start that is late, one at a moment of too distant GPUs, and other rules are found."""
-    told: Counter[str] = Counter()
+    violated: Counter[str] = Counter()
     moved = others = 0
     for seed in range(20, 30):
         jobs, predicted = random_case(seed, delays=True)
@@ -143,7 +143,7 @@ def test_jobs_that_wait_for_near_gpus() -> None:
                 shifted = corrupted(corrupted(records, "start", row, shift), "end", row, shift)
                 found = rules(jobs, shifted) & {"consolidation", "capacity"}
                 assert found, (seed, row, shift)  # of an overfull cluster no more is said
-                told.update(found)
+                violated.update(found)
                 moved += 1
         if len(waited) > 5:
             others += 1
@@ -157,7 +157,7 @@ def test_jobs_that_wait_for_near_gpus() -> None:
                 jobs, "spwf-consolidated", predicted, PolicyOptions(comm_heavy=1e9)
             )
             assert "consolidation" in rules(jobs, replace(lax, options=records.options)), seed
-    assert min(told["consolidation"], told["capacity"]) >= 10, told
+    assert min(violated["consolidation"], violated["capacity"]) >= 10, violated
     assert moved >= 100
     assert others >= 5
 

@@ -10,36 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from online.small import records_of
 
 from optsched.checking import Violation
 from optsched.online.audit_rules.placement import offer_violations
 from optsched.online.audit_rules.queue import queue_violations
 from optsched.online.audit_rules.replays import delay_violations
-from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records
-
-
-def records(
-    *rows: dict[str, Any], policy: str = "own", servers: int = 3, each: int = 4, **settings: Any
-) -> Records:
-    """Records of jobs a, b...; what a row leaves out is one GPU of server 0 for a second."""
-    usual = {"submit": 0.0, "start": 0.0, "alpha": 1.0, "estimate": 1.0, "predicted": 1.0}
-    rows = tuple({**usual, "on": {0: 1}, **row} for row in rows)
-    pieces = [piece for row in rows for piece in row["on"].items()]
-    return Records(
-        policy=policy,
-        options=PolicyOptions(**settings),
-        servers=servers,
-        gpus_per_server=each,
-        job_id=np.array([chr(97 + i) for i in range(len(rows))], dtype=object),
-        end=np.array([row.get("end", row["start"] + 1) for row in rows], dtype=float),
-        gpus=np.array([sum(row["on"].values()) for row in rows], dtype=np.int64),
-        iterations=np.ones(len(rows)),
-        first=np.cumsum([0, *(len(row["on"]) for row in rows)]),
-        server=np.array([server for server, _ in pieces], dtype=np.int64),
-        taken=np.array([taken for _, taken in pieces], dtype=np.int64),
-        **{key: np.array([row[key] for row in rows], dtype=float) for key in usual},
-    )
 
 
 def listed(found: Sequence[Violation]) -> list[tuple[str, str, str, Any]]:
@@ -83,7 +60,7 @@ def around(complete: bool = True, **late: Any) -> list[Any]:
         if name == "e":
             rows.append({})
         rows[ord(name) - 97].update(row)
-    return queue(replace(records(*rows, policy="easy"), complete=complete), sliced=sliced)
+    return queue(replace(records_of(*rows, policy="easy"), complete=complete), sliced=sliced)
 
 
 def test_what_ends_before_the_head_starts_delays_nothing() -> None:
@@ -144,18 +121,18 @@ def test_of_a_run_that_was_cut_the_head_is_not_known() -> None:
 
 def test_a_job_of_slices_may_wait_for_the_right_gpus() -> None:
     rows = ({"end": 9.0, "on": {0: 2}}, {"submit": 1.0, "start": 1.0, "end": 9.0}, {"start": 5.0})
-    assert queue(records(*rows, policy="wcs-subtime")) == [
+    assert queue(records_of(*rows, policy="wcs-subtime")) == [
         ("work conservation", "V-A 1-d", "job c at 0 s", 1.0),
         ("work conservation", "V-A 1-d", "job c at 1 s", 1.0),
     ]
-    assert queue(records(*rows, policy="wcs-subtime"), sliced=[2]) == []
+    assert queue(records_of(*rows, policy="wcs-subtime"), sliced=[2]) == []
 
 
 # --- offers
 
 
 def offers(*heavy: bool, spot_checks: int = 99, **settings: Any) -> list[Any]:
-    of = records(
+    of = records_of(
         {"start": 0, "end": 4, "on": {0: 2}},
         {"start": 1, "end": 9, "on": {0: 2}},  # right by least: 2, 4 and 4 are free
         {"start": 4, "end": 8, "on": {1: 3}},  # right by most: 2, 4 and 4 are free
@@ -202,13 +179,6 @@ class Times:
         return self.alpha[tuple(sorted(held, reverse=True))]
 
 
-class Slices(Times):
-    """Job f has slices."""
-
-    def has_slices(self, configuration: int) -> bool:
-        return configuration == 1
-
-
 class SlicesOf4(Times):
     """Job f is in need of a whole server."""
 
@@ -224,7 +194,7 @@ def head(start: float, heavy: bool = True, times: Times | None = None, **setting
 
     L = 4/16 x 9 x 4 = 9 s.
     """
-    of = records(
+    of = records_of(
         {"start": 0, "end": 10, "on": {0: 1}},
         {"start": 0, "end": 20, "on": {0: 2}},
         {"start": 0, "end": 30, "on": {1: 3}},
@@ -289,7 +259,7 @@ def test_a_head_follows_the_one_before_it() -> None:
     """It comes to the head when it is done and the one before has started, whichever is later."""
     busy = {"start": 0, "end": 30, "on": {0: 4}}
     rows = (busy, {"start": 30, "end": 40, "on": {0: 4}}, {"start": 31, "end": 32, "on": {1: 1}})
-    of = records(*rows, servers=2)
+    of = records_of(*rows, servers=2)
     done, place = np.array([0.0, 1.0, 2.0]), np.arange(3)
     times: Any = Times()
 
@@ -319,7 +289,7 @@ def turns(start: float, *more: dict[str, Any], **settings: Any) -> list[Any]:
     """A job f of 4 GPUs comes at 1 s; free are four single ones, from 10 s 2 on the first server
     and one on each other, from 20 s all four of the first."""
     given = {"offer": "best-fit-last", "hold": "inf", **settings}
-    of = records(
+    of = records_of(
         {"start": 0, "end": 10, "on": {0: 1}},
         {"start": 0, "end": 20, "on": {0: 2}},
         {"start": 0, "end": 30, "on": {1: 3}},

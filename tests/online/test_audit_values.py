@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from online.small import one_stage, records_of
 
 from optsched.checking import CANCELLATION, Violation
 from optsched.online.audit import audit
@@ -16,27 +17,13 @@ from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload
-from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records
-from optsched.placement.instance import Job, Stage
-
-
-def model(name: str, replicas: int, seconds: float, parameter_bytes: float = 0.0) -> Job:
-    stage = Stage(
-        name="s",
-        replicas=replicas,
-        forward_time=seconds,
-        backward_time=0.0,
-        input_bytes=0.0,
-        output_bytes=0.0,
-        parameter_bytes=parameter_bytes,
-    )
-    return Job(model=name, all_reduce="ring", stages=(stage,))
-
 
 # 2 x (1/2) x 8 bytes: 8/64 s on one server, 8/(4/4) s on two
-PAIR, NEAR, AWAY = model("pair", 2, 2.0, 8.0), 2.125, 10.0
-MODELS = {"one": model("one", 1, 2.0), "pair": PAIR, "four": model("four", 4, 3.0)}
+PAIR = one_stage(2, "pair", forward_time=2.0, parameter_bytes=8.0)
+NEAR, AWAY = 2.125, 10.0
+MODELS = {"one": one_stage(1, "one", forward_time=2.0), "pair": PAIR}
+MODELS["four"] = one_stage(4, "four", forward_time=3.0)
 ROWS = [  # name, submit, model, iterations, predicted, start, end, servers
     ("a", 0.0, "one", 5.0, 4.0, 0.0, 10.0, {0: 1}),
     ("b", 1.0, "pair", 8.0, 16.0, 1.0, 18.0, {1: 2}),
@@ -48,7 +35,7 @@ ROWS = [  # name, submit, model, iterations, predicted, start, end, servers
 ORDER = "caebfd"
 
 
-def jobs(rows: Sequence[tuple[Any, ...]] = ROWS, servers: int = 3, each: int = 4) -> Jobs:
+def jobs(rows: Sequence[tuple[Any, ...]] = ROWS) -> Jobs:
     workload = Workload.of(
         submit_time=[row[1] for row in rows],
         gpus=[MODELS[row[2]].gpus for row in rows],
@@ -56,48 +43,27 @@ def jobs(rows: Sequence[tuple[Any, ...]] = ROWS, servers: int = 3, each: int = 4
         model=[row[2] for row in rows],
         job_id=[row[0] for row in rows],
     )
-    return prepare_jobs(workload, Catalogue.of(MODELS), OnlineCluster.of(servers, each, 4.0, 64.0))
+    return prepare_jobs(workload, Catalogue.of(MODELS), OnlineCluster.of(3, 4, 4.0, 64.0))
 
 
-def records(
-    rows: Sequence[tuple[Any, ...]] | None = None,
-    policy: str = "own",
-    servers: int = 3,
-    each: int = 4,
-    **settings: Any,
-) -> Records:
+def records(rows: Sequence[tuple[Any, ...]] | None = None) -> Records:
     if rows is None:
         rows = [row for name in ORDER for row in ROWS if row[0] == name]
-    pieces = [piece for row in rows for piece in sorted(row[7].items())]
-    near = {"one": 2.0, "pair": NEAR, "four": 3.0}
-    alpha = [AWAY if row[2] == "pair" and len(row[7]) > 1 else near[row[2]] for row in rows]
-    return Records(
-        policy=policy,
-        options=PolicyOptions(**settings),
-        servers=servers,
-        gpus_per_server=each,
-        job_id=np.array([row[0] for row in rows], dtype=object),
-        submit=np.array([row[1] for row in rows]),
-        start=np.array([row[5] for row in rows]),
-        end=np.array([row[6] for row in rows]),
-        gpus=np.array([MODELS[row[2]].gpus for row in rows], dtype=np.int64),
-        alpha=np.array(alpha),
-        estimate=np.array([near[row[2]] for row in rows]),
-        iterations=np.array([row[3] for row in rows]),
-        predicted=np.array([row[4] for row in rows]),
-        first=np.cumsum([0, *(len(row[7]) for row in rows)]),
-        server=np.array([server for server, _ in pieces], dtype=np.int64),
-        taken=np.array([taken for _, taken in pieces], dtype=np.int64),
-    )
+    keys = ("name", "submit", "model", "iterations", "predicted", "start", "end", "on")
+    given = [dict(zip(keys, row, strict=True)) for row in rows]
+    for row in given:
+        near = {"one": 2.0, "pair": NEAR, "four": 3.0}[row.pop("model")]
+        row |= {"estimate": near, "alpha": AWAY if near == NEAR and len(row["on"]) > 1 else near}
+    return records_of(*given)
 
 
-def with_(name: str, **columns: float) -> Records:
-    """The records with something else about one job."""
+def with_(name: str, piece: int | None = None, **columns: float) -> Records:
+    """The records with something else about one job, or about one of its pieces."""
     made, at = records(), ORDER.index(name)
     changed = {}
     for column, value in columns.items():
         changed[column] = getattr(made, column).copy()
-        changed[column][at] = value
+        changed[column][at if piece is None else made.first[at] + piece] = value
     return replace(made, **changed)
 
 
@@ -139,45 +105,34 @@ def test_columns_as_submitted() -> None:
     ):
         expected = (f"record: {column}", "", "job c", off, 0.0)
         assert found(with_("c", **{column: value}))[0] == expected
-    told = jobs()
+    submitted = jobs()
     right = np.array([row[4] for row in ROWS])
-    assert listed(audit(told, records(), predicted=right).violations) == []
+    assert listed(audit(submitted, records(), predicted=right).violations) == []
     wrong = right + np.array([0, 0, 0, 0.5, 0, 0])
     expected = [("record: predicted", "", "job d", 0.5, 0.0)]
-    assert listed(audit(told, records(), predicted=wrong).violations) == expected
-
-
-def pieces(name: str, **columns: tuple[int, int]) -> Records:
-    """The records with another first piece of a job."""
-    made = records()
-    at = made.first[ORDER.index(name)]
-    changed = {}
-    for column, (piece, value) in columns.items():
-        changed[column] = getattr(made, column).copy()
-        changed[column][at + piece] = value
-    return replace(made, **changed)
+    assert listed(audit(submitted, records(), predicted=wrong).violations) == expected
 
 
 def test_gangs() -> None:
     gang = "gang", "(2)"
-    assert found(pieces("b", taken=(0, 1))) == [(*gang, "job b", -1.0, 0.0)]
-    assert found(pieces("b", taken=(0, 3)))[0] == (*gang, "job b", 1.0, 0.0)
+    assert found(with_("b", 0, taken=1)) == [(*gang, "job b", -1.0, 0.0)]
+    assert found(with_("b", 0, taken=3))[0] == (*gang, "job b", 1.0, 0.0)
     none = [(*gang, "job c", -1.0, 0.0), (*gang, "job c", 1.0, 0.0)]
-    assert found(pieces("c", taken=(0, 0))) == none
+    assert found(with_("c", 0, taken=0)) == none
     alone = records([ROWS[0]])
     far = replace(alone, complete=False, server=np.array([3]))
     assert found(far) == [(*gang, "job a", 1.0, 0.0)]
     one = [(*gang, "job c", 1.0, 0.0)]
-    assert found(pieces("c", server=(1, 3))) == one
-    assert found(pieces("c", server=(0, -1))) == one
-    assert found(pieces("c", server=(1, 0))) == one
-    assert found(pieces("c", server=(1, 1))) == []
-    negative = found(pieces("d", taken=(0, -1)))
+    assert found(with_("c", 1, server=3)) == one
+    assert found(with_("c", 0, server=-1)) == one
+    assert found(with_("c", 1, server=0)) == one
+    assert found(with_("c", 1, server=1)) == []
+    negative = found(with_("d", 0, taken=-1))
     assert negative[:2] == [(*gang, "job d", -2.0, 0.0), (*gang, "job d", 1.0, 0.0)]
 
 
 def test_capacity() -> None:
-    assert found(pieces("e", server=(0, 2))) == [
+    assert found(with_("e", 0, server=2)) == [
         ("capacity", "(3)", "server 2 at 10 s, job e", 1.0, 0.0)
     ]
     # f takes all of server 0 while c has one of its GPUs, from the same moment as e ends
@@ -208,12 +163,12 @@ def test_durations() -> None:
 
 
 def test_what_rounding_may_leave_of_the_flow_time() -> None:
-    told, done = jobs(), records()
-    report = audit(told, done)
-    ends, submitted = 10 + 18 + 24 + 17 + 16 + 36, 0 + 1 + 3 + 4 + 6 + 7
-    assert report.objective == ends - submitted
-    assert report.rounding == pytest.approx(CANCELLATION * (ends + submitted), rel=1e-12, abs=0)
+    done = records()
+    report = audit(jobs(), done)
+    ends, submissions = 10 + 18 + 24 + 17 + 16 + 36, 0 + 1 + 3 + 4 + 6 + 7
+    assert report.objective == ends - submissions
+    assert report.rounding == pytest.approx(CANCELLATION * (ends + submissions), rel=1e-12, abs=0)
     before = replace(done, start=done.start - 100, end=done.end - 100)
-    assert audit(told, before).rounding == pytest.approx(
-        CANCELLATION * (600 - ends + submitted), rel=1e-12, abs=0
+    assert audit(jobs(), before).rounding == pytest.approx(
+        CANCELLATION * (600 - ends + submissions), rel=1e-12, abs=0
     )

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from oracles.random_online import random_case, random_job
+from online.small import instance_of, jobs_of, one_stage
+from oracles.random_online import random_case
 
 from optsched.errors import InputError
 from optsched.online.audit import audit
@@ -18,32 +19,11 @@ from optsched.online.metrics import compute_metrics
 from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.offers import RULES
-from optsched.placement.instance import Job
-
-
-def light(gpus: int = 1) -> Catalogue:
-    job = random_job(np.random.default_rng(0), gpus, "m")
-    stages = job.stages[:1]
-    stage = stages[0].model_copy(
-        update={"replicas": gpus, "forward_time": 1.0, "backward_time": 0.0, "output_bytes": 0.0,
-                "parameter_bytes": 0.0}
-    )  # fmt: skip
-    return Catalogue.of({"m": job.model_copy(update={"stages": (stage,)})})
-
-
-def jobs_of(submit: list, iterations: list, gpus: int = 1, servers: int = 2) -> Jobs:
-    workload = Workload.of(
-        submit_time=submit,
-        gpus=[gpus] * len(submit),
-        iterations=iterations,
-        model=["m"] * len(submit),
-    )
-    return prepare_jobs(workload, light(gpus), OnlineCluster.of(servers, 2))
 
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_empty(name: str) -> None:
-    jobs = jobs_of([], [])
+    jobs = jobs_of(servers=2)
     records = simulate_online(jobs, name)
     assert len(records) == 0
     assert records.complete
@@ -53,7 +33,7 @@ def test_empty(name: str) -> None:
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_one_job_starts_when_the_virtual_machine_says(name: str) -> None:
-    jobs = jobs_of([100.0], [10.0])
+    jobs = jobs_of((100, 1, 10), servers=2)
     record = simulate_online(jobs, name)[0]
     released = 10 / 4 if POLICIES[name].virtual else 0.0
     assert (record.submit, record.start, record.end) == (0.0, released, released + 10)
@@ -64,39 +44,27 @@ def test_one_job_starts_when_the_virtual_machine_says(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in POLICIES if not POLICIES[name].perfect])
 @pytest.mark.parametrize("offer", RULES)
 def test_all_equal_times_fill_the_cluster_in_row_order(name: str, offer: str) -> None:
-    jobs = jobs_of([5.0] * 9, [3.0] * 9)
+    jobs = jobs_of(*[(5, 1, 3)] * 9, servers=2)
     records = simulate_online(jobs, name, np.zeros(9), PolicyOptions(offer=offer))
     assert records.start.tolist() == [0.0] * 4 + [3.0] * 4 + [6.0]
     assert audit(jobs, records).violations == ()
 
 
 def test_larger_than_the_cluster_is_refused_by_name() -> None:
-    workload = Workload.of(
-        submit_time=[0, 1], gpus=[1, 5], iterations=[1, 1], model=["m", "m"], job_id=["ok", "big"]
-    )
     with pytest.raises(InputError, match=r"job big: gpus: found 5, expected at most the cluster's"):
-        prepare_jobs(workload, light(), OnlineCluster.of(2, 2))
+        jobs_of((0, 1, 1), (1, 5, 1), servers=2, job_id=["ok", "big"])
 
 
 def test_unknown_model_is_refused_by_name() -> None:
     workload = Workload.of(submit_time=[0], gpus=[1], iterations=[1], model=["x"], job_id=["a"])
     with pytest.raises(InputError, match="job a: model: found 'x'"):
-        prepare_jobs(workload, light(), OnlineCluster.of(2, 2))
-
-
-def sliced(replicas: int) -> Job:
-    """Replicas of 2 GPUs."""
-    job = light().models["m"]
-    stage = job.stages[0].model_copy(update={"tensor_parallel": 2, "replicas": replicas})
-    return job.model_copy(update={"stages": (stage,)})
+        prepare_jobs(workload, Catalogue.of({}), OnlineCluster.of(2, 2))
 
 
 def test_slices_that_fit_no_empty_cluster_are_refused() -> None:
     """Three replicas of 2 GPUs get 3 + 3: each server holds one."""
-    workload = Workload.of(submit_time=[0], gpus=[6], iterations=[1], model=["m"])
-    catalogue = Catalogue.of({"m": sliced(3)})
     with pytest.raises(InputError, match="2 of 3 replicas fit 3, 3 GPUs, expected slices that fit"):
-        prepare_jobs(workload, catalogue, OnlineCluster.of(5, 3))
+        jobs_of((0, one_stage(3, tensor_parallel=2), 1), servers=5, per_server=3)
 
 
 @pytest.mark.parametrize("policy", [name for name in POLICIES if not POLICIES[name].perfect])
@@ -105,11 +73,8 @@ def test_slices_wait_for_a_server(policy: str) -> None:
 
     One GPU is free on either from 0 s on, two on a's when it ends.
     """
-    catalogue = Catalogue.of({"m": light().models["m"], "s": sliced(1)})
-    workload = Workload.of(
-        submit_time=[0, 0, 1], gpus=[1, 1, 2], iterations=[50, 90, 20], model=["m", "m", "s"]
-    )
-    jobs = prepare_jobs(workload, catalogue, OnlineCluster.of(2, 2))
+    pair = one_stage(1, "pair", tensor_parallel=2)
+    jobs = jobs_of((0, 1, 50), (0, 1, 90), (1, pair, 20), servers=2)
     settings = PolicyOptions(offer="most")
     records = simulate_online(jobs, policy, np.array([1.0, 1.0, 20.0]), settings)
     assert records[2].start == min(records.end[:2])
@@ -128,7 +93,7 @@ def test_slices_wait_for_a_server(policy: str) -> None:
 
 def test_wrong_sum_becomes_one_stage() -> None:
     workload = Workload.of(submit_time=[0, 0], gpus=[3, 1], iterations=[1, 1], model=["m", "m"])
-    jobs = prepare_jobs(workload, light(), OnlineCluster.of(2, 2))
+    jobs = prepare_jobs(workload, Catalogue.of({"m": one_stage(1)}), OnlineCluster.of(2, 2))
     assert jobs.replaced == 1
     made = jobs.configurations.jobs[jobs.configuration[0]]
     assert [stage.replicas for stage in made.stages] == [3]
@@ -155,14 +120,14 @@ def test_bad_settings(arguments: dict, expected: str) -> None:
 
 def test_backfilling_refuses_to_hold_for_ever() -> None:
     with pytest.raises(InputError, match="backfill"):
-        simulate_online(jobs_of([0], [1]), "a-srpt-backfill", None, PolicyOptions(hold="inf"))
+        simulate_online(jobs_of((0, 1, 1)), "a-srpt-backfill", None, PolicyOptions(hold="inf"))
 
 
 def test_a_pass_that_scans_on_has_no_head_with_a_window() -> None:
     waiting = replace(POLICIES["wcs-workload"], delays=True)
     for held, hold in ((waiting, None), (waiting, "window"), ("spwf-consolidated", "none")):
         with pytest.raises(InputError, match=f"hold: found {hold or 'none'}, expected inf"):
-            simulate_online(jobs_of([0], [1]), held, None, PolicyOptions(hold=hold))
+            simulate_online(jobs_of((0, 1, 1)), held, None, PolicyOptions(hold=hold))
     held = replace(POLICIES["wcs-workload"], delays=True, hold="inf", offer="best-fit-last")
     jobs, predicted = random_case(3, delays=True)
     same = simulate_online(jobs, "spwf-consolidated", predicted)
@@ -170,7 +135,7 @@ def test_a_pass_that_scans_on_has_no_head_with_a_window() -> None:
 
 
 def test_bad_predictions_and_policies() -> None:
-    jobs = jobs_of([0], [1])
+    jobs = jobs_of((0, 1, 1))
     for bad in ([-1.0], [float("nan")], [1.0, 2.0]):
         with pytest.raises(InputError, match="predicted"):
             simulate_online(jobs, "a-srpt", np.array(bad))
@@ -206,7 +171,7 @@ def test_equal_input_equal_output() -> None:
 
 
 def test_slots_delay_actions_and_not_completions() -> None:
-    jobs = jobs_of([0.0, 3.0], [4.5, 1.0], gpus=2, servers=1)
+    jobs = jobs_of((0, 2, 4.5), (3, 2, 1))
     records = simulate_online(jobs, "wcs-subtime", None, PolicyOptions(slot=10.0))
     assert records.start.tolist() == [0.0, 10.0]
     assert records.end.tolist() == [4.5, 11.0]
@@ -216,9 +181,8 @@ def test_slots_delay_actions_and_not_completions() -> None:
 def test_slots_finer_than_the_clock_delay_nothing(slot: float) -> None:
     """They used to be refused below a nanosecond, or to search for a multiple for ever."""
     submit = [0.0, 7.2e10, 7.2e10 + 1 / 3]
-    records = simulate_online(
-        jobs_of(submit, [1.0] * 3), "wcs-subtime", None, PolicyOptions(slot=slot)
-    )
+    jobs = jobs_of(*((moment, 1, 1) for moment in submit), servers=2)
+    records = simulate_online(jobs, "wcs-subtime", None, PolicyOptions(slot=slot))
     assert records.start == pytest.approx(submit, rel=1e-15)
     assert (records.start >= records.submit).all()
 
@@ -228,7 +192,7 @@ def test_slots_finer_than_the_clock_delay_nothing(slot: float) -> None:
 def test_a_million_jobs_at_time_zero(name: str) -> None:
     rng = np.random.default_rng(0)
     count = 1_000_000
-    jobs = jobs_of([0.0] * count, rng.integers(1, 9, count).astype(float).tolist(), servers=250)
+    jobs = jobs_of(*((0, 1, length) for length in rng.integers(1, 9, count)), servers=250)
     records = simulate_online(jobs, name)
     assert len(records) == count
     busy = (jobs.iterations * records.alpha).sum() / jobs.cluster.gpus
@@ -244,19 +208,14 @@ def consolidating(rows: list[tuple[float, str, float]], servers: int, each: int)
     "ring2" and "ring4" add 2 (k - 1)/k bytes at 2 bytes/s on one server, and on several at
     x/each bytes/s with x replicas there.
     """
-    one = light().models["m"]
-    models = {}
-    for name in {name for _, name, _ in rows}:
-        gpus, volume = int(name[-1]), float(name.startswith("ring"))
-        stage = one.stages[0].model_copy(update={"replicas": gpus, "parameter_bytes": volume})
-        models[name] = one.model_copy(update={"all_reduce": "ring", "stages": (stage,)})
-    workload = Workload.of(
-        submit_time=[at for at, _, _ in rows],
-        gpus=[int(name[-1]) for _, name, _ in rows],
-        iterations=[iterations for _, _, iterations in rows],
-        model=[name for _, name, _ in rows],
-    )
-    return prepare_jobs(workload, Catalogue.of(models), OnlineCluster.of(servers, each, 1.0, 2.0))
+    models = {
+        name: one_stage(int(name[-1]), name, parameter_bytes=float(name.startswith("ring")))
+        for _, name, _ in rows
+    }
+    given = ((at, models[name], iterations) for at, name, iterations in rows)
+    instance = instance_of(*given, servers=servers, per_server=each)
+    cluster = OnlineCluster.of(servers, each, 1.0, 2.0)
+    return prepare_jobs(instance.workload, instance.catalogue, cluster)
 
 
 @pytest.mark.parametrize(("comm_heavy", "starts"), [(1.5, (30, 15)), (2.0, (15, 21))])
@@ -303,7 +262,7 @@ def test_what_a_start_leaves_may_suit_a_job_whose_turn_is_over() -> None:
 
 @pytest.mark.parametrize("offer", RULES)
 def test_an_empty_cluster_starts_any_job_that_waits_for_near_gpus(offer: str) -> None:
-    """It offers alpha~ itself, whatever the rule: nobody waits there for ever."""
+    """It offers alpha~ itself, whatever the rule: no job waits there for ever."""
     settings = PolicyOptions(comm_heavy=1.0, offer=offer)  # type: ignore[arg-type]
     for seed in range(12):
         jobs, _ = random_case(seed, delays=seed % 2 == 0, sliced=seed % 3 == 0)

@@ -122,6 +122,6 @@ FROZEN = {
 @pytest.mark.parametrize("shape", FROZEN)
 def test_what_a_seed_gives_is_frozen(shape: Any) -> None:
     workload, catalogue = generate_workload(2000, CLUSTER, WorkloadShape(**dict(shape)), seed=11)
-    told = (workload.user.text(), workload.group.text(), workload.model.text())
-    whole = repr((workload.gpus.tolist(), *told, sorted(catalogue.models)))
+    texts = (workload.user.text(), workload.group.text(), workload.model.text())
+    whole = repr((workload.gpus.tolist(), *texts, sorted(catalogue.models)))
     assert hashlib.sha256(whole.encode()).hexdigest()[:16] == FROZEN[shape]

@@ -1,4 +1,4 @@
-"""Metrics by hand, and against a slow sweep."""
+"""Metrics by hand and against a slow sweep; plots draw what the records say."""
 
 from __future__ import annotations
 
@@ -6,34 +6,20 @@ import itertools
 
 import numpy as np
 import pytest
+from online.small import records_of
 from oracles.random_online import random_case
 
 from optsched.online.metrics import compute_metrics, fragmentation, timeline
-from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records
 from optsched.online.simulator.engine import simulate_online
 
 
 def two_jobs() -> Records:
     """2 servers x 2 GPUs. A: 3 GPUs 0-4; B: 2 GPUs, submitted 1, 4-6."""
-    return Records(
-        policy="by hand",
-        options=PolicyOptions(),
-        servers=2,
-        gpus_per_server=2,
-        job_id=np.array(["a", "b"], dtype=object),
-        submit=np.array([0.0, 1.0]),
-        start=np.array([0.0, 4.0]),
-        end=np.array([4.0, 6.0]),
-        gpus=np.array([3, 2]),
-        alpha=np.array([2.0, 1.0]),
-        estimate=np.array([1.0, 1.0]),
-        iterations=np.array([2.0, 2.0]),
-        predicted=np.array([2.0, 2.0]),
-        first=np.array([0, 2, 3]),
-        server=np.array([0, 1, 0]),
-        taken=np.array([2, 1, 2]),
-    )
+    usual = {"iterations": 2.0, "predicted": 2.0}
+    a = {"end": 4.0, "alpha": 2.0, "on": {0: 2, 1: 1}, **usual}
+    b = {"submit": 1.0, "start": 4.0, "end": 6.0, "on": {0: 2}, **usual}
+    return records_of(a, b, servers=2, per_server=2)
 
 
 def test_by_hand() -> None:
@@ -72,3 +58,17 @@ def test_fragmentation_against_a_slow_sweep(seed: int) -> None:
         queued += end - begin
         weighted += (end - begin) * (partly / free.sum() if free.sum() else 0.0)
     assert fragmentation(records) == pytest.approx(weighted / queued if queued else 0.0)
+
+
+def test_plots() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    from optsched.plotting import plot_flow, plot_queue
+
+    jobs, predicted = random_case(1)
+    runs = [simulate_online(jobs, name, predicted) for name in ("a-srpt", "spwf")]
+    for plot in (plot_queue, plot_flow):
+        ax = plot(None, runs)
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a-srpt", "spwf"]
+    line = plot_queue(None, runs[:1]).lines[0]
+    assert np.max(line.get_ydata()) <= len(jobs)
+    assert line.get_ydata()[-1] == 0

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles.harness import batches, seed_of_the_day
-from oracles.online import ORDERS, Row, Simulation, heavy_edge, least_flow
-from oracles.online_cases import draw_workload, pick, widened, with_slices, with_walltimes
+from oracles.harness import batches, pick, seed_of_the_day
+from oracles.online import ORDERS, Row, Simulation, fewest_servers, heavy_edge, min_total_flow
+from oracles.online_cases import draw_workload, widened, with_slices, with_walltimes
 
 import optsched
 from optsched import online
@@ -178,7 +178,7 @@ def test_a_job_that_is_heavy_by_the_last_digit(
 ) -> None:
     """alpha^max is alpha~ in the oracle's arithmetic, a digit less in the package's."""
     monkeypatch.setenv("OPTSCHED_TEST_SEED", "7")
-    case = _with_slices(6063, tmp_path, 30)
+    case = with_slices_or_refused(6063, tmp_path, 30)
     assert case is not None
     made = case.jobs.configurations
     least = np.abs(made.worst / made.estimate - 1.0).min()
@@ -193,17 +193,17 @@ def test_a_job_that_is_heavy_by_the_last_digit(
 
 
 @pytest.mark.parametrize("numbers", batches(1500, default=15, size=15))
-def test_records_with_slices(numbers: range, tmp_path: Path) -> None:
+def test_recordswith_slices_or_refused(numbers: range, tmp_path: Path) -> None:
     """The same of jobs with slices, experts and micro-batches, which a free GPU may not help."""
     seen: Counter[str] = Counter()
     for number in numbers:
-        case = _with_slices(number, tmp_path, 30)
+        case = with_slices_or_refused(number, tmp_path, 30)
         if case is not None:
             _compare(case, number, seen)
     assert sum(seen[policy] for policy in ORDERS) >= len(numbers), seen
 
 
-def _with_slices(number: int, folder: Path, most_jobs: int) -> Case | None:
+def with_slices_or_refused(number: int, folder: Path, most_jobs: int) -> Case | None:
     """A case with slices; None where Heavy-Edge cannot seat a job in the fewest servers.
 
     The package has to refuse exactly those, by the name of the model.
@@ -214,7 +214,7 @@ def _with_slices(number: int, folder: Path, most_jobs: int) -> Case | None:
     size = drawn["cluster"]["gpus_per_server"]
     used = {row["model"]: row["gpus"] for row in drawn["rows"]}
     seated = all(
-        heavy_edge(drawn["catalogue"]["models"][name], _fewest(gpus, size)) is not None
+        heavy_edge(drawn["catalogue"]["models"][name], fewest_servers(gpus, size)) is not None
         for name, gpus in used.items()
     )
     if seated:
@@ -222,10 +222,6 @@ def _with_slices(number: int, folder: Path, most_jobs: int) -> Case | None:
     with pytest.raises(InputError, match="slices that fit"):
         Case(number, folder, most_jobs, slices=True)
     return None
-
-
-def _fewest(gpus: int, size: int) -> list[int]:
-    return [size] * (gpus // size) + ([gpus % size] if gpus % size else [])
 
 
 @pytest.mark.parametrize("numbers", batches(2000, default=30, size=30))
@@ -236,12 +232,15 @@ def test_flow_of_every_schedule_is_bounded(numbers: range, tmp_path: Path) -> No
     """
     seen: Counter[str] = Counter()
     for number in numbers:
-        case = _with_slices(number, tmp_path, 4) if number % 3 == 0 else Case(number, tmp_path, 4)
+        make = Case if number % 3 else with_slices_or_refused
+        case = make(number, tmp_path, 4)
         if case is None or math.prod(_size(case)) > 8:
             continue
-        least = least_flow(case.simulation("spjf", case.guesses()))
+        least = min_total_flow(case.simulation("spjf", case.guesses()))
         where = f"{least=} {case.where}"
-        for name, value in vars(online.flow_bounds(case.jobs)).items():
+        bounds = online.flow_bounds(case.jobs, known_flow=least)
+        assert bounds.capacity_dual >= bounds.durations * (1 - 1e-9), where
+        for name, value in vars(bounds).items():
             assert value <= least * (1 + 1e-9), f"{name} {value} {where}"
             seen["tight"] += value >= least * (1 - 1e-9)
         gangs = (
@@ -261,6 +260,8 @@ def test_flow_of_every_schedule_is_bounded(numbers: range, tmp_path: Path) -> No
             except RefusedError:
                 continue  # micro-batches
             assert proved <= least * (1 + 1e-9), f"{proved} {certificate} {where}"
+            if not any(certificate["prices"]) and "early" not in certificate:
+                assert math.isclose(proved, bounds.durations, rel_tol=1e-9), where
             seen["proved"] += proved > 0
         seen["searched"] += 1
     assert seen["searched"] >= len(numbers) // 3, seen

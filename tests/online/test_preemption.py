@@ -3,61 +3,40 @@
 from __future__ import annotations
 
 import json
-import re
-import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from online.small import jobs_of
+from online.test_protocol import Remaining
 from oracles.random_online import random_case
 from scipy.optimize import linprog
 
 import optsched
-import optsched.online.simulator.own_policy as protocol
 from optsched.errors import InputError
 from optsched.online.audit import audit
 from optsched.online.audit_rules.preemption import max_min_level
 from optsched.online.bounds.flow import flow_bounds
 from optsched.online.data.catalogue import Catalogue
-from optsched.online.data.cluster import OnlineCluster
-from optsched.online.data.jobs import Jobs, prepare_jobs
-from optsched.online.data.workload import Workload
+from optsched.online.data.jobs import Jobs
 from optsched.online.instance import OnlineInstance
-from optsched.online.metrics import compute_metrics, timeline
+from optsched.online.metrics import compute_metrics
 from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.prediction.predictors import predict
 from optsched.online.record_files import write_records
 from optsched.online.records import Records, Segments
 from optsched.online.runs import mark_comparable, run_policies
 from optsched.online.simulator.engine import simulate_online
-from optsched.online.simulator.own_policy import QueuedJob, View, simulate_policy
-from optsched.placement.instance import Job, Stage
+from optsched.online.simulator.own_policy import View, simulate_policy
 
 PREEMPTIVE = [name for name, policy in POLICIES.items() if policy.preempts != "never"]
 ROUNDS = PolicyOptions(checkpoint=0.25, round=4.0)
 
 
-def jobs_of(*rows: tuple[float, int, float], servers: int = 1, per_server: int = 2) -> Jobs:
-    """Jobs of (submission, GPUs, iterations of a second each) that do not communicate."""
-    stage = {"name": "s", "forward_time": 1.0, "backward_time": 0.0, "input_bytes": 0}
-    models = {
-        f"m{gpus}": Job(
-            model=f"m{gpus}",
-            all_reduce="ring",
-            stages=(Stage(**stage, replicas=gpus, output_bytes=0, parameter_bytes=0),),
-        )
-        for gpus in {row[1] for row in rows}
-    }
-    workload = Workload.of(
-        submit_time=[row[0] for row in rows],
-        gpus=[row[1] for row in rows],
-        iterations=[row[2] for row in rows],
-        model=[f"m{row[1]}" for row in rows],
-    )
-    return prepare_jobs(workload, Catalogue.of(models), OnlineCluster.of(servers, per_server))
+LONG_FIRST = [(0, 2, 1000), *((10.0 * i, 2, 5) for i in range(1, 90))]
+"""A long job with short ones after it."""
 
 
 def stretches(records: Records) -> list[list[tuple[float, float]]]:
@@ -174,45 +153,7 @@ def test_max_min_level_solves_the_linear_programmes(seed: int) -> None:
     assert np.minimum(gpus, max_min_level(gpus, total)) == pytest.approx(fixed, abs=1e-5)
 
 
-# a user's own policy
-
-
-def documented_example(length: float) -> Any:
-    found = re.search(r"    class LeastAttained:.*?\n\n", protocol.__doc__ or "", re.S)
-    assert found is not None
-    space: dict[str, Any] = {}
-    exec(textwrap.dedent(found.group()).replace("360", str(length)), space)
-    return space["LeastAttained"]()
-
-
-class Remaining:
-    """srpt-preemptive in a policy's own words, which also looks at what it is shown."""
-
-    def schedule(self, view: View) -> None:
-        def key(job: QueuedJob) -> tuple[float, int]:
-            return job.gpus * view.remaining(job) * job.estimate, job.row
-
-        running = [each.job for each in view.running]
-        room = view.gpus
-        for job in sorted([*view.queue, *running], key=key):
-            if job.gpus <= room:
-                room -= job.gpus
-            elif job in running:
-                view.preempt(job)
-        for job in sorted(view.queue, key=key):
-            if (offer := view.offer(job, "best-fit-last")) is not None:
-                view.start(job, offer)
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("sliced", [False, True])
-def test_own_policies_are_the_compiled_ones(seed: int, sliced: bool) -> None:
-    jobs, predicted = random_case(seed, sliced=sliced)
-    own = simulate_policy(jobs, documented_example(ROUNDS.round or 0), predicted, ROUNDS)
-    assert list(own) == list(simulate_online(jobs, "las", predicted, ROUNDS))
-    own = simulate_policy(jobs, Remaining(), predicted, ROUNDS)
-    assert list(own) == list(simulate_online(jobs, "srpt-preemptive", predicted, ROUNDS))
-    assert audit(jobs, own).violations == ()
+# a user's own policy; test_protocol holds such policies to the compiled ones
 
 
 def test_the_view_expects_the_ends_of_what_runs() -> None:
@@ -240,28 +181,6 @@ def test_the_view_expects_the_ends_of_what_runs() -> None:
 # the audit
 
 
-@pytest.mark.parametrize("name", PREEMPTIVE)
-@pytest.mark.parametrize("sliced", [False, True])
-def test_clean_runs_within_their_bounds(name: str, sliced: bool) -> None:
-    stops = 0
-    for seed in range(5):
-        jobs, predicted = random_case(seed, sliced=sliced)
-        offer = ("most", "least", "first-fit", "adaptive", "best-fit-last")[seed % 5]
-        options = replace(ROUNDS, offer=offer, checkpoint=float(seed % 3))
-        records = simulate_online(jobs, name, predicted, options)
-        check = audit(jobs, records, predicted=predicted, spot_checks=60)
-        assert check.violations == ()
-        assert check.objective is not None
-        assert flow_bounds(jobs, iterations=0).best_preemptive <= check.objective
-        _, queue, used = timeline(records)
-        assert (queue >= 0).all()
-        assert 0 <= used.min() <= used.max() <= jobs.cluster.gpus
-        assert queue[-1] == used[-1] == 0
-        assert compute_metrics(records).utilisation <= 1
-        stops += records.preemptions
-    assert stops > 20
-
-
 @pytest.fixture(scope="module")
 def stopped() -> tuple[Jobs, np.ndarray, Records]:
     jobs, predicted = random_case(4)
@@ -273,48 +192,28 @@ def first_resumed(parts: Segments) -> int:
     return int(np.flatnonzero(parts.resumed & ~parts.ended)[0])
 
 
-def shifted(parts: Segments, at: int) -> Segments:
-    end = parts.end.copy()
-    end[at] -= 0.5
-    return replace(parts, end=end)
-
-
-def overlapping(parts: Segments, at: int) -> Segments:
-    start = parts.start.copy()
-    start[at] = parts.end[at - 1] - 1.0
-    return replace(parts, start=start)
-
-
-def on_too_many(parts: Segments, at: int) -> Segments:
-    taken = parts.taken.copy()
-    taken[parts.first[at]] += 1
-    return replace(parts, taken=taken)
-
-
-def at_another_pace(parts: Segments, at: int) -> Segments:
-    alpha = parts.alpha.copy()
-    alpha[at] *= 1.01
-    return replace(parts, alpha=alpha)
-
-
 @pytest.mark.parametrize(
-    ("change", "rule"),
+    ("column", "change", "rule"),
     [
-        (shifted, "duration"),
-        (overlapping, "segments"),
-        (on_too_many, "gang"),
-        (at_another_pace, "alpha"),
+        ("end", lambda parts, at: parts.end[at] - 0.5, "duration"),
+        ("start", lambda parts, at: parts.end[at - 1] - 1.0, "segments"),
+        ("taken", lambda parts, at: parts.taken[parts.first[at]] + 1, "gang"),
+        ("alpha", lambda parts, at: parts.alpha[at] * 1.01, "alpha"),
     ],
 )
 def test_corrupted_segments_are_found(
     stopped: tuple[Jobs, np.ndarray, Records],
-    change: Callable[[Segments, int], Segments],
+    column: str,
+    change: Callable[[Segments, int], float],
     rule: str,
 ) -> None:
     jobs, _predicted, records = stopped
-    parts = change(records.segments, first_resumed(records.segments))
-    found = {v.rule for v in audit(jobs, replace(records, parts=parts)).violations}
-    assert rule in found
+    parts = records.segments
+    at = first_resumed(parts)
+    values = getattr(parts, column).copy()
+    values[parts.first[at] if column == "taken" else at] = change(parts, at)
+    changed = replace(records, parts=replace(parts, **{column: values}))
+    assert rule in {v.rule for v in audit(jobs, changed).violations}
 
 
 def test_a_cheaper_checkpoint_is_work_from_nowhere(
@@ -331,8 +230,8 @@ def test_a_cheaper_checkpoint_is_work_from_nowhere(
 def test_another_policy_s_turns_are_found(ran: str, said: str) -> None:
     jobs, predicted = random_case(4)
     records = simulate_online(jobs, ran, predicted, ROUNDS)
-    told = replace(records, policy=said, options=replace(records.options, round=4.0))
-    assert "queue order" in {v.rule for v in audit(jobs, told, predicted=predicted).violations}
+    changed = replace(records, policy=said, options=replace(records.options, round=4.0))
+    assert "queue order" in {v.rule for v in audit(jobs, changed, predicted=predicted).violations}
 
 
 # bounds
@@ -340,7 +239,7 @@ def test_another_policy_s_turns_are_found(ran: str, said: str) -> None:
 
 def test_the_capacity_dual_does_not_bound_runs_that_stop_jobs() -> None:
     """A long job with short ones after it: stopping it costs less than any schedule without."""
-    jobs = jobs_of((0, 2, 1000), *((10.0 * i, 2, 5) for i in range(1, 90)))
+    jobs = jobs_of(*LONG_FIRST)
     flow = float(
         simulate_online(jobs, "srpt-preemptive", None, PolicyOptions(checkpoint=0)).flow.sum()
     )
@@ -358,7 +257,7 @@ def instance_of(jobs: Jobs) -> OnlineInstance:
 
 
 def test_compare_gives_each_the_bound_that_holds_for_it() -> None:
-    jobs = jobs_of((0, 2, 1000), *((10.0 * i, 2, 5) for i in range(1, 90)))
+    jobs = jobs_of(*LONG_FIRST)
     methods = ["flow-bound", "fifo", "srpt-preemptive"]
     options = {"predictor": "perfect", "checkpoint": 0}
     table = optsched.compare(instance_of(jobs), methods, options=options).set_index("method")
@@ -370,7 +269,7 @@ def test_compare_gives_each_the_bound_that_holds_for_it() -> None:
 
 def test_a_preemptive_run_has_no_excess_beside_runs_without_preemption() -> None:
     """Its own bound holds for it alone, and it can beat the others' bound."""
-    jobs = jobs_of((0, 2, 1000), *((10.0 * i, 2, 5) for i in range(1, 90)))
+    jobs = jobs_of(*LONG_FIRST)
     options = {"predictor": "perfect", "checkpoint": 0}
     beside = optsched.compare(instance_of(jobs), ["fifo", "srpt-preemptive"], options=options)
     excess = beside.set_index("method")["excess"]
@@ -430,8 +329,8 @@ def test_a_run_with_segments_is_checked_from_its_file(tmp_path: Path) -> None:
     again = type(result.solution).from_dict(document)
     assert again.to_dict() == document
     assert optsched.check(instance, again).feasible
-    told = optsched.explain(instance, again)
-    assert told.total_flow_time == pytest.approx(result.objective)
+    explained = optsched.explain(instance, again)
+    assert explained.total_flow_time == pytest.approx(result.objective)
     lines = [
         optsched.plot(instance, run, picture="utilisation").lines[0].get_ydata()
         for run in (again, simulate_online(jobs, "las", None, ROUNDS))

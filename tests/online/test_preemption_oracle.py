@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from online.test_oracle import OFFERS, Case, _in_row_order
-from oracles.harness import batches
-from oracles.online_cases import pick
+from online.test_oracle import OFFERS, Case, _in_row_order, with_slices_or_refused
+from oracles.harness import batches, pick
 from oracles.preemption import POLICIES, PreemptiveSimulation
 
 from optsched import online
 from optsched.online.audit import audit
+from optsched.online.metrics import timeline
 
 
 def _settings(case: Case, policy: str) -> dict[str, Any]:
@@ -72,6 +72,10 @@ def _compare(case: Case, policy: str, seen: Counter[str]) -> int:
     flow = sum(row.end - row.submit for row in rows)
     for name in ("durations", "fast_machine", "mean_busy_time"):
         assert getattr(bounds, name) <= flow * (1 + 1e-9), f"{name} {flow} {where}"
+    _, queue, used = timeline(records)
+    assert (queue >= 0).all()
+    assert 0 <= used.min() <= used.max() <= case.jobs.cluster.gpus
+    assert queue[-1] == used[-1] == 0
     metrics = online.compute_metrics(records)
     assert math.isclose(metrics.total_flow_time, flow, rel_tol=1e-9), where
     spans = [
@@ -90,7 +94,13 @@ def _compare(case: Case, policy: str, seen: Counter[str]) -> int:
 def test_records_are_the_oracles(numbers: range, tmp_path: Path) -> None:
     seen: Counter[str] = Counter()
     for number in numbers:
-        _compare(Case(number, tmp_path), POLICIES[number % len(POLICIES)], seen)
+        policy = POLICIES[number % len(POLICIES)]
+        _compare(Case(number, tmp_path), policy, seen)
+        sliced = with_slices_or_refused(number, tmp_path, 30)
+        if sliced is not None:
+            _compare(sliced, policy, seen)
+            seen["sliced"] += 1
+    assert seen["sliced"] >= len(numbers) // 4, seen
     assert min(seen[policy] for policy in POLICIES) >= len(numbers) // len(POLICIES), seen
     assert seen["stops"] >= 10 * len(numbers), seen
 

@@ -4,39 +4,22 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Callable
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
-from oracles.random_online import one_stage, random_case
+from online.small import jobs_of
+from oracles.random_online import random_case
 
 import optsched.online.simulator.own_policy as protocol
 from optsched.errors import InputError
 from optsched.online.audit import audit
-from optsched.online.data.catalogue import Catalogue
-from optsched.online.data.cluster import OnlineCluster
-from optsched.online.data.jobs import prepare_jobs
-from optsched.online.data.workload import Workload
 from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.offers import RULES
-from optsched.online.simulator.own_policy import View, simulate_policy
-
-
-def documented_example() -> type:
-    found = re.search(r"    class ShortestFirst:.*?\n\n", protocol.__doc__ or "", re.S)
-    assert found is not None
-    space: dict = {}
-    exec(textwrap.dedent(found.group()), space)
-    return space["ShortestFirst"]
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_the_documented_example_is_spjf(seed: int) -> None:
-    jobs, predicted = random_case(seed)
-    own = simulate_policy(jobs, documented_example()(), predicted)
-    theirs = simulate_online(jobs, "spjf", predicted, PolicyOptions(offer="most"))
-    assert list(own) == list(theirs)
-    assert audit(jobs, own).violations == ()
+from optsched.online.simulator.own_policy import QueuedJob, View, simulate_policy
 
 
 class Easy:
@@ -65,15 +48,6 @@ class Easy:
             view.start(job, offer)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_easy_on_a_view_is_the_compiled_one(seed: int) -> None:
-    jobs, predicted = random_case(seed)
-    own = simulate_policy(jobs, Easy(), predicted)
-    compiled = simulate_online(jobs, "easy", predicted)
-    assert list(own) == list(compiled)
-    assert audit(jobs, compiled).violations == ()
-
-
 class Consolidated:
     """spwf-consolidated, in a policy's own words."""
 
@@ -85,21 +59,6 @@ class Consolidated:
             offer = view.offer(job, "best-fit-last") if job.gpus <= view.free_gpus else None
             if offer and view.iteration_time(job, offer) <= self.most * job.estimate:
                 view.start(job, offer)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_consolidation_on_a_view_is_the_compiled_one(seed: int) -> None:
-    """On drawn jobs, slices, ties and predictions of nothing; both that wait and that go on."""
-    jobs, predicted = random_case(seed, delays=seed % 2 == 0, sliced=seed % 3 == 0)
-    for most in (1 + 1e-9, 1.1, 1.5):
-        settings = PolicyOptions(comm_heavy=most)
-        for known in (predicted, jobs.iterations, np.zeros(len(jobs))):
-            own = simulate_policy(jobs, Consolidated(most), known)
-            compiled = simulate_online(jobs, "spwf-consolidated", known, settings)
-            assert list(own) == list(compiled)
-        assert audit(jobs, compiled).violations == ()
-    exact = simulate_online(jobs, "spwf-consolidated", predicted, PolicyOptions(comm_heavy=1.0))
-    assert list(exact) == list(simulate_policy(jobs, Consolidated(1 + 1e-9), predicted))
 
 
 class FirstSubmitted:
@@ -115,14 +74,69 @@ class FirstSubmitted:
                 view.start(job, offer)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_every_offer_rule(rule: str) -> None:
-    for seed in range(4):
-        jobs, predicted = random_case(seed)
-        own = simulate_policy(jobs, FirstSubmitted(rule), predicted)
-        assert list(own) == list(
-            simulate_online(jobs, "wcs-subtime", predicted, PolicyOptions(offer=rule))
-        )
+class Remaining:
+    """srpt-preemptive in a policy's own words."""
+
+    def schedule(self, view: View) -> None:
+        def key(job: QueuedJob) -> tuple[float, int]:
+            return job.gpus * view.remaining(job) * job.estimate, job.row
+
+        running = [each.job for each in view.running]
+        room = view.gpus
+        for job in sorted([*view.queue, *running], key=key):
+            if job.gpus <= room:
+                room -= job.gpus
+            elif job in running:
+                view.preempt(job)
+        for job in sorted(view.queue, key=key):
+            if (offer := view.offer(job, "best-fit-last")) is not None:
+                view.start(job, offer)
+
+
+def documented(name: str) -> Any:
+    """The example of the module's page, with rounds of 4 s."""
+    example = re.search(rf"    class {name}:.*?\n\n", protocol.__doc__ or "", re.S)
+    assert example is not None
+    space: dict[str, Any] = {}
+    exec(textwrap.dedent(example.group()).replace("360", "4.0"), space)
+    return space[name]()
+
+
+ROUNDS = {"checkpoint": 0.25, "round": 4.0}
+OWN = [  # the policy, the compiled one and its options, cases, with slices or not
+    (lambda: documented("ShortestFirst"), "spjf", {"offer": "most"}, 6, False),
+    (lambda: documented("LeastAttained"), "las", ROUNDS, 5, True),
+    (Remaining, "srpt-preemptive", ROUNDS, 5, True),
+    (Easy, "easy", {}, 20, False),
+    *((lambda rule=rule: FirstSubmitted(rule), "wcs-subtime", {"offer": rule}, 4, False)
+      for rule in RULES),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("own", "name", "options", "seeds", "sliced"), OWN)
+def test_a_policy_on_a_view_is_the_compiled_one(
+    own: Callable[[], Any], name: str, options: dict[str, Any], seeds: int, sliced: bool
+) -> None:
+    settings = PolicyOptions(**options)
+    for seed, with_slices in product(range(seeds), {False, sliced}):
+        jobs, predicted = random_case(seed, sliced=with_slices)
+        records = simulate_policy(jobs, own(), predicted, settings)
+        compiled = simulate_online(jobs, name, predicted, settings)
+        assert list(records) == list(compiled)
+        assert audit(jobs, records).violations == audit(jobs, compiled).violations == ()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_consolidation_on_a_view_is_the_compiled_one(seed: int) -> None:
+    """On drawn jobs, slices, ties and predictions of nothing; both that wait and that go on."""
+    jobs, predicted = random_case(seed, delays=seed % 2 == 0, sliced=seed % 3 == 0)
+    for most in (1.0, 1.1, 1.5):
+        settings = PolicyOptions(comm_heavy=most)
+        for known in (predicted, jobs.iterations, np.zeros(len(jobs))):
+            own = simulate_policy(jobs, Consolidated(max(most, 1 + 1e-9)), known)
+            compiled = simulate_online(jobs, "spwf-consolidated", known, settings)
+            assert list(own) == list(compiled)
+        assert audit(jobs, compiled).violations == ()
 
 
 class Patient:
@@ -174,13 +188,10 @@ def test_broken_rules_are_refused(act: str) -> None:
 
 def test_easy_takes_the_users_estimates() -> None:
     """The third job may go ahead of the second only where its user says that it is short."""
-    columns = {"submit_time": [0.0, 1.0, 2.0], "gpus": [1, 2, 1], "iterations": [10.0, 1.0, 20.0]}
-    catalogue = Catalogue.of(one_stage(1) | one_stage(2))
-    cluster = OnlineCluster.of(1, 2, 1.0, 1e9)
+    rows = ((0, 1, 10), (1, 2, 1), (2, 1, 20))
     starts = []
     for walltime in (None, [None, None, 8.0], [30.0, None, None], [5.0, None, 4.0]):
-        workload = Workload.of(**columns, model=["m1", "m2", "m1"], walltime=walltime)
-        jobs = prepare_jobs(workload, catalogue, cluster)
+        jobs = jobs_of(*rows, walltime=walltime)
         records = simulate_online(jobs, "easy")
         assert not audit(jobs, records).violations
         starts.append(records.start.tolist())

@@ -1,4 +1,4 @@
-"""Theorem 1's ratio: by hand, and told beside what a run shows."""
+"""Theorem 1's ratio: by hand, and beside the ratio that a run shows."""
 
 from __future__ import annotations
 

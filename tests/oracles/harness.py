@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import optsched
@@ -44,6 +46,43 @@ def refused(folder: Path, instance: dict) -> bool:
         assert "\n" not in str(error), f"a refusal of several lines: {error}"
         return True
     return False
+
+
+LEFT_OUT = object()
+"""In an edit: the field is left out."""
+NO_NUMBERS = (-1.0, nan, inf, -inf)
+"""What no quantity may be."""
+Edit = tuple[Any, ...]
+"""A path in a document, such as job.stages.*.replicas, and values of which any may stand there.
+
+A star is any entry of a list; a function takes the old value and the document.
+"""
+
+
+def pick(rng: np.random.Generator, values: Any) -> Any:
+    """One of some values, as plain Python."""
+    return values[int(rng.integers(len(values)))]
+
+
+def spoil(rng: np.random.Generator, document: dict, edits: Sequence[Edit]) -> None:
+    """Make one of the edits."""
+    path, *values = pick(rng, edits)
+    value = pick(rng, values)
+    *parents, last = path.split(".")
+    place: Any = document
+    for key in parents:
+        place = place[_key(rng, place, key)]
+    key = _key(rng, place, last)
+    if value is LEFT_OUT:
+        del place[key]
+    else:
+        place[key] = value(place[key], document) if callable(value) else value
+
+
+def _key(rng: np.random.Generator, place: Any, key: str) -> Any:
+    if isinstance(place, list):
+        return int(rng.integers(len(place))) if key == "*" else int(key)
+    return key
 
 
 def was_refused(folder: Path, case: Any, counts: Counter[str]) -> bool:

@@ -76,7 +76,7 @@ def placements(gpus: int, free: tuple[int, ...]) -> Iterator[Placement]:
             yield (*counts, gpus - sum(counts))
 
 
-def least_makespan(
+def optimal_makespan(
     instance: dict,
     horizon: int,
     most_states: int = 60_000,
@@ -160,7 +160,7 @@ def ends_of(instance: dict, starts: list[float], where: list[Placement]) -> list
     return ends
 
 
-def broken_rule(instance: dict, solution: dict) -> tuple[str, float] | None:
+def violated_rule(instance: dict, solution: dict) -> tuple[str, float] | None:
     """The rule a schedule breaks and by how much, relative to what the rule compares."""
     jobs, servers = instance["jobs"], instance["servers"]
     runs = {run["name"]: run for run in solution["jobs"]}
@@ -207,7 +207,7 @@ def makespan(instance: dict, solution: dict) -> float:
     return float(max(end for end in ends if end is not None))
 
 
-def least_slots(instance: dict, job: dict) -> int | None:
+def min_slots(instance: dict, job: dict) -> int | None:
     """Slots the job takes where it is fastest, alone; None when it can never run."""
     best: list[int] = []
     capacity = sorted(instance["servers"], reverse=True)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import copy
 import random
-from math import inf, nan
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from oracles import makespan as oracle
+from oracles.harness import NO_NUMBERS, Edit, spoil
 
 
 class Case(NamedTuple):
@@ -58,26 +59,41 @@ LONGEST = 60
 """Slots; the oracle does not look further."""
 
 
+def document(name: str, servers: list[int], network: dict, jobs: list[dict], **more: Any) -> dict:
+    """An instance of slots of a second, unless said otherwise."""
+    usual = {"compute_rate": 1e9, "slot": 1.0, "progress": "floor", "horizon": 60}
+    return {
+        "schema": "optsched/makespan",
+        "version": 1,
+        "name": name,
+        "servers": servers,
+        "network": network,
+        **usual,
+        **more,
+        "jobs": [{"name": f"j{j}", **job} for j, job in enumerate(jobs)],
+    }
+
+
 def draw(seed: int, number: int) -> Case:
     """Case ``number`` of a seed; the family follows from the number."""
     rng = np.random.default_rng([seed, number])
     family = FAMILIES[number % len(FAMILIES)]
     while True:
         instance = _instance(rng, family, number)
-        if None in [oracle.least_slots(instance, job) for job in instance["jobs"]]:
+        if None in [oracle.min_slots(instance, job) for job in instance["jobs"]]:
             continue
         if family == "refused":
-            _spoil(rng, instance)
+            spoil(rng, instance, SPOILS)
             return Case(family, instance, None, rng)
         if family.startswith("continuous"):
             return Case(family, instance, None, rng)
         try:
-            optimum = oracle.least_makespan(instance, LONGEST, most_states=3000)
+            optimum = oracle.optimal_makespan(instance, LONGEST, most_states=3000)
         except OverflowError:
             continue
         if optimum is None:
             continue
-        least = max(oracle.least_slots(instance, job) or 0 for job in instance["jobs"])
+        least = max(oracle.min_slots(instance, job) or 0 for job in instance["jobs"])
         match str(rng.choice(HORIZONS)):
             case "exact":
                 instance["horizon"] = optimum
@@ -159,7 +175,7 @@ def _instance(rng: np.random.Generator, family: str, number: int) -> dict:
     if family in ("contended", "stalling contention"):
         network |= {"contention_share": 1.0, "degradation": float(rng.choice([0.0, 0.5, 3.0]))}
     drawn = []
-    for j in range(jobs):
+    for _ in range(jobs):
         gpus = int(rng.integers(1, min(total, 5) + 1))
         if family == "powers of two":
             gpus = int(2 ** rng.integers(0, int(np.log2(max(servers))) + 1))
@@ -169,7 +185,6 @@ def _instance(rng: np.random.Generator, family: str, number: int) -> dict:
             gpus = 1
         drawn.append(
             {
-                "name": f"j{j}",
                 "gpus": gpus,
                 "iterations": int(rng.integers(1, 30 if jobs < 4 else 12)),
                 "gradient_bytes": float(rng.choice([0.02, 0.05, 0.1, 0.2])),
@@ -179,7 +194,7 @@ def _instance(rng: np.random.Generator, family: str, number: int) -> dict:
             }
         )
     if family == "equal everything":
-        drawn = [{**drawn[0], "name": job["name"]} for job in drawn]
+        drawn = [dict(drawn[0]) for _ in drawn]
     if family == "zeros":
         for job in drawn:
             keys = ["gradient_bytes", "batch_size", "backward_time", "forward_time_per_sample"]
@@ -192,22 +207,21 @@ def _instance(rng: np.random.Generator, family: str, number: int) -> dict:
         for job in drawn:
             job |= {"gradient_bytes": 0.35, "forward_time_per_sample": 0.01, "backward_time": 0.0}
             job["iterations"] = int(rng.integers(1, 5))
-    instance = {
-        "schema": "optsched/makespan",
-        "version": 1,
-        "name": f"case-{number}",
-        "servers": servers,
-        "network": network,
-        "compute_rate": float(rng.choice([8.0, 1e3])),
-        "slot": float(rng.choice([1.0, 1.0, 0.5, 2.0])),
-        "progress": "continuous" if family.startswith("continuous") else "floor",
-        "horizon": LONGEST if not family.startswith("continuous") else 1000,
-        "jobs": drawn,
-    }
-    if family == "units" or (family.startswith("continuous") and rng.random() < 0.3):
+    continuous = family.startswith("continuous")
+    instance = document(
+        f"case-{number}",
+        servers,
+        network,
+        drawn,
+        compute_rate=float(rng.choice([8.0, 1e3])),
+        slot=float(rng.choice([1.0, 1.0, 0.5, 2.0])),
+        progress="continuous" if continuous else "floor",
+        horizon=1000 if continuous else LONGEST,
+    )
+    if family == "units" or (continuous and rng.random() < 0.3):
         time, byte = 10.0 ** rng.integers(-8, 9), 10.0 ** rng.integers(-8, 9)
         rescale(instance, time, float(np.clip(byte, time * 1e-8, time * 1e14)))
-    if family.startswith("continuous") and rng.random() < 0.3:
+    if continuous and rng.random() < 0.3:
         instance["slot"] *= 10.0 ** rng.integers(0, 8)
     return instance
 
@@ -226,45 +240,31 @@ def rescale(instance: dict, time: float, byte: float) -> None:
         job["backward_time"] *= time
 
 
-def _spoil(rng: np.random.Generator, instance: dict) -> None:
-    """Break the contract of the file in one place."""
-    job = instance["jobs"][rng.integers(len(instance["jobs"]))]
-    network = instance["network"]
-    bad = float(rng.choice([-1.0, nan, inf, -inf]))
-    match int(rng.integers(16)):
-        case 0:
-            job["gpus"] = sum(instance["servers"]) + 1
-        case 1:
-            job["gpus"] = int(rng.choice([0, -1]))
-        case 2:
-            instance["slot"] *= 1e-6
-        case 3:
-            job |= {"gradient_bytes": 0.0, "batch_size": 0.0, "backward_time": 0.0}
-            network["overhead_per_server"] = 0.0
-        case 4:
-            instance["jobs"].append(dict(job))
-        case 5:
-            instance["jobs"] = []
-        case 6:
-            instance["servers"] = []
-        case 7:
-            instance["servers"].append(0)
-        case 8:
-            network["contention_share"] = float(rng.choice([-0.1, 1.1, nan]))
-        case 9:
-            network[str(rng.choice(["inter_bandwidth", "intra_bandwidth"]))] = 0.0
-        case 10:
-            job["iterations"] = float(rng.choice([0, 1.5, -3]))
-        case 11:
-            job[str(rng.choice(["gradient_bytes", "backward_time", "batch_size"]))] = bad
-        case 12:
-            instance["horizon"] = float(rng.choice([0, -1, 10.5]))
-        case 13:
-            instance["progress"] = "fluid"
-        case 14:
-            instance["compute_rate"] = float(rng.choice([0.0, bad]))
-        case _:
-            network["degradation"] = bad
+def _without_work(jobs: list[dict], instance: dict) -> list[dict]:
+    """Jobs whose iterations take no time."""
+    instance["network"]["overhead_per_server"] = 0.0
+    nothing = {"gradient_bytes": 0.0, "batch_size": 0.0, "backward_time": 0.0}
+    return [{**job, **nothing} for job in jobs]
+
+
+SPOILS: tuple[Edit, ...] = (
+    ("jobs.*.gpus", lambda _, file: sum(file["servers"]) + 1, 0, -1),
+    ("slot", lambda slot, _: slot * 1e-6),
+    ("jobs.*.gradient_bytes", *NO_NUMBERS),
+    ("jobs.*.backward_time", *NO_NUMBERS),
+    ("jobs.*.batch_size", *NO_NUMBERS),
+    ("jobs.*.iterations", 0, 1.5, -3),
+    ("jobs", lambda jobs, _: [*jobs, jobs[0]], _without_work, []),
+    ("servers", lambda servers, _: [*servers, 0], []),
+    ("network.contention_share", -0.1, 1.1, nan),
+    ("network.inter_bandwidth", 0.0),
+    ("network.intra_bandwidth", 0.0),
+    ("network.degradation", *NO_NUMBERS),
+    ("horizon", 0, -1, 10.5),
+    ("progress", "fluid"),
+    ("compute_rate", 0.0, *NO_NUMBERS),
+)
+"""Edits of one place, each of which breaks the contract of the file."""
 
 
 CROWDED = (
@@ -293,12 +293,12 @@ def draw_crowded(seed: int, number: int, most_states: int = 2000) -> Case:
         instance = _crowded_instance(rng, family, number)
         if any(_is_a_toss_up(instance, job) for job in instance["jobs"]):
             continue
-        least = [oracle.least_slots(instance, job) for job in instance["jobs"]]
+        least = [oracle.min_slots(instance, job) for job in instance["jobs"]]
         slots = [each for each in least if each is not None]
         if len(slots) < len(least) or max(slots) > 20:
             continue
         try:
-            optimum = oracle.least_makespan(instance, LONGEST_CROWDED, most_states)
+            optimum = oracle.optimal_makespan(instance, LONGEST_CROWDED, most_states)
         except OverflowError:
             continue
         if optimum is None:
@@ -435,18 +435,7 @@ def _crowded_instance(rng: np.random.Generator, family: str, number: int) -> dic
         kinds = int(rng.integers(1, 3))
         jobs = [jobs[j % kinds] for j in range(len(jobs))]
     slot = float(rng.choice([0.3, 0.7, 0.9, 1.1])) if family == "whole steps" else 1.0
-    return {
-        "schema": "optsched/makespan",
-        "version": 1,
-        "name": f"crowded-{number}",
-        "servers": servers,
-        "network": _network(rng, family),
-        "compute_rate": 1e9,
-        "slot": slot,
-        "progress": "floor",
-        "horizon": 60,
-        "jobs": [{**job, "name": f"j{j}"} for j, job in enumerate(jobs)],
-    }
+    return document(f"crowded-{number}", servers, _network(rng, family), jobs, slot=slot)
 
 
 def tiny_instance(seed: int) -> dict:
@@ -462,12 +451,11 @@ def tiny_instance(seed: int) -> dict:
         ]
     )
     jobs = []
-    for index in range(rng.choice([3, 3, 4])):
+    for _ in range(rng.choice([3, 3, 4])):
         gpus = rng.choice(sizes)
         compute, exchange = rng.uniform(0.05, 0.15), rng.uniform(0.05, 0.25)
         jobs.append(
             {
-                "name": f"j{index}",
                 "gpus": gpus,
                 "iterations": rng.randint(6, 18),
                 "gradient_bytes": round(exchange * 1e9 / 2),
@@ -476,22 +464,12 @@ def tiny_instance(seed: int) -> dict:
                 "backward_time": 2 * compute / 3,
             }
         )
-    return {
-        "schema": "optsched/makespan",
-        "version": 1,
-        "name": f"tiny-{seed}",
-        "servers": servers,
-        "network": {
-            "inter_bandwidth": 1e9,
-            "intra_bandwidth": 1e11,
-            "contention_share": rng.choice([0.6, 1.0, 1.0]),
-            "degradation": rng.choice([0.0, 0.2, 0.5]),
-            "overhead_per_server": rng.choice([0.0, 0.01]),
-            "overhead_on_one_server": rng.random() < 0.5,
-        },
-        "compute_rate": 1e11,
-        "slot": 1.0,
-        "progress": "floor",
-        "horizon": 60,
-        "jobs": jobs,
+    network = {
+        "inter_bandwidth": 1e9,
+        "intra_bandwidth": 1e11,
+        "contention_share": rng.choice([0.6, 1.0, 1.0]),
+        "degradation": rng.choice([0.0, 0.2, 0.5]),
+        "overhead_per_server": rng.choice([0.0, 0.01]),
+        "overhead_on_one_server": rng.random() < 0.5,
     }
+    return document(f"tiny-{seed}", servers, network, jobs, compute_rate=1e11)

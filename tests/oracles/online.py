@@ -1,7 +1,8 @@
 """Online scheduling by a naive event loop, written from the statement of a-srpt and nothing else.
 
 Lists and sorts instead of heaps and tables: every pass looks at everything. Works on the rows of a
-workload file, the catalogue's jobs and the cluster, all as plain dictionaries.
+workload file, the catalogue's jobs and the cluster, all as plain dictionaries. Iteration times and
+Heavy-Edge are those of the placement oracle.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from oracles import placement as placement_oracle
+import numpy as np
 
-EXTENDED = {"tensor_parallel", "tensor_bytes", "expert_bytes"}
-"""Keys of a stage beyond those of a-srpt III."""
+from oracles import placement
+
 ORDERS = {
     "a-srpt": "release",
     "a-srpt-perfect": "release",
@@ -35,178 +36,33 @@ OFFERS |= dict.fromkeys(("srpt-workload-hold", "spwf-consolidated"), "best-fit-l
 OFFERS |= dict.fromkeys(("las", "srpt-preemptive", "max-min"), "best-fit-last")
 
 
-def iteration_time(
-    stages: Sequence[Mapping[str, Any]],
-    counts: Sequence[Sequence[int]],
-    cluster: Mapping[str, Any],
+def job_time(
+    job: Mapping[str, Any], counts: Sequence[Sequence[int]] | None, cluster: Mapping[str, Any]
 ) -> float:
-    """(4)-(7): the slowest stage on any server; counts[s][m] replicas of stage s on server m."""
-    size, outside = cluster["gpus_per_server"], cluster["inter_bandwidth"]
-    inside = cluster["intra_bandwidth"]
-    worst = 0.0
-    for s, stage in enumerate(stages):
-        replicas, own = stage["replicas"], counts[s]
-        for m, x in enumerate(own):
-            if x == 0:
-                continue
-            away = near = 0.0
-            if s > 0:
-                before, there = stages[s - 1]["replicas"], counts[s - 1][m]
-                away += 2 * stage["input_bytes"] * (before - there) / before
-                near += 2 * stage["input_bytes"] * there / before
-            if s + 1 < len(stages):
-                after, there = stages[s + 1]["replicas"], counts[s + 1][m]
-                away += 2 * stage["output_bytes"] * (after - there) / after
-                near += 2 * stage["output_bytes"] * there / after
-            reduce = 0.0
-            if replicas > 1:
-                data = 2 * (replicas - 1) / replicas * stage["parameter_bytes"]
-                reduce = data / inside if x == replicas else data * size / (x * outside)
-            compute = stage["forward_time"] + stage["backward_time"]
-            worst = max(worst, compute + size / outside * away + near / inside + reduce)
-    return worst
+    """alpha, the seconds of an iteration; infinite where counts is None."""
+    return math.inf if counts is None else placement.alpha({"job": job, "cluster": cluster}, counts)
 
 
 def worst_iteration_time(job: Mapping[str, Any], cluster: Mapping[str, Any]) -> float:
     """alpha^max: every replica on a server of its own."""
-    stages = job["stages"]
-    total = sum(stage["replicas"] for stage in stages)
-    counts, at = [], 0
-    for stage in stages:
-        counts.append([int(at <= m < at + stage["replicas"]) for m in range(total)])
-        at += stage["replicas"]
+    replicas = [stage["replicas"] for stage in job["stages"]]
+    stage_of = [s for s, k in enumerate(replicas) for _ in range(k)]
+    counts = [[int(s == own) for own in stage_of] for s in range(len(replicas))]
     return job_time(job, counts, cluster)
 
 
-def job_time(
-    job: Mapping[str, Any], counts: Sequence[Sequence[int]] | None, cluster: Mapping[str, Any]
-) -> float:
-    """The iteration time of any job, with slices, experts or micro-batches; infinite for None."""
-    if counts is None:
-        return math.inf
-    plain = "micro_batches" not in job and not any(
-        EXTENDED & stage.keys() for stage in job["stages"]
-    )
-    if plain:
-        return iteration_time(job["stages"], counts, cluster)
-    return placement_oracle.alpha({"job": job, "cluster": cluster}, [list(r) for r in counts], {})
-
-
-def parent_in_tree(rank: int, ranks: int) -> int | None:
-    """The parent of a rank in NCCL's binary tree, whose root is 0."""
-    if rank == 0:
-        return None
-    bit = rank & -rank
-    parent = (rank ^ bit) | (bit << 1)
-    return rank ^ bit if parent >= ranks else parent
-
-
-def job_graph(job: Mapping[str, Any]) -> tuple[list[tuple[int, int]], dict[tuple[int, int], float]]:
-    """Vertices (stage, replica) and the bytes on each edge between them."""
-    stages = job["stages"]
-    vertices = [(s, r) for s, stage in enumerate(stages) for r in range(stage["replicas"])]
-    number = {vertex: at for at, vertex in enumerate(vertices)}
-    edges: dict[tuple[int, int], float] = {}
-
-    def add(one: tuple[int, int], other: tuple[int, int], weight: float) -> None:
-        ends = tuple(sorted((number[one], number[other])))
-        edges[ends] = edges.get(ends, 0.0) + weight  # type: ignore[index,arg-type]
-
-    for s, stage in enumerate(stages):
-        k = stage["replicas"]
-        if s > 0:
-            weight = 2 * stages[s - 1]["output_bytes"] / k
-            for i, j in itertools.product(range(stages[s - 1]["replicas"]), range(k)):
-                add((s - 1, i), (s, j), weight)
-        if k == 1:
-            continue
-        if stage.get("expert_bytes", 0) > 0:
-            for i, j in itertools.combinations(range(k), 2):
-                add((s, i), (s, j), 2 * stage["expert_bytes"] / k)
-        if job["all_reduce"] == "ring":
-            weight = 2 * (k - 1) / k * stage["parameter_bytes"]
-            for i in range(1 if k == 2 else k):
-                add((s, i), (s, (i + 1) % k), weight)
-            continue
-        weight = (k - 1) / k * stage["parameter_bytes"]
-        for rank in range(1, k):
-            parent = parent_in_tree(rank, k)
-            assert parent is not None
-            add((s, rank), (s, parent), weight)
-            if k % 2:
-                add((s, (rank + 1) % k), (s, (parent + 1) % k), weight)
-            else:
-                add((s, k - 1 - rank), (s, k - 1 - parent), weight)
-    return vertices, edges
-
-
 def heavy_edge(job: Mapping[str, Any], offer: Sequence[int]) -> list[list[int]] | None:
-    """Counts by stage and server of the offer, in descending order; None if a replica is left."""
-    vertices, edges = job_graph(job)
-    size = [job["stages"][s].get("tensor_parallel", 1) for s, _ in vertices]
-    weight: dict[int, float] = dict.fromkeys(range(len(vertices)), 0.0)
-    for (one, other), bytes_ in edges.items():
-        weight[one] += bytes_
-        weight[other] += bytes_
-    left = set(weight)
-    counts = [[0] * len(offer) for _ in job["stages"]]
-    for server, room in enumerate(offer):
-        chosen: set[int] = set()
-        if sum(size[v] for v in left) == room:
-            chosen = set(left)
-        elif room == 1:
-            single = [v for v in left if size[v] == 1]
-            chosen = {min(single, key=lambda v: (weight[v], v))} if single else set()
-        else:
-            while True:
-                spare = room - sum(size[v] for v in chosen)
-                more = _grown(chosen, left - chosen, edges, size, spare)
-                if not more:
-                    break
-                chosen |= more
-        left -= chosen
-        for v in chosen:
-            counts[vertices[v][0]][server] += 1
-    return None if left else counts
+    """Heavy-Edge's counts by stage and server of the offer; None if it leaves a replica over."""
+    counts = placement.heavy_edge({"job": job, "free_gpus": offer})
+    complete = all(
+        sum(row) == stage["replicas"] for row, stage in zip(counts, job["stages"], strict=True)
+    )
+    return counts if complete else None
 
 
-def _grown(
-    chosen: set[int],
-    left: set[int],
-    edges: Mapping[tuple[int, int], float],
-    size: Sequence[int],
-    room: int,
-) -> set[int]:
-    """What a server takes next: two ends at first, then one vertex; nothing when nothing fits.
-
-    Parameters
-    ----------
-    chosen, left : set of int
-        Vertices on the server, and those on none.
-    edges : mapping
-        Bytes between two vertices.
-    size : sequence of int
-        GPUs of each vertex.
-    room : int
-        GPUs that the server has left.
-    """
-    fit = {v for v in left if size[v] <= room}
-    if not chosen:
-        inner = [
-            (-w, e)
-            for e, w in edges.items()
-            if fit.issuperset(e) and size[e[0]] + size[e[1]] <= room
-        ]
-        if inner:
-            return set(min(inner)[1])
-    outer = []
-    for (one, other), w in edges.items():
-        for here, there in ((one, other), (other, one)):
-            if here in chosen and there in fit:
-                outer.append((-w, there))
-    if outer:
-        return {min(outer)[1]}
-    return {min(fit)} if fit else set()
+def fewest_servers(gpus: int, size: int) -> list[int]:
+    """GPUs taken of each server where as few servers as possible hold so many GPUs."""
+    return [size] * (gpus // size) + [gpus % size] * (gpus % size > 0)
 
 
 @dataclass
@@ -282,10 +138,7 @@ class Simulation:
         guess = row["iterations"]
         if predicted is not None and self.policy != "a-srpt-perfect":
             guess = predicted[row["job_id"]]
-        fewest = [self.size] * (gpus // self.size) + (
-            [gpus % self.size] if gpus % self.size else []
-        )
-        estimate = job_time(job, heavy_edge(job, fewest), self.cluster)
+        estimate = job_time(job, heavy_edge(job, fewest_servers(gpus, self.size)), self.cluster)
         worst = worst_iteration_time(job, self.cluster)
         made = Row(
             row["job_id"],
@@ -510,20 +363,22 @@ class Simulation:
         return taken
 
 
-def least_flow(simulation: Simulation) -> float:
-    """The least total flow of any schedule without preemption, by trying them all.
+def min_total_flow(simulation: Simulation) -> float:
+    """The smallest total flow of any schedule without preemption, by trying them all.
 
     Some best schedule starts each job at its submission or at another's end, on some GPUs of the
     servers, its stages spread over them in the best of all ways.
     """
-    size = simulation.size
     shapes: list[list[tuple[tuple[int, ...], float]]] = []
     for row in simulation.rows:
-        found: dict[tuple[int, ...], float] = {}
-        for counts, shape in _spreads(row.job["stages"], len(simulation.free), size):
-            time = job_time(row.job, counts, simulation.cluster)
-            found[shape] = min(found.get(shape, math.inf), time * row.iterations)
-        shapes.append(sorted(found.items(), key=lambda item: item[1]))
+        instance = {"job": row.job, "cluster": simulation.cluster, "free_gpus": simulation.free}
+        tables = placement.tables(instance)
+        gpus = np.tensordot(placement.gpus_each(instance), tables, axes=(0, 1))
+        shortest: dict[tuple[int, ...], float] = {}
+        for shape, alpha in zip(gpus.tolist(), placement.alphas(instance, tables, {}), strict=True):
+            length = float(alpha) * row.iterations
+            shortest[tuple(shape)] = min(shortest.get(tuple(shape), math.inf), length)
+        shapes.append(sorted(shortest.items(), key=lambda item: item[1]))
     fastest = [choices[0][1] for choices in shapes]
     best = math.inf
 
@@ -559,21 +414,3 @@ def least_flow(simulation: Simulation) -> float:
 
     go(0.0, tuple(simulation.free), (), frozenset(range(len(simulation.rows))), 0.0)
     return best
-
-
-def _spreads(
-    stages: Sequence[Mapping[str, Any]], servers: int, size: int
-) -> Iterator[tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]]:
-    """All ways to put the replicas on the servers, and the GPUs that each way takes of them."""
-    slices = [stage.get("tensor_parallel", 1) for stage in stages]
-    ways = [
-        [x for x in itertools.product(range(k + 1), repeat=servers) if sum(x) == k]
-        for k in (stage["replicas"] for stage in stages)
-    ]
-    for counts in itertools.product(*ways):
-        shape = tuple(
-            sum(q * stage[m] for q, stage in zip(slices, counts, strict=True))
-            for m in range(servers)
-        )
-        if max(shape) <= size:
-            yield counts, shape

@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-
-def pick(rng: np.random.Generator, values: Any) -> Any:
-    """One of some values, as plain Python."""
-    return values[int(rng.integers(len(values)))]
+from oracles.harness import pick
 
 
 def draw_workload(rng: np.random.Generator, most_jobs: int = 40) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def alpha(
     return float(alphas(instance, np.array([counts], dtype=np.int64), options)[0])
 
 
-def broken_rule(instance: dict, counts: list[list[int]]) -> str | None:
+def violated_rule(instance: dict, counts: list[list[int]]) -> str | None:
     """What is wrong with a table of counts, or None."""
     stages, free = instance["job"]["stages"], instance["free_gpus"]
     if len(counts) != len(stages) or any(len(row) != len(free) for row in counts):
@@ -178,31 +178,44 @@ def _splits(count: int, left: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 #     8 (1000)     0|16 = 16        0          16 when k > 16, else 0
 #
 # Second tree. Even k: replace every rank r by k - 1 - r. Odd k: by (r + 1) mod k.
-HAND_TREES: dict[int, tuple[list[TreeEdge], list[TreeEdge]]] = {
-    2: ([(0, 1)], [(1, 0)]),
-    3: ([(0, 2), (2, 1)], [(1, 0), (0, 2)]),
-    4: ([(0, 2), (2, 1), (2, 3)], [(3, 1), (1, 2), (1, 0)]),
-    5: (
-        [(0, 4), (4, 2), (2, 1), (2, 3)],
-        [(1, 0), (0, 3), (3, 2), (3, 4)],
-    ),
-    6: (
-        [(0, 4), (4, 2), (4, 5), (2, 1), (2, 3)],
-        [(5, 1), (1, 3), (1, 0), (3, 4), (3, 2)],
-    ),
-    7: (
-        [(0, 4), (4, 2), (4, 6), (2, 1), (2, 3), (6, 5)],
-        [(1, 5), (5, 3), (5, 0), (3, 2), (3, 4), (0, 6)],
-    ),
-    8: (
-        [(0, 4), (4, 2), (4, 6), (2, 1), (2, 3), (6, 5), (6, 7)],
-        [(7, 3), (3, 5), (3, 1), (5, 6), (5, 4), (1, 2), (1, 0)],
-    ),
-    9: (
-        [(0, 8), (8, 4), (4, 2), (4, 6), (2, 1), (2, 3), (6, 5), (6, 7)],
-        [(1, 0), (0, 5), (5, 3), (5, 7), (3, 2), (3, 4), (7, 6), (7, 8)],
-    ),
+HAND_TREES = {
+    2: ("-0", "1-"),
+    3: ("-20", "1-0"),
+    4: ("-202", "131-"),
+    5: ("-2420", "1-303"),
+    6: ("-24204", "15313-"),
+    7: ("-242064", "5-35310"),
+    8: ("-2420646", "1317535-"),
+    9: ("-24286460", "1-3530757"),
 }
+"""Both trees by k: the parent of each rank, - at the root."""
+
+
+def hand_trees(k: int) -> list[set[TreeEdge]]:
+    """Edges of the two trees of `HAND_TREES`."""
+    return [
+        {(int(parent), child) for child, parent in enumerate(parents) if parent != "-"}
+        for parents in HAND_TREES[k]
+    ]
+
+
+def document(
+    name: str,
+    cluster: tuple[int, float, float],
+    free: list[int],
+    stages: list[dict],
+    all_reduce: str = "ring",
+) -> Instance:
+    """An instance; the cluster is its GPUs a server, inter_bandwidth and intra_bandwidth."""
+    keys = ("gpus_per_server", "inter_bandwidth", "intra_bandwidth")
+    return {
+        "schema": "optsched/placement",
+        "version": 1,
+        "name": name,
+        "cluster": dict(zip(keys, cluster, strict=True)),
+        "free_gpus": free,
+        "job": {"model": "drawn", "all_reduce": all_reduce, "stages": stages},
+    }
 
 
 def replicas(instance: Instance) -> list[int]:
@@ -559,23 +572,9 @@ def random_instance(rng: random.Random) -> Instance:
     ]
     inter = rng.choice([1e9, 1.25e9, 3.125e9])
     ratio = rng.choice([1.0, 1.5, 2.0, 10.0, 24.0, 100.0, 240.0, 300.0])
-    return {
-        "schema": "optsched/placement",
-        "version": 1,
-        "name": f"random-{rng.getrandbits(32):08x}",
-        "provenance": {},
-        "cluster": {
-            "gpus_per_server": gpus_per_server,
-            "inter_bandwidth": inter,
-            "intra_bandwidth": inter * ratio,
-        },
-        "free_gpus": free,
-        "job": {
-            "model": "random",
-            "all_reduce": rng.choice(["ring", "double-tree"]),
-            "stages": stages,
-        },
-    }
+    name = f"random-{rng.getrandbits(32):08x}"
+    all_reduce = rng.choice(["ring", "double-tree"])
+    return document(name, (gpus_per_server, inter, inter * ratio), free, stages, all_reduce)
 
 
 def random_parallel_instance(rng: random.Random) -> Instance:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oracles import placement as oracle
+from oracles.harness import LEFT_OUT, Edit, spoil
 
 
 class Case(NamedTuple):
@@ -92,7 +93,7 @@ def draw(group: str, seed: int, number: int, most: int | None = None) -> Case:
     if parts is not None:
         instance["job"]["micro_batches"] = parts
     if family == "refused":
-        _spoil(rng, instance)
+        spoil(rng, instance, SPOILS)
     options: dict[str, Any] = {}
     if rng.random() < 0.25:
         options["all_reduce_bandwidth"] = "bottleneck"
@@ -266,26 +267,7 @@ def _document(
     for stage in stages:
         del stage["volume"]
     inter, intra = inter * byte / time, intra * byte / time
-    return _file(rng, f"case-{number}", (gpus, inter, intra), free, stages)
-
-
-def _file(
-    rng: np.random.Generator,
-    name: str,
-    cluster: tuple[int, float, float],
-    free: list[int],
-    stages: list[dict],
-) -> dict:
-    keys = ("gpus_per_server", "inter_bandwidth", "intra_bandwidth")
-    kind = str(rng.choice(["ring", "double-tree"]))
-    return {
-        "schema": "optsched/placement",
-        "version": 1,
-        "name": name,
-        "cluster": dict(zip(keys, cluster, strict=True)),
-        "free_gpus": free,
-        "job": {"model": "drawn", "all_reduce": kind, "stages": stages},
-    }
+    return oracle.document(f"case-{number}", (gpus, inter, intra), free, stages, _all_reduce(rng))
 
 
 def _give(rng: np.random.Generator, family: str, instance: dict, key: str) -> None:
@@ -309,46 +291,31 @@ def _give(rng: np.random.Generator, family: str, instance: dict, key: str) -> No
             stage[key] = min(float(size), 1e18) or float(rng.choice([1.0, 1e9]))
 
 
-def _spoil(rng: np.random.Generator, instance: dict) -> None:
-    """Break the contract of the file in one place."""
-    cluster, job, free = instance["cluster"], instance["job"], instance["free_gpus"]
-    stage = job["stages"][rng.integers(len(job["stages"]))]
-    key = str(rng.choice(["forward_time", "backward_time", "parameter_bytes"]))
-    bandwidth = str(rng.choice(["inter_bandwidth", "intra_bandwidth"]))
-    match int(rng.integers(16)):
-        case 0:
-            free[rng.integers(len(free))] += 1
-            cluster["gpus_per_server"] = max(cluster["gpus_per_server"], *free, 1)
-        case 1:
-            stage["replicas"] += 1
-        case 2:
-            cluster["gpus_per_server"] = max(free) - 1
-        case 3:
-            stage[key] = float(rng.choice([-1.0, -1e-300, inf, -inf, nan]))
-        case 4:
-            job["stages"][0]["input_bytes"] = 1e-9
-        case 5:
-            job["stages"][-1]["output_bytes"] = 1e-9
-        case 6:
-            cluster[bandwidth] = float(rng.choice([0.0, -1.0, nan, inf]))
-        case 7:
-            stage["replicas"] = 0
-        case 8:
-            job["all_reduce"] = "tree"
-        case 9:
-            job["stages"] = []
-        case 10:
-            del stage[key]
-        case 11:
-            stage["tensor"] = 1
-        case 12:
-            free.append(-1)
-        case 13:
-            stage["replicas"] += 0.5
-        case 14:
-            instance["version"] = 2
-        case _:
-            job["stages"].append({**stage, "input_bytes": 3.0, "output_bytes": 0.0})
+SPOILS: tuple[Edit, ...] = (
+    ("free_gpus.*", lambda gpus, _: gpus + 1),
+    ("free_gpus", lambda free, _: [*free, -1]),
+    ("cluster.gpus_per_server", lambda _, file: max(file["free_gpus"]) - 1),
+    ("cluster.inter_bandwidth", 0.0, -1.0, nan, inf),
+    ("cluster.intra_bandwidth", 0.0, -1.0, nan, inf),
+    ("job.stages", [], lambda stages, _: [*stages, {**stages[0], "input_bytes": 3.0}]),
+    ("job.stages.0.input_bytes", 1e-9),
+    ("job.stages.-1.output_bytes", 1e-9),
+    ("job.stages.*.replicas", lambda replicas, _: replicas + 1, 0, 1.5),
+    *(
+        (f"job.stages.*.{key}", -1.0, -1e-300, inf, -inf, nan, LEFT_OUT)
+        for key in ("forward_time", "backward_time", "parameter_bytes")
+    ),
+    ("job.stages.*.tensor", 1),
+    ("job.stages.*.tensor_parallel", 0, -2, 1.5, "2"),
+    ("job.stages.*.tensor_bytes", -1.0, inf),
+    ("job.stages.*.expert_bytes", -1e-300, nan),
+    ("job.stages.*.micro_batches", 2),
+    ("job.all_reduce", "tree"),
+    ("job.micro_batches", 0, -4, 2.5),
+    ("job.tensor_parallel", 2),
+    ("version", 2),
+)
+"""Edits of one place, each of which breaks the contract of the file."""
 
 
 # --- "crowded" ------------------------------------------------------------------------------------
@@ -545,7 +512,12 @@ def _in_groups(
         alike = {key: stages[0][key] for key in stages[0] if key.endswith("_time")}
         alike["parameter_bytes"] = stages[0]["parameter_bytes"]
         stages = [stage | alike for stage in stages]
-    return _file(rng, f"groups-{number}", (gpus, gpus / far / unit, 1 / near / unit), free, stages)
+    cluster = (gpus, gpus / far / unit, 1 / near / unit)
+    return oracle.document(f"groups-{number}", cluster, free, stages, _all_reduce(rng))
+
+
+def _all_reduce(rng: np.random.Generator) -> str:
+    return str(rng.choice(["ring", "double-tree"]))
 
 
 def _volumes(

@@ -1,4 +1,4 @@
-"""Placements with tensor slices, experts and micro-batches, worked by hand.
+"""Placements worked by hand.
 
 Everywhere g / B_inter = 1 s a byte, and 1 / B_intra = 1/8 s a byte unless said otherwise:
 all values are sums of powers of two.
@@ -6,17 +6,21 @@ all values are sums of powers of two.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from oracles.placement import NONE, document
 
 
 class Worked(NamedTuple):
-    """One table of counts, its time, and the least time of all tables."""
+    """One table of counts, its time, and the shortest time of all tables."""
 
     name: str
     instance: dict
     counts: list[list[int]]
     alpha: float
     optimum: float
+    options: Mapping[str, Any] = NONE
 
 
 def stage(replicas: int, forward: float, backward: float, **others: float) -> dict:
@@ -27,21 +31,34 @@ def stage(replicas: int, forward: float, backward: float, **others: float) -> di
 
 
 def job(
-    free: list[int], *stages: dict, micro_batches: int | None = None, intra: float = 8.0
+    free: list[int],
+    *stages: dict,
+    micro_batches: int | None = None,
+    gpus: int = 4,
+    intra: float = 8.0,
+    all_reduce: str = "ring",
 ) -> dict:
-    """An instance on servers of 4 GPUs with 4 bytes a second between them."""
-    described: dict[str, Any] = {"model": "worked", "all_reduce": "ring"}
-    described["stages"] = [{**one, "name": f"stage {s}"} for s, one in enumerate(stages)]
+    """An instance on servers of so many GPUs with 4 bytes a second between them."""
+    named = [{**one, "name": f"stage {s}"} for s, one in enumerate(stages)]
+    made = document("worked", (gpus, 4.0, intra), free, named, all_reduce)
     if micro_batches is not None:
-        described["micro_batches"] = micro_batches
-    return {
-        "schema": "optsched/placement",
-        "version": 1,
-        "name": "worked",
-        "cluster": {"gpus_per_server": 4, "inter_bandwidth": 4.0, "intra_bandwidth": intra},
-        "free_gpus": free,
-        "job": described,
-    }
+        made["job"]["micro_batches"] = micro_batches
+    return made
+
+
+def plain(
+    stages: list[tuple[float, ...]], free: list[int], gpus: int = 2, all_reduce: str = "ring"
+) -> dict:
+    """A job of stages (replicas, forward, backward, input, output, parameters), 1 / B_intra = 1/16.
+
+    On servers of 2 GPUs g / B_inter = 1/2.
+    """
+    keys = ("input_bytes", "output_bytes", "parameter_bytes")
+    made = [
+        stage(int(k), forward, backward, **dict(zip(keys, sizes, strict=True)))
+        for k, forward, backward, *sizes in stages
+    ]
+    return job(free, *made, gpus=gpus, intra=16.0, all_reduce=all_reduce)
 
 
 SLICED = stage(2, 1, 2, parameter_bytes=16, tensor_parallel=2, tensor_bytes=8)
@@ -55,7 +72,49 @@ ALL |= {"tensor_parallel": 2, "tensor_bytes": 8}
 REST = stage(2, 1, 1, input_bytes=2, parameter_bytes=16, expert_bytes=8, tensor_bytes=100)
 UNEVEN = stage(4, 0, 0, parameter_bytes=2, expert_bytes=4)
 
+TWO_STAGES = plain([(2, 0.5, 1.5, 0, 4, 6), (1, 1, 1, 8, 0, 5)], [2, 1])
+THREE_AND_ONE = plain([(3, 1, 2, 0, 4, 6), (1, 0, 0, 12, 0, 0)], [2, 2])
+MIDDLE = plain([(1, 0, 0, 0, 8, 0), (2, 0, 0, 4, 6, 0), (2, 0, 0, 6, 0, 0)], [3, 2], gpus=4)
+
 WORKED = (
+    # Stage 0 whole on server 0, stage 1 on server 1.
+    #   stage 0: comp 2; comm 2*4*(1-0)/1 * 1/2 = 4; all-reduce 2*(1/2)*6/16 = 0.375   -> 6.375
+    #   stage 1: comp 2; comm 2*8*(2-0)/2 * 1/2 = 8; k = 1: no all-reduce             -> 10
+    Worked("two stages apart", TWO_STAGES, [[2, 0], [0, 1]], 10, 9),
+    # One replica of stage 0 on each server, stage 1 on server 0.
+    #   stage 0, server 0: 2 + 8*(1/1)/16 = 0.5 + 2*(1/2)*6*2/(1*4) = 3                -> 5.5
+    #   stage 1, server 0: 2 + 16*(1/2)*1/2 = 4 + 16*(1/2)/16 = 0.5                    -> 6.5
+    #   stage 0, server 1: 2 + 8*(1/1)*1/2 = 4 + 3                                     -> 9
+    Worked("two stages mixed", TWO_STAGES, [[1, 1], [1, 0]], 9, 9),
+    # 0.5 + 0.5*1.5 + 4 + 3 (the others: 4.75 and 6); apart stage 1 takes 1.5 + 8
+    Worked(
+        *("half of backward", TWO_STAGES, [[1, 1], [1, 0]], 8.25, 8.25, {"backward_overlap": 0.5})
+    ),
+    # 2 + 4 + 0.5*3 (the others: 4 and 6.5)
+    Worked(
+        *("half of all-reduce", TWO_STAGES, [[1, 1], [1, 0]], 7.5, 7.5, {"all_reduce_overlap": 0.5})
+    ),
+    # stage 1; stage 0 takes 2 + 4 + 0
+    Worked(*("no all-reduce", TWO_STAGES, [[1, 1], [1, 0]], 6.5, 6.5, {"all_reduce_overlap": 0})),
+    # Flows 8 (0 to 1) and 12 (1 to 2). Server 0 holds (1, 1, 1), server 1 (0, 1, 1).
+    #   stage 0, server 0: 16*(1/2)*1 = 8; inside 16*(1/2)/16 = 0.5                    -> 8.5
+    #   stage 1, server 0: in 8*0; out 12*(1/2) = 6; inside (8*1 + 12*1/2)/16 = 0.875  -> 6.875
+    #   stage 1, server 1: in 8*1 = 8; out 6; inside (0 + 6)/16 = 0.375                -> 14.375
+    #   stage 2, both: 12*(1/2) = 6 + 6/16 = 0.375                                     -> 6.375
+    # Best is stage 0 on server 1 and stage 2 on server 0: stage 1, server 1: 12 + 8/16 -> 12.5
+    Worked("both neighbours", MIDDLE, [[1, 0], [1, 1], [1, 1]], 14.375, 12.5),
+    #   stage 0, server 0: 3 + 8*1/2 = 4 + 2*(2/3)*6*2/(x*4) = 4/x: own x = 2 -> 2: 9
+    #                                                 bottleneck x = min(2, 1) -> 4: 11
+    #   stage 0, server 1: 3 + 8/16 = 0.5 + 4 = 7.5 under both
+    #   stage 1, server 1: 24*(2/3)*1/2 = 8 + 24*(1/3)/16 = 0.5: 8.5
+    Worked("own bandwidth", THREE_AND_ONE, [[2, 1], [0, 1]], 9, 9),
+    Worked(
+        *("bottleneck", THREE_AND_ONE, [[2, 1], [0, 1]], 11, 11),
+        {"all_reduce_bandwidth": "bottleneck"},
+    ),
+    # 1 + 2 + 2*(3/4)*8/16 = 0.75
+    Worked("one stage", plain([(4, 1, 2, 0, 0, 8)], [4], gpus=4), [[4]], 3.75, 3.75),
+    Worked("one replica", plain([(1, 1, 2, 0, 0, 8)], [1]), [[1]], 3, 3),
     # 3 to compute, 2 (1/2) 8 / 8 = 1 for the slices, 2 (1/2) 16 / (1 replica x 2 slices) = 8
     Worked("slices apart", job([2, 2], SLICED), [[1, 1]], 3 + 1 + 8, 12),
     # the same on one server: 2 (1/2) 16 / (2 slices) / 8 = 1
@@ -119,14 +178,3 @@ WORKED = (
         12,
     ),
 )
-
-TOO_ODD = (
-    # 4 GPUs in all, but no second pair
-    job([3, 1], SLICED),
-    job([1, 1, 1, 1], SLICED),
-    # 7 GPUs for 2 + 2 + 2: three pairs need 2 + 2 + 2 on servers of 3, 3 and 1
-    job([3, 3, 1], {**SLICED, "replicas": 3}),
-    # wider than a server of 4 GPUs has free, though 6 are free
-    job([3, 3], stage(1, 1, 1, tensor_parallel=4)),
-)
-"""Offers large enough that hold no placement."""

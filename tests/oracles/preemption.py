@@ -125,7 +125,9 @@ class PreemptiveSimulation(Simulation):
             self._stop(at, now)
 
     def _fill(self, now: float) -> None:
-        for at in sorted(self.queue, key=lambda i: (self._key(i, now), i)):
+        room = sum(self.free)
+        waiting = [at for at in self.queue if self.rows[at].gpus <= room]
+        for at in sorted(waiting, key=lambda i: (self._key(i, now), i)):
             if self._fits(at):
                 self._resume(at, now)
 

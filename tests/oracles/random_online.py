@@ -13,7 +13,7 @@ from optsched.online.data.configurations import prepare_configurations
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload
 from optsched.placement.instance import Job, Stage
-from oracles.online import Simulation, least_flow
+from oracles.online import Simulation, min_total_flow
 
 VOLUMES = (0.0, 1e5, 1e7, 2e8)
 LARGE_VOLUMES = (1e8, 5e8, 1e9)
@@ -127,35 +127,8 @@ def random_case(
     return prepared, predicted[order]
 
 
-def tiny_case(seed: int) -> Jobs:
-    """Up to six jobs on up to three servers of two GPUs."""
-    rng = np.random.default_rng(seed)
-    cluster = OnlineCluster.of(int(rng.integers(1, 4)), 2, 1.25e9, 3e11)
-    most = min(cluster.gpus, 4)
-    models = {f"m{g}": random_job(rng, g, f"m{g}") for g in range(1, most + 1)}
-    count = int(rng.integers(2, 7))
-    gpus = rng.integers(1, most + 1, count)
-    workload = Workload.of(
-        submit_time=rng.integers(0, 6, count).astype(float).tolist(),
-        gpus=gpus.tolist(),
-        iterations=rng.integers(1, 12, count).astype(float).tolist(),
-        model=[f"m{g}" for g in gpus],
-    )
-    return prepare_jobs(workload, Catalogue.of(models), cluster)
-
-
-def one_stage(gpus: int) -> dict[str, Job]:
-    """A model of so many replicas whose iteration takes a second on one server."""
-    rng = np.random.default_rng(gpus)
-    job = random_job(rng, 1, "one").stages[0]
-    stage = job.model_copy(update={"replicas": gpus, "forward_time": 1.0, "backward_time": 0.0,
-                                   "parameter_bytes": 0.0})  # fmt: skip
-    made = random_job(rng, 1, "one")
-    return {f"m{gpus}": made.model_copy(update={"stages": (stage,)})}
-
-
-def least_flow_of(jobs: Jobs) -> float:
-    """The least total flow of any schedule without preemption, by trying them all."""
+def min_total_flow_of(jobs: Jobs) -> float:
+    """`min_total_flow` of prepared jobs."""
     configurations = enumerate(jobs.configurations.jobs)
     models = {
         str(at): job.model_dump(mode="json", exclude_unset=True) for at, job in configurations
@@ -170,4 +143,4 @@ def least_flow_of(jobs: Jobs) -> float:
         }
         for row in range(len(jobs))
     ]
-    return least_flow(Simulation(rows, {"models": models}, jobs.cluster.to_dict(), "spjf"))
+    return min_total_flow(Simulation(rows, {"models": models}, jobs.cluster.to_dict(), "spjf"))

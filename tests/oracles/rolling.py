@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from oracles.harness import pick
 from oracles.selection import (
     Configuration,
     Oracle,
     RefusedError,
     configurations,
 )
-from oracles.selection_cases import draw_selection, pick
-from oracles.selection_wide_cases import draw_wide
+from oracles.selection_cases import draw_selection, draw_wide
 
 
 class Stretch(NamedTuple):
@@ -50,7 +50,7 @@ def seconds_per_epoch(instance: Mapping[str, Any], piece: Stretch, sharing: bool
     return found[shares[0]] if shares and len(piece.gpus) == 1 else None
 
 
-def faults(
+def violations_of(
     instance: Mapping[str, Any],
     pieces: Sequence[Stretch],
     epochs: Sequence[float],

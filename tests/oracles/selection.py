@@ -57,7 +57,7 @@ def configurations(
 
 
 @cache
-def least_gpus(fractions: tuple[Fraction, ...]) -> int:
+def min_gpus(fractions: tuple[Fraction, ...]) -> int:
     """The fewest GPUs that hold the fractions, by trying every GPU for each."""
     best = len(fractions)
 
@@ -120,7 +120,7 @@ class Oracle:
         late = math.fsum(p * max(0.0, w * time - self.due(job)) for w, p in self.left[job])
         return self.jobs[job]["tardiness_weight"] * late
 
-    def paid_in_any_case(self) -> float:
+    def unavoidable_cost(self) -> float:
         """What the jobs cost at the least, each for itself, without energy."""
         least = []
         for job, choices in enumerate(self.choices):
@@ -148,9 +148,9 @@ class Oracle:
         )
         return max(waiting, longest * max(node["cost_rate"][-1] for node in self.nodes))
 
-    def is_told(self, value: float) -> bool:
+    def is_resolvable(self, value: float) -> bool:
         """Whether what is left to decide is a ten thousandth of the unit."""
-        return value - self.paid_in_any_case() >= 1e-4 * self.unit()
+        return value - self.unavoidable_cost() >= 1e-4 * self.unit()
 
     def expected_time(self, job: int, place: Placement) -> float:
         """E[t W], which decides who ends first."""
@@ -173,7 +173,7 @@ class Oracle:
 
     def optimum(self, opening: str = "free") -> float | None:
         """The least cost over all assignments; None where (16) as printed cannot be met."""
-        return min(self.by_seated(opening).values(), default=None)
+        return min(self.cost_by_running_jobs(opening).values(), default=None)
 
     def selections(self, opening: str = "free") -> Iterator[tuple[list[Placement | None], float]]:
         """Every selection, one by one, with its cost."""
@@ -187,17 +187,17 @@ class Oracle:
             for node in range(len(self.nodes)):
                 here = [place[1] for place in chosen if place is not None and place[0] == node]
                 shared = sorted((c for c in here if not isinstance(c, int)), reverse=True)
-                used.append(sum(c for c in here if isinstance(c, int)) + least_gpus(tuple(shared)))
+                used.append(sum(c for c in here if isinstance(c, int)) + min_gpus(tuple(shared)))
             fits = all(u <= node["gpus"] for u, node in zip(used, self.nodes, strict=True))
             if fits and (opening != "printed" or sum(u > 0 for u in used) == wanted):
                 yield list(chosen), self.cost(list(chosen), used)
 
     def fewest_waiting(self, opening: str = "free") -> tuple[int, float] | None:
         """The least number of jobs that wait, and the least cost with so many."""
-        found = self.by_seated(opening).items()
+        found = self.cost_by_running_jobs(opening).items()
         return min(((len(self.jobs) - len(ran), cost) for ran, cost in found), default=None)
 
-    def by_seated(self, opening: str = "free") -> dict[frozenset[int], float]:
+    def cost_by_running_jobs(self, opening: str = "free") -> dict[frozenset[int], float]:
         """By the jobs that run, wherever so many can: the least cost of their running alone."""
         everybody = range(len(self.jobs))
         subsets = [
@@ -245,7 +245,7 @@ class Oracle:
             shared = tuple(
                 sorted((c for c, _, _ in chosen if not isinstance(c, int)), reverse=True)
             )
-            used = whole + least_gpus(shared)
+            used = whole + min_gpus(shared)
             if used <= len(rates):
                 leader = min(time for _, _, time in chosen) * rates[used - 1]
                 best = min(best, math.fsum([leader, *(late for _, late, _ in chosen)]))

@@ -38,32 +38,20 @@ class Segment(NamedTuple):
     last: Decimal
 
 
-class Optimum(NamedTuple):
-    """The least expected energy; None where the deadline cannot be met."""
-
-    energy: Decimal | None
-    least_time: Decimal
-    cheapest_time: Decimal
-    """Least time among the profiles that use a least-energy speed wherever work may be left."""
-
-
-def optimum(instance: dict) -> Optimum:
-    """The optimum, in exact arithmetic but for the last of 60 digits."""
+def min_time(instance: dict) -> Decimal:
+    """Seconds of all the work at the greatest speed."""
     with localcontext(DIGITS):
         segments = segments_of(instance)
-        speeds, energies = _speeds(instance)
+        return (segments[-1].end - segments[0].start) / max(_speeds(instance)[0])
+
+
+def optimum(instance: dict) -> Decimal | None:
+    """The smallest expected energy, exact but for the last of 60 digits; None if always late."""
+    with localcontext(DIGITS):
         deadline = Decimal(instance["deadline"])
-        work = segments[-1].end - segments[0].start
-        least = work / max(speeds)
-        least_energy = min(energies)
-        cheapest = max(s for s, q in zip(speeds, energies, strict=True) if q == least_energy)
-        relaxed = sum(
-            (part.end - part.start) / (cheapest if part.first > 0 else max(speeds))
-            for part in segments
-        )
-        if least > deadline:
-            return Optimum(None, least, Decimal(relaxed))
-        return Optimum(_dual_maximum(segments, speeds, energies, deadline), least, relaxed)
+        if min_time(instance) > deadline:
+            return None
+        return _dual_maximum(segments_of(instance), *_speeds(instance), deadline)
 
 
 def energy_and_time(instance: dict, pieces: list[dict]) -> tuple[Decimal, Decimal]:
@@ -83,13 +71,13 @@ def energy_and_time(instance: dict, pieces: list[dict]) -> tuple[Decimal, Decima
         return energy, time
 
 
-def most_energy(instance: dict) -> float:
+def max_energy(instance: dict) -> float:
     """Joules if all the work were sure to be done, at the dearest speed."""
     segments = segments_of(instance)
     return float((segments[-1].end - segments[0].start) * max(_speeds(instance)[1]))
 
 
-def broken_rule(instance: dict, solution: dict) -> tuple[str, float] | None:
+def violated_rule(instance: dict, solution: dict) -> tuple[str, float] | None:
     """The rule a solution breaks and by how much, relative to what the rule compares."""
     with localcontext(DIGITS):
         segments = segments_of(instance)
@@ -97,7 +85,7 @@ def broken_rule(instance: dict, solution: dict) -> tuple[str, float] | None:
         work, pieces = end - start, solution["pieces"]
         deadline = Decimal(instance["deadline"])
         if solution["status"] == "infeasible":
-            late = work / max(_speeds(instance)[0]) - deadline
+            late = min_time(instance) - deadline
             if pieces or late <= 0 or _in_time_as_written(instance):
                 return "status", 1.0
             # float64's work / speed may be in time where the numbers' last bits are late

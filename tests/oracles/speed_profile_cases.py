@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
-from math import inf, nan
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
+from optsched.speed_profile.instance import SpeedProfileInstance
 from oracles import speed_profile as oracle
+from oracles.harness import NO_NUMBERS, Edit, spoil
 
 
 class Case(NamedTuple):
@@ -45,16 +48,7 @@ def draw(seed: int, number: int) -> Case:
     rng = np.random.default_rng([seed, number])
     family = FAMILIES[number % len(FAMILIES)]
     speeds, power = _speeds(rng, family)
-    instance: dict[str, Any] = {
-        "schema": "optsched/speed-profile",
-        "version": 1,
-        "name": f"case-{number}",
-        "speeds": [float(s) for s in speeds],
-        "power": [float(p) for p in power],
-        "deadline": 0.0,
-        "completed": 0.0,
-        "work": _work(rng, family),
-    }
+    instance = document(f"case-{number}", speeds, power, _work(rng, family))
     if family.startswith("completed"):
         _complete(rng, instance)
     if family == "units":
@@ -63,8 +57,21 @@ def draw(seed: int, number: int) -> Case:
         _rescale(instance, min(time, epoch * 1e5), epoch)
     instance["deadline"] = _deadline(rng, instance)
     if family == "refused":
-        _spoil(rng, instance)
+        spoil(rng, instance, SPOILS)
     return Case(family, instance, float(rng.choice([1e-6, 1e-6, 0])), rng)
+
+
+def document(name: str, speeds: Any, power: Any, work: dict) -> dict[str, Any]:
+    return {
+        "schema": "optsched/speed-profile",
+        "version": 1,
+        "name": name,
+        "speeds": [float(s) for s in speeds],
+        "power": [float(p) for p in power],
+        "deadline": 0.0,
+        "completed": 0.0,
+        "work": work,
+    }
 
 
 def corrupted(rng: np.random.Generator, solution: dict, speeds: int) -> dict:
@@ -224,42 +231,117 @@ def _deadline(rng: np.random.Generator, instance: dict) -> float:
             return float(rng.uniform(least, longest))
 
 
-def _spoil(rng: np.random.Generator, instance: dict) -> None:
-    """Break the contract of the file in one place."""
-    speeds, power, work = instance["speeds"], instance["power"], instance["work"]
-    bad = float(rng.choice([-1.0, nan, inf, -inf]))
-    match int(rng.integers(16)):
-        case 0:
-            speeds[-1] = speeds[0]
-        case 1:
-            speeds.reverse()
-        case 2:
-            speeds[0] = float(rng.choice([0.0, -1.0, nan]))
-        case 3:
-            power[0] = bad
-        case 4:
-            power.append(1.0)
-        case 5:
-            instance["deadline"] = bad
-        case 6:
-            instance["completed"] = max(work["values"]) * float(rng.choice([1.0, 2.0]))
-        case 7:
-            work["probabilities"][0] += float(rng.choice([1e-6, 0.5]))
-        case 8:
-            work["probabilities"][0] = 0.0
-        case 9:
-            work["values"][0] = bad
-        case 10:
-            instance["work"] = {"values": [], "probabilities": []}
-        case 11:
-            instance["work"] = {"points": [0.0, 1.0, 2.0], "survival": [1.0, 0.5, 0.6]}
-        case 12:
-            instance["work"] = {"points": [0.0, 1.0, 1.0], "survival": [1.0, 0.5, 0.0]}
-        case 13:
-            instance["work"] = {"points": [0.0, 1.0], "survival": [0.9, 0.0]}
-        case 14:
-            instance["work"] = {"points": [0.5, 1.0], "survival": [1.0, 0.0]}
-        case _:
-            instance["work"] = {"points": [0.0], "survival": [1.0]}
-    if len(speeds) == 1 and (speeds[0] > 0):
-        del instance["speeds"]
+SPOILS: tuple[Edit, ...] = (
+    ("speeds", lambda speeds, _: [*speeds, speeds[0]], lambda speeds, _: [3.0, 2.0, 1.0]),
+    ("speeds.0", 0.0, -1.0, nan),
+    ("power.0", *NO_NUMBERS),
+    ("power", lambda power, _: [*power, 1.0]),
+    ("deadline", *NO_NUMBERS),
+    ("completed", *(lambda _, file, by=by: by * max(file["work"]["values"]) for by in (1, 2))),
+    ("work.probabilities.0", *(lambda p, _, by=by: p + by for by in (1e-6, 0.5)), 0.0),
+    ("work.values.0", *NO_NUMBERS),
+    (
+        "work",
+        {"values": [], "probabilities": []},
+        {"points": [0.0, 1.0, 2.0], "survival": [1.0, 0.5, 0.6]},
+        {"points": [0.0, 1.0, 1.0], "survival": [1.0, 0.5, 0.0]},
+        {"points": [0.0, 1.0], "survival": [0.9, 0.0]},
+        {"points": [0.5, 1.0], "survival": [1.0, 0.0]},
+        {"points": [0.0], "survival": [1.0]},
+    ),
+)
+"""Edits of one place, each of which breaks the contract of the file."""
+
+
+# --- decided by an ulp ----------------------------------------------------------------------------
+
+
+def generated(rng: np.random.Generator) -> SpeedProfileInstance:
+    """An instance of the package's own generator, mostly with a binding deadline."""
+    settings = ProfileSettings(
+        network=str(rng.choice(["AlexNet", "ResNet", "VGG16", "MobileNetV2"])),
+        gpus=int(rng.integers(2, 9)),
+        speedup=float(rng.choice([0.5, 0.8, 0.9, 1.0])),
+        idle_power=float(rng.choice([0.0, 60.0])),
+    )
+    made = generate_speed_profile(settings, seed=int(rng.integers(2**31)))
+    fastest, slowest = (made.max_work / made.speeds[k] for k in (-1, 0))
+    deadline = float(rng.uniform(0.99 * fastest, 1.01 * slowest))
+    return made.model_copy(update={"deadline": deadline})
+
+
+def adversarial(rng: np.random.Generator) -> SpeedProfileInstance:
+    """Products F^c Phi that tie, a deadline that some whole pieces meet exactly, other units."""
+    speeds, power = _TIES[int(rng.integers(len(_TIES)))](rng)
+    values, weights = _tied_work(rng)
+    chances = weights / weights.sum()
+    completed = float(values[0]) / 3 if rng.random() < 0.2 else 0.0
+    time_unit, work_unit, money = (2.0 ** rng.integers(-9, 10, size=3)) * _tenths(rng)
+    values, completed = values * work_unit, completed * work_unit
+    speeds, power = speeds * work_unit / time_unit, power * money
+    work = {"values": values.tolist(), "probabilities": chances.tolist()}
+    file = document("adversarial", speeds, power, work)
+    file["deadline"] = _tied_deadline(rng, np.diff([completed, *values]), speeds)
+    return SpeedProfileInstance.from_dict({**file, "completed": completed})
+
+
+def _tenths(rng: np.random.Generator) -> float:
+    """1, or a factor that no float holds exactly."""
+    return float(rng.choice([1.0, 0.1, 0.3, 1 / 3]))
+
+
+def _doubling(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes of the hull that are powers of two times one number, as survival is."""
+    count = int(rng.integers(2, 7))
+    inverse = np.cumsum(rng.integers(1, 4, size=count))[::-1] / float(rng.choice([1, 3, 7, 10]))
+    steps = np.diff(inverse) * -(2.0 ** np.arange(count - 1))
+    energy = np.concatenate(([1.0], 1.0 + np.cumsum(steps))) * _tenths(rng)
+    return 1 / inverse, energy / inverse
+
+
+def _equal_slopes(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """All speeds on one line of the hull: only rounding tells them apart."""
+    count = int(rng.integers(2, 9))
+    inverse = np.sort(rng.uniform(0.1, 3.0, size=count))[::-1]
+    return 1 / inverse, (5.0 - inverse) / inverse
+
+
+def _close_speeds(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Speeds that differ by a millionth."""
+    count = int(rng.integers(2, 6))
+    speeds = 1.0 + 1e-6 * np.arange(count)
+    return speeds, np.cumsum(rng.uniform(0.1, 1.0, size=count)) + 3
+
+
+def _power_law(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    count = np.arange(1, int(rng.integers(1, 9)) + 1)
+    return count ** float(rng.choice([0.5, 0.8, 1.0])), count * float(rng.choice([0.1, 300.0]))
+
+
+def _flat(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The same power at any speed, or none."""
+    count = int(rng.integers(1, 6))
+    return np.cumsum(rng.uniform(0.1, 1.0, size=count)), np.full(count, rng.choice([0.0, 1.0]))
+
+
+_TIES = (_doubling, _doubling, _equal_slopes, _close_speeds, _power_law, _flat)
+
+
+def _tied_work(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Values, and weights by which survival halves, falls evenly or as it likes."""
+    count = int(rng.choice([1, 2, 3, 5, 12]))
+    values = np.cumsum(rng.integers(1, 6, size=count)).astype(float)
+    kind = int(rng.integers(3))
+    if kind == 0:
+        return values, 2.0 ** -np.minimum(np.arange(1, count + 1), count - 1)
+    return values, np.ones(count) if kind == 1 else rng.uniform(0.01, 1.0, size=count)
+
+
+def _tied_deadline(rng: np.random.Generator, lengths: np.ndarray, speeds: np.ndarray) -> float:
+    """Anything between, or the time of whole pieces at speeds that grow, an ulp off or not."""
+    if rng.random() < 0.3:
+        work = lengths.sum()
+        return float(rng.uniform(work / speeds[-1], work / speeds[0]))
+    used = np.sort(rng.integers(len(speeds), size=len(lengths)))
+    exact = float((lengths / speeds[used]).sum())
+    return exact * (1 + float(rng.integers(-2, 3)) * 2.0**-52)

@@ -12,6 +12,10 @@ import optsched
 from optsched.errors import NotApplicableError
 from optsched.library.certificates import best_certificate
 from optsched.library.verify import RefusedError, verify
+from optsched.makespan.bounds.best import simple_bound
+from optsched.makespan.bounds.contention import contention_bound
+from optsched.makespan.bounds.durations import durations_of
+from optsched.makespan.instance import MakespanInstance
 from oracles import makespan as oracle
 from oracles import makespan_cases as cases
 from oracles.harness import (
@@ -78,6 +82,7 @@ def test_every_method_against_every_state(numbers: range, tmp_path: Path) -> Non
     assert counts["proved by exact"] == slotted
     assert counts["proved by ilp"] >= 0.7 * slotted / COSTLY["ilp"] - 1
     assert counts["heuristic above the optimum"] >= 0.1 * slotted
+    assert counts["contention above the simple bound"] >= 0.01 * slotted
     assert counts["spanning"] >= 0.3 * slotted
     assert counts["rejected edits"] >= 0.4 * slotted
     assert counts["accepted edits"] >= 0.1 * slotted
@@ -100,6 +105,8 @@ def _examine(case: cases.Case, number: int, folder: Path, counts: Counter[str]) 
         counts["continuous"] += 1
     else:
         counts["beyond the horizon" if late else "within the horizon"] += 1
+    if best is not None:
+        _contend({**case.instance, "horizon": 10**6}, best, case.rng, counts)
     solutions, bounds = [], []
     for method in (*EXACT, *BOUNDS, *HEURISTICS):
         if number % COSTLY.get(method, 1):
@@ -152,9 +159,25 @@ def _examine(case: cases.Case, number: int, folder: Path, counts: Counter[str]) 
         _edit(case, solutions[number % len(solutions)], instance, folder, counts)
 
 
+def _contend(document: dict, optimum: int, rng: Any, counts: Counter[str]) -> None:
+    """The contention bound is below the optimum; no prices, its own or drawn, refute that."""
+    forgeries = [cases.forged(rng, document, optimum) for _ in range(5)]
+    durations = durations_of(MakespanInstance.from_dict(document))
+    certificate = contention_bound(durations, 1.0)
+    if certificate is not None:
+        bound = certificate.bound(slotted=True)
+        assert bound <= optimum
+        assert verify(document, certificate.to_dict()) == bound
+        forgeries.append({**certificate.to_dict(), "deadline": optimum})
+        counts["contention above the simple bound"] += bound > simple_bound(durations).value
+    for forgery in forgeries:
+        with pytest.raises(RefusedError):
+            verify(document, forgery)
+
+
 def _one_job_is_too_long(instance: dict) -> bool:
     """Nothing wrong with the file, but no schedule either."""
-    least = [oracle.least_slots(instance, job) or 0 for job in instance["jobs"]]
+    least = [oracle.min_slots(instance, job) or 0 for job in instance["jobs"]]
     return max(least) > instance["horizon"]
 
 
@@ -162,7 +185,7 @@ def _judge(case: cases.Case, result: Any, rounding: float = ROUNDING) -> None:
     """A schedule keeps every rule, and ends when it says."""
     solution = result.solution.to_dict()
     assert result.check.feasible, f"{result.method}: {result.check.violations}"
-    broken = oracle.broken_rule(case.instance, solution)
+    broken = oracle.violated_rule(case.instance, solution)
     assert broken is None or broken[1] <= rounding, f"{result.method} breaks {broken}"
     value = oracle.makespan(case.instance, solution)
     assert close(result.objective, value, rounding), f"{result.method}: not {value}"
@@ -191,7 +214,7 @@ def _edit(
     assert not accepts(folder, instance, claimed)[0], "a wrong claim passes"
     for _ in range(4):
         edited = cases.corrupted(case.rng, case.instance, solution)
-        broken = oracle.broken_rule(case.instance, edited)
+        broken = oracle.violated_rule(case.instance, edited)
         accepted, objective = accepts(folder, instance, edited)
         if broken is None:
             assert accepted, f"valid, yet rejected: {edited}"
@@ -256,47 +279,73 @@ def _examine_crowded(
         counts["refused forgeries"] += 1
 
 
+def by_hand(servers: list[int], jobs: list[dict], **more: Any) -> dict:
+    """An instance in which only what is given takes time; the keys of `network` may be given."""
+    network = {"inter_bandwidth": 1.0, "intra_bandwidth": 64.0, "contention_share": 1.0}
+    network |= {"degradation": 0.0, "overhead_per_server": 0.0, "overhead_on_one_server": True}
+    network |= {key: more.pop(key) for key in network if key in more}
+    nothing = {"gradient_bytes": 0.0, "batch_size": 1.0, "backward_time": 0.0}
+    nothing["forward_time_per_sample"] = 0.0
+    return cases.document("by hand", servers, network, [{**nothing, **job} for job in jobs], **more)
+
+
 def test_numbers_of_the_oracle_by_hand() -> None:
     """Two jobs of two workers on two servers of one GPU: one after the other, 4 + 3 slots."""
-    network = {"inter_bandwidth": 1.0, "intra_bandwidth": 9.0, "contention_share": 1.0}
-    network |= {"degradation": 0.0, "overhead_per_server": 0.0, "overhead_on_one_server": True}
-    job = {"gpus": 2, "gradient_bytes": 0.25, "batch_size": 1.0, "backward_time": 0.125}
-    job |= {"forward_time_per_sample": 0.0, "name": "a"}
-    instance = {
-        "servers": [1, 1],
-        "network": network,
-        "compute_rate": 1.0,
-        "slot": 1.0,
-        "progress": "floor",
-        "horizon": 20,
-        # 2 x 0.125 s over the link, 0.125 s to add up, 0.125 s backward: two iterations per slot
-        "jobs": [{**job, "iterations": 8}, {**job, "iterations": 5, "name": "b"}],
-    }
-    assert oracle.least_makespan(instance, 20) == 7
-    instance["servers"] = [2, 2]
+    # 2 x 0.125 s over the link, 0.125 s to add up, 0.125 s backward: two iterations per slot
+    job = {"gpus": 2, "gradient_bytes": 0.25, "backward_time": 0.125}
+    jobs = [{**job, "iterations": 8}, {**job, "iterations": 5}]
+    rates = {"compute_rate": 1.0, "intra_bandwidth": 9.0}
+    assert oracle.optimal_makespan(by_hand([1, 1], jobs, **rates), 20) == 7
     # inside one server: 1/36 + 1/8 + 1/8 s, three iterations per slot, and side by side
-    assert oracle.least_makespan(instance, 20) == 3
+    assert oracle.optimal_makespan(by_hand([2, 2], jobs, **rates), 20) == 3
 
 
 def test_a_job_beyond_its_server_takes_no_time_there(tmp_path: Path) -> None:
     """Only where it does not fit is an iteration free: found as case 263 of seed 20261122."""
-    network = {"inter_bandwidth": 1.0, "intra_bandwidth": 64.0, "contention_share": 0.0}
-    network |= {"degradation": 0.0, "overhead_per_server": 0.1, "overhead_on_one_server": False}
-    job = {"name": "a", "gpus": 3, "iterations": 4, "gradient_bytes": 0.0, "batch_size": 1.0}
-    instance = {
-        "schema": "optsched/makespan",
-        "version": 1,
-        "name": "free",
-        "servers": [2, 2],
-        "network": network,
-        "compute_rate": 1.0,
-        "slot": 1.0,
-        "progress": "floor",
-        "horizon": 9,
-        "jobs": [{**job, "forward_time_per_sample": 0.0, "backward_time": 0.0}],
-    }
-    solution = {"schema": "optsched/makespan-solution", "version": 1, "instance": "free"}
-    run = {"name": "a", "start": 0, "gpus": {"0": 3}}
-    assert not accepts(tmp_path, loaded(tmp_path, instance), {**solution, "jobs": [run]})[0]
+    free = {"gpus": 3, "iterations": 4}
+    network = {"overhead_per_server": 0.1, "overhead_on_one_server": False}
+    instance = loaded(tmp_path, by_hand([2, 2], [free], **network, compute_rate=1.0))
+    solution = {"schema": "optsched/makespan-solution", "version": 1, "instance": "by hand"}
+    run = {"name": "j0", "start": 0, "gpus": {"0": 3}}
+    assert not accepts(tmp_path, instance, {**solution, "jobs": [run]})[0]
     run["gpus"] = {"0": 2, "1": 1}
-    assert accepts(tmp_path, loaded(tmp_path, instance), {**solution, "jobs": [run]}) == (True, 1.0)
+    assert accepts(tmp_path, instance, {**solution, "jobs": [run]}) == (True, 1.0)
+
+
+def spanning(servers: list[int], progress: str, *jobs: tuple[int, int]) -> dict:
+    """Jobs of so many GPUs and iterations, two of them a slot on a link of their own.
+
+    2 m (G - 1) / G = 1/2 s; two jobs on a link: f = max(1, 2 + 1) = 3, and 3/2 s, longer than the
+    slot.
+    """
+    drawn = [
+        {"gpus": gpus, "iterations": iterations, "gradient_bytes": gpus / (gpus - 1) / 4}
+        for gpus, iterations in jobs
+    ]
+    return by_hand(servers, drawn, degradation=1.0, compute_rate=1e18, progress=progress)
+
+
+def test_half_a_slot_is_paid_whole(tmp_path: Path) -> None:
+    """A job of 5 GPUs has a piece on each of 3 servers for 6 slots, one of 3 GPUs two for 2.
+
+    A price of 1 for a piece that has its server alone, of 0 beside another: then neither job ever
+    gets on. Servers take in 3 a slot; 6 x 3 + 2 x 2 = 22 is more than by the end of slot 7, though
+    6 x 3 + 1.5 x 2 = 21 would not be. The optimum is 6 + 2 = 8.
+    """
+    instance = spanning([2, 2, 2], "floor", (5, 12), (3, 3))
+    assert oracle.optimal_makespan(instance, 20) == 8
+    certificate = {"kind": "contention", "pieces": [[1, 1], [0, 0]], "inside": [0, 0]}
+    assert verify(instance, {**certificate, "running": {}, "deadline": 7}) == 8
+    with pytest.raises(RefusedError):
+        verify(instance, {**certificate, "running": {}, "deadline": 8})
+    found = optsched.solve(loaded(tmp_path, instance), "longest-first")
+    assert found.bound == 8
+    assert verify(instance, found.certificate.to_dict()) == 8
+
+
+def test_a_bound_that_is_met_proves_at_no_gap(tmp_path: Path) -> None:
+    """Two jobs of 3 of 4 GPUs, one after the other, 3 iterations of half a slot each: 3 slots."""
+    instance = spanning([2, 2], "continuous", (3, 3), (3, 3))
+    result = optsched.solve(loaded(tmp_path, instance), gap=0.0)
+    proves(result, 3.0, 0.0)
+    assert 3 * (1 - 1e-11) < verify(instance, result.certificate.to_dict()) <= 3

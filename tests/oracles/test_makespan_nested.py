@@ -1,7 +1,7 @@
 """Nested annealing on jobs too many for any oracle of optima.
 
-Every schedule is held to the rules, and its end to this folder's own arithmetic of contention;
-nobody's start is better than what is made of it, and a seed and a number of moves say it all.
+The oracle checks the rules of every schedule and recomputes its end. A run is never worse than its
+start, and equal seeds and numbers of moves give equal runs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import optsched
 from optsched.deadline import Deadline
 from optsched.makespan.heuristics import nested
 from oracles import makespan as oracle
+from oracles import makespan_cases as cases
 from oracles.harness import ROUNDING, batches, case_named_on_failure, close, loaded, seed_of_the_day
 
 FAMILIES = (
@@ -45,7 +46,7 @@ def draw(seed: int, number: int) -> tuple[str, dict]:
     family = FAMILIES[number % len(FAMILIES)]
     while True:
         instance = _instance(rng, family, number)
-        if None not in [oracle.least_slots(instance, job) for job in instance["jobs"]]:
+        if None not in [oracle.min_slots(instance, job) for job in instance["jobs"]]:
             break
     if family == "tight horizon":
         instance["horizon"] = max(1, ceil(_area(instance) * rng.uniform(0.95, 1.3)))
@@ -83,7 +84,6 @@ def _instance(rng: np.random.Generator, family: str, number: int) -> dict:
             gpus = int(rng.integers(1, sum(servers) + 1))
         jobs.append(
             {
-                "name": f"j{j}",
                 "gpus": gpus,
                 "iterations": int(rng.integers(1, 10) * 10 ** rng.uniform(0, 2)),
                 "gradient_bytes": float(rng.choice([0.0, 0.02, 0.05, 0.1])),
@@ -93,19 +93,17 @@ def _instance(rng: np.random.Generator, family: str, number: int) -> dict:
             }
         )
     if family == "alike":
-        jobs = [{**jobs[0], "name": job["name"]} for job in jobs]
-    return {
-        "schema": "optsched/makespan",
-        "version": 1,
-        "name": f"nested-{number}",
-        "servers": servers,
-        "network": network,
-        "compute_rate": float(rng.choice([8.0, 1e3])),
-        "slot": float(rng.choice([1.0, 0.5, 2.0])),
-        "progress": "continuous" if family == "continuous" else "floor",
-        "horizon": 100_000,
-        "jobs": jobs,
-    }
+        jobs = [dict(jobs[0]) for _ in jobs]
+    return cases.document(
+        f"nested-{number}",
+        servers,
+        network,
+        jobs,
+        compute_rate=float(rng.choice([8.0, 1e3])),
+        slot=float(rng.choice([1.0, 0.5, 2.0])),
+        progress="continuous" if family == "continuous" else "floor",
+        horizon=100_000,
+    )
 
 
 def _inside(instance: dict, job: dict) -> float:
@@ -188,9 +186,9 @@ def _examine(document: dict, number: int, folder: Path, counts: Counter[str]) ->
         optsched.solve(instance, "nested", iterations=150, seed=number),
     ):
         _judge(document, one, found)
-    told_so_far = [event.incumbent for event in events if event.incumbent is not None]
-    assert all(b <= a * (1 + ROUNDING) for a, b in pairwise(told_so_far))
-    assert not told_so_far or close(told_so_far[-1], found.objective)
+    incumbents = [event.incumbent for event in events if event.incumbent is not None]
+    assert all(b <= a * (1 + ROUNDING) for a, b in pairwise(incumbents))
+    assert not incumbents or close(incumbents[-1], found.objective)
     assert all(e.bound is None or e.bound <= found.bound * (1 + ROUNDING) for e in events)
     start = optsched.solve(instance, "longest-first")
     greedy = _greedy(document) if _nests(document) else inf
@@ -218,7 +216,7 @@ def _judge(document: dict, one: Any, best: Any) -> None:
         return
     solution = one.solution.to_dict()
     assert one.check.feasible, f"{one.check.violations}"
-    broken = oracle.broken_rule(document, solution)
+    broken = oracle.violated_rule(document, solution)
     assert broken is None or broken[1] <= ROUNDING, f"it breaks {broken}"
     ends = oracle.makespan(document, solution)
     assert close(one.objective, ends), f"{one.objective} is said, it ends at {ends}"
@@ -267,6 +265,6 @@ def _value(document: dict, schedule: Any) -> float:
             document["jobs"], schedule.starts, schedule.placed, strict=True
         )
     ]
-    broken = oracle.broken_rule({**document, "horizon": 10**9}, {"jobs": runs})
+    broken = oracle.violated_rule({**document, "horizon": 10**9}, {"jobs": runs})
     assert broken is None or broken[1] <= ROUNDING, f"it breaks {broken}"
     return oracle.makespan(document, {"jobs": runs})

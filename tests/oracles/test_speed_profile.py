@@ -14,7 +14,6 @@ import optsched
 from optsched.speed_profile.instance import SpeedProfileInstance
 from oracles import speed_profile as oracle
 from oracles import speed_profile_cases as cases
-from oracles import speed_profile_ties as ties
 from oracles.harness import (
     ROUNDING,
     accepts,
@@ -27,6 +26,12 @@ from oracles.harness import (
 )
 
 EXACT = ("hull", "dichotomy", "exact")
+LEVEL_SPEEDS = [6.447885003493241, 10.359327832237224, 13.670478530830016, 16.643546384221317]
+LEVEL_SPEEDS += [19.388109638643662]
+LEVEL_POWER = [29.144624771198664, 75.04075044962892, 130.48599629258624, 193.21278871321306]
+LEVEL_POWER += [261.9776222981608]
+LATE = float(np.nextafter(np.nextafter(81.5 / 1.7, 0), 0))
+"""Seconds, two roundings short of 81.5 epochs at 1.7 a second."""
 
 
 @pytest.mark.parametrize("numbers", batches(nightly=20_000, default=400, size=400))
@@ -49,13 +54,13 @@ def test_every_method_against_duality(numbers: range, tmp_path: Path) -> None:
 @pytest.mark.parametrize("numbers", batches(nightly=20_000, default=150, size=50))
 def test_generated_profiles(numbers: range) -> None:
     for number in numbers:
-        _tied(ties.generated(np.random.default_rng([seed_of_the_day(), 1, number])), number)
+        _tied(cases.generated(np.random.default_rng([seed_of_the_day(), 1, number])), number)
 
 
 @pytest.mark.parametrize("numbers", batches(nightly=10_000, default=300, size=100))
 def test_profiles_decided_by_an_ulp(numbers: range) -> None:
     statuses = {
-        _tied(ties.adversarial(np.random.default_rng([seed_of_the_day(), 2, number])), number)
+        _tied(cases.adversarial(np.random.default_rng([seed_of_the_day(), 2, number])), number)
         for number in numbers
     }
     assert statuses >= {"binding", "slack"}
@@ -66,9 +71,9 @@ def _tied(instance: SpeedProfileInstance, number: int) -> str:
     document = instance.to_dict()
     with case_named_on_failure(seed_of_the_day(), number, document):
         deadline, noise = Decimal(instance.deadline), Decimal("1e-40")  # of 60 digits
-        least = oracle.optimum(document).least_time
-        in_time = least <= deadline * (1 + Decimal("1e-12"))
-        best = oracle.optimum(_with(document, max(deadline, least))).energy if in_time else None
+        fastest = oracle.min_time(document)
+        in_time = fastest <= deadline * (1 + Decimal("1e-12"))
+        best = oracle.optimum(_with(document, max(deadline, fastest))) if in_time else None
         for method in ("hull", "dichotomy"):
             result = optsched.solve(instance, method)
             assert result.check.feasible, f"{method}: {result.check.violations}"
@@ -107,10 +112,11 @@ def test_duality_against_a_linear_programme(numbers: range) -> None:
         with case_named_on_failure(seed_of_the_day(), number, case.instance):
             best = oracle.optimum(case.instance)
             by_programme = oracle.linear_programme(case.instance)
-            if best.energy is None or by_programme is None:
-                late = float(best.least_time) - case.instance["deadline"]
-                edge = 1e-6 * float(best.least_time)
-                assert best.energy is None or late > -edge
+            if best is None or by_programme is None:
+                fastest = float(oracle.min_time(case.instance))
+                late = fastest - case.instance["deadline"]
+                edge = 1e-6 * fastest
+                assert best is None or late > -edge
                 assert by_programme is None or late < edge
                 continue
             # HiGHS meets the deadline within 1e-7 of itself, and energy follows
@@ -118,10 +124,10 @@ def test_duality_against_a_linear_programme(numbers: range) -> None:
                 oracle.optimum({**case.instance, "deadline": case.instance["deadline"] * scale})
                 for scale in (1 - 1e-6, 1 + 1e-6)
             )
-            assert later.energy is not None
-            assert by_programme >= float(later.energy) * (1 - 1e-7) - 1e-9
-            if earlier.energy is not None:
-                assert by_programme <= float(earlier.energy) * (1 + 1e-7) + 1e-9
+            assert later is not None
+            assert by_programme >= float(later) * (1 - 1e-7) - 1e-9
+            if earlier is not None:
+                assert by_programme <= float(earlier) * (1 + 1e-7) + 1e-9
             compared += 1
     assert compared >= 0.3 * len(numbers)
 
@@ -159,21 +165,20 @@ def _optimum(instance: dict, slack: float) -> tuple[float | None, float | None]:
     of it: where work / greatest speed is the deadline, it depends on the last bit.
     """
     deadline = Decimal(instance["deadline"])
-    best = oracle.optimum(instance)
+    fastest = oracle.min_time(instance)
     later = oracle.optimum(_with(instance, deadline * (1 + Decimal(slack))))
-    low = None if later.energy is None else max(float(later.energy), 0.0)  # of 50 digits
+    low = None if later is None else max(float(later), 0.0)  # of 50 digits
     # a deadline that float64's work / speed meets must not be called infeasible
-    met = best.least_time <= deadline * (1 + Decimal("1e-15"))
-    tight = max(deadline * (1 - Decimal("1e-12")), best.least_time)
-    earlier = oracle.optimum(_with(instance, tight))
-    high = max(float(earlier.energy), 0.0) if met and earlier.energy is not None else None
-    return low, high
+    met = fastest <= deadline * (1 + Decimal("1e-15"))
+    tight = max(deadline * (1 - Decimal("1e-12")), fastest)
+    earlier = oracle.optimum(_with(instance, tight)) if met else None
+    return low, None if earlier is None else max(float(earlier), 0.0)
 
 
 def _earlier(instance: dict, otherwise: float) -> float:
     """The optimum of a deadline a rounding earlier: beside a kink time may only be dear there."""
     deadline = Decimal(instance["deadline"]) * (1 - Decimal(ROUNDING))
-    best = oracle.optimum(_with(instance, deadline)).energy
+    best = oracle.optimum(_with(instance, deadline))
     return otherwise if best is None else float(best)
 
 
@@ -186,11 +191,11 @@ def _judge(case: cases.Case, result: Any, lowest: float, highest: float | None) 
     method, instance = result.method, case.instance
     solution = result.solution.to_dict()
     assert result.check.feasible, f"{method}: {result.check.violations}"
-    broken = oracle.broken_rule(instance, solution)
+    broken = oracle.violated_rule(instance, solution)
     assert broken is None or broken[1] <= ROUNDING, f"{method} breaks {broken}"
     energy = float(oracle.energy_and_time(instance, solution["pieces"])[0])
     # where the least energy is 0, an epoch's last bit at another speed is not
-    sliver = 1e-14 * oracle.most_energy(instance)
+    sliver = 1e-14 * oracle.max_energy(instance)
     assert abs(result.objective - energy) <= ROUNDING * energy + sliver, (
         f"{method}: {result.objective}, pieces say {energy}"
     )
@@ -220,12 +225,12 @@ def _edit(
 ) -> None:
     """The checker and the oracle judge edited solutions alike."""
     assert accepts(folder, instance, solution)[0]
-    if solution["objective"] and solution["objective"] > 1e-12 * oracle.most_energy(case.instance):
+    if solution["objective"] and solution["objective"] > 1e-12 * oracle.max_energy(case.instance):
         claimed = {**solution, "objective": solution["objective"] * (1 + 1e-5)}
         assert not accepts(folder, instance, claimed)[0], "a wrong claim passes"
     for _ in range(2):
         edited = cases.corrupted(case.rng, solution, len(case.instance["speeds"]))
-        broken = oracle.broken_rule(case.instance, edited)
+        broken = oracle.violated_rule(case.instance, edited)
         accepted, objective = accepts(folder, instance, edited)
         if broken is None:
             assert accepted, f"valid, yet rejected: {edited}"
@@ -255,7 +260,7 @@ def test_deadlines_met_but_for_little(numbers: range, tmp_path: Path) -> None:
             late = {**case.instance, "deadline": time * (1 + spare)}
             for status, pieces in (("slack", solution["pieces"]), ("infeasible", [])):
                 claim = {**solution, "status": status, "pieces": pieces, "objective": None}
-                broken = oracle.broken_rule(late, claim)
+                broken = oracle.violated_rule(late, claim)
                 if broken is None or broken[1]:
                     assert accepts(tmp_path, loaded(tmp_path, late), claim)[0] == (broken is None)
                     counts[f"{status} {broken is None}"] += 1
@@ -271,75 +276,39 @@ def test_numbers_of_the_oracle_by_hand() -> None:
         "work": {"values": [5.0, 10.0], "probabilities": [0.5, 0.5]},
     }
     # 5 sure epochs at 1 J, then 1 at 1 J and 4 at 1.5 J that half of all runs need
-    assert oracle.optimum(instance).energy == Decimal("8.5")
+    assert oracle.optimum(instance) == Decimal("8.5")
     assert np.isclose(oracle.linear_programme(instance), 8.5)
 
 
-def test_energies_an_ulp_apart_are_told_apart(tmp_path: Path) -> None:
-    """Energies an ulp apart are one to a solver: found as case 1940 of seed 20261122."""
-    instance = {
-        "schema": "optsched/speed-profile",
-        "version": 1,
-        "name": "flat",
-        "speeds": [0.5, 1.0, 2.0],
-        "power": [0.5, 1.0, 2.0000000000000018],
-        "deadline": 100.0,
-        "work": {"values": [23.0, 59.0], "probabilities": [0.5, 0.5]},
-    }
+@pytest.mark.parametrize(
+    ("speeds", "power", "deadline", "work"),
+    [
+        # energies an ulp apart are one to a solver: case 1940 of seed 20261122
+        ([0.5, 1, 2], [0.5, 1, 2.0000000000000018], 100, {"values": [23, 59]}),
+        # the deadline is a bit short of work / speed: case 9732 of seed 20261122
+        ([1.7], [1], LATE, {"points": [0, 40, 81.5], "survival": [1, 0.5, 0.25]}),
+        # 0.30000000000000004 to 0.3 within an epoch is level: case 6040 of seed 90417;
+        # breakpoints an ulp apart left hull's profile 3 ms late of 59, and its result an error
+        (
+            LEVEL_SPEEDS,
+            LEVEL_POWER,
+            0.05864608411189928,
+            {
+                "points": [0, 0.1297313141320152, 0.9760788211693405],
+                "survival": [1, 0.30000000000000004, 0.3],
+            },
+        ),
+    ],
+)
+def test_profiles_once_decided_by_rounding(
+    speeds: list, power: list, deadline: float, work: dict, tmp_path: Path
+) -> None:
+    if "values" in work:
+        work = {**work, "probabilities": [0.5, 0.5]}
+    instance = {**cases.document("rounding", speeds, power, work), "deadline": deadline}
+    best = float(oracle.optimum({**instance, "deadline": deadline * (1 + 1e-12)}))
     for method in EXACT:
         result = optsched.solve(loaded(tmp_path, instance), method)
         assert result.check.feasible, (method, result.check.violations)
-
-
-def test_one_useful_speed_late_by_a_rounding(tmp_path: Path) -> None:
-    """The deadline is a bit short of work / speed: found as case 9732 of seed 20261122."""
-    late = 81.5
-    instance = {
-        "schema": "optsched/speed-profile",
-        "version": 1,
-        "name": "late",
-        "speeds": [1.7],
-        "power": [1.0],
-        "deadline": float(np.nextafter(np.nextafter(late / 1.7, 0), 0)),
-        "work": {"points": [0.0, 40.0, late], "survival": [1.0, 0.5, 0.25]},
-    }
-    for method in EXACT:
-        result = optsched.solve(loaded(tmp_path, instance), method)
-        assert (result.check.feasible, result.solution.status) == (True, "binding"), method
-
-
-def test_a_segment_that_falls_by_a_rounding_is_level(tmp_path: Path) -> None:
-    """0.30000000000000004 to 0.3 within an epoch: found as case 6040 of seed 90417.
-
-    Breakpoints an ulp apart left hull's profile 3 ms late of 59, and its result an error.
-    """
-    instance = {
-        "schema": "optsched/speed-profile",
-        "version": 1,
-        "name": "level",
-        "speeds": [
-            6.447885003493241,
-            10.359327832237224,
-            13.670478530830016,
-            16.643546384221317,
-            19.388109638643662,
-        ],
-        "power": [
-            29.144624771198664,
-            75.04075044962892,
-            130.48599629258624,
-            193.21278871321306,
-            261.9776222981608,
-        ],
-        "deadline": 0.05864608411189928,
-        "work": {
-            "points": [0.0, 0.1297313141320152, 0.9760788211693405],
-            "survival": [1.0, 0.30000000000000004, 0.3],
-        },
-    }
-    best = float(oracle.optimum(instance).energy)
-    assert close(best, 3.8417028686286, 1e-12)
-    for method in EXACT:
-        result = optsched.solve(loaded(tmp_path, instance), method)
-        assert result.check.feasible, (method, result.check.violations)
+        assert result.solution.status == ("slack" if deadline == 100 else "binding")
         assert close(result.objective, best)

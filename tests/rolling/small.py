@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from optsched.result import Settings
 from optsched.rolling.instance import SCHEMA, RollingInstance
+from optsched.rolling.options import RollingOptions
+from optsched.rolling.policies.by_name import make_policy
+from optsched.rolling.records import Records
+from optsched.rolling.simulator.engine import simulate_rolling
+from optsched.rolling.simulator.world import World
 
 
 def job(name: str, submit: float, due: float, epochs: Any, **more: Any) -> dict[str, Any]:
@@ -44,3 +50,17 @@ def three_jobs(**more: Any) -> RollingInstance:
     """The hand-worked timeline's jobs."""
     jobs = [job("a", 0.0, 100.0, 10), job("b", 4.0, 19.5, 10), job("c", 15.0, 18.0, 4)]
     return instance(jobs, **more)
+
+
+def run_on(
+    instance: RollingInstance,
+    name: str,
+    seed: int = 0,
+    epochs: tuple[float, ...] | None = None,
+    limits: dict[str, Any] | None = None,
+    **options: Any,
+) -> Records:
+    """A run of a policy with these options and limits of its settings."""
+    world = World(instance, RollingOptions.from_dict(options))
+    settings = Settings(seed=seed, **({"iterations": 3, "time_limit": 60.0} | (limits or {})))
+    return simulate_rolling(world, make_policy(name, world, settings), seed=seed, epochs=epochs)

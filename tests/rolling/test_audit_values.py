@@ -11,6 +11,7 @@ Four jobs on nodes of 2 and 3 GPUs of type A and one of type B; 2 s are lost to 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -111,22 +112,14 @@ def run(at: float = 0.0) -> Records:
     )
 
 
-def segments(index: int, **fields: Any) -> Records:
-    changed = list(run().segments)
-    changed[index] = replace(changed[index], **fields)
-    return replace(run(), segments=tuple(changed))
+def changed(table: str, index: int, **fields: Any) -> Records:
+    """The run with other fields in one row."""
+    rows = list(getattr(run(), table))
+    rows[index] = replace(rows[index], **fields)
+    return replace(run(), **{table: tuple(rows)})
 
 
-def record(index: int, **fields: Any) -> Records:
-    changed = list(run().jobs)
-    changed[index] = replace(changed[index], **fields)
-    return replace(run(), jobs=tuple(changed))
-
-
-def intervals(index: int, **fields: Any) -> Records:
-    changed = list(run().nodes)
-    changed[index] = replace(changed[index], **fields)
-    return replace(run(), nodes=tuple(changed))
+segments, record, intervals = (partial(changed, table) for table in ("segments", "jobs", "nodes"))
 
 
 def listed(report: CheckReport) -> list[tuple[str, str, str, Any, Any]]:
@@ -194,11 +187,10 @@ def test_each_job_has_one_record_and_runs() -> None:
     assert found(never) == [("job", "(4)", "job 0 recorded 0 times", 1.0, 0.0)]
     idle = replace(base, segments=base.segments[:6])
     assert found(idle) == [("job", "(4)", "job 3 has no segment", 1.0, 0.0)]
-    more = replace(base.segments[0], job=4, gpus=(9,))
-    unknown = replace(base, segments=(*base.segments, more))
-    assert found(unknown) == [("job", "(4)", "unknown job 4", 1.0, 0.0)]
-    unknown = replace(base, segments=(*base.segments, replace(more, job=-1)))
-    assert found(unknown) == [("job", "(4)", "unknown job -1", 1.0, 0.0)]
+    for number in (4, -1):
+        more = replace(base.segments[0], job=number, gpus=(9,))
+        unknown = replace(base, segments=(*base.segments, more))
+        assert found(unknown) == [("job", "(4)", f"unknown job {number}", 1.0, 0.0)]
     unknown = replace(base, jobs=(*base.jobs, replace(base.jobs[0], job=6)))
     assert found(unknown) == [("job", "(4)", "unknown job 6", 1.0, 0.0)]
 

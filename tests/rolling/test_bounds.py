@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rolling.small import instance, job, three_jobs
+from rolling.small import instance, job, run_on, three_jobs
 from scipy.optimize import linprog
 
 from optsched.generators.rolling import generate_rolling, rolling_settings
-from optsched.result import Settings
 from optsched.rolling.bounds.clairvoyant import (
     BoundSettings,
     Workload,
@@ -20,8 +19,6 @@ from optsched.rolling.bounds.clairvoyant import (
 from optsched.rolling.epochs import draw_epochs
 from optsched.rolling.metrics import compute_metrics
 from optsched.rolling.options import RollingOptions
-from optsched.rolling.policies.by_name import make_policy
-from optsched.rolling.simulator.engine import simulate_rolling
 from optsched.rolling.simulator.world import World
 
 
@@ -33,14 +30,6 @@ def linear_programme(
     Variables for job j completing in slot i: z (share), x (time in slot i), late (tardiness), and
     seconds y[h, c]. Rows: sum z = 1; sum_c y[h] <= length z, for h = i <= x <= length z; work done
     = W z; late >= (start_i - d) z + x. With integral z no job is half early and half late.
-
-    Parameters
-    ----------
-    load : Workload
-    edges : (slots + 1,) float
-    prices : (types, slots) float or None
-    integral : bool
-        Whether each job completes in one slot.
     """
     costs: list[float] = []
     shares: list[int] = []
@@ -145,7 +134,7 @@ def test_completing_in_one_slot_costs_no_less_than_the_bound_and_no_more_than_a_
     seed: int,
 ) -> None:
     world, epochs = small(seed)
-    run = simulate_rolling(world, make_policy("price", world, Settings()), epochs=epochs)
+    run = run_on(world.instance, "price", epochs=epochs, sharing="off")
     cost = compute_metrics(world.instance, run).total_cost
     found = clairvoyant_bound(world, epochs, cost, BoundSettings(iterations=300, slot=6000.0))
     best = linear_programme(workload_of(world, epochs), found.slot_edges, None, integral=True)
@@ -164,20 +153,6 @@ def test_more_gpu_seconds_than_there_are_cost_more() -> None:
     found = clairvoyant_bound(world, (10.0, 10.0), 200.0, BoundSettings(slot=1.0), until=30.0)
     assert found.uncapacitated == pytest.approx(48.0, rel=1e-6)
     assert found.bound > 1.2 * found.uncapacitated
-
-
-@pytest.mark.parametrize("load", [0.2, 0.8, 1.5])
-def test_no_run_costs_less_than_the_bound(load: float) -> None:
-    for seed in range(3):
-        settings = rolling_settings(3, jobs=20, arrivals="load", load=load, sharing=True)
-        made = generate_rolling(settings, seed=seed)
-        world, epochs = World(made), draw_epochs(made, seed)
-        costs = []
-        for name in ("sts", "edf", "rg", "price"):
-            each = make_policy(name, world, Settings(iterations=3))
-            costs.append(compute_metrics(made, simulate_rolling(world, each, seed=seed)).total_cost)
-        found = clairvoyant_bound(world, epochs, min(costs), BoundSettings(iterations=60))
-        assert found.uncapacitated <= found.bound <= min(costs) * (1 + 1e-9)
 
 
 def test_node_costs_need_not_be_linear() -> None:

@@ -21,6 +21,7 @@ from optsched.rolling.instance import RollingInstance
 from optsched.rolling.policies import by_name as policies
 from optsched.rolling.policies import limited
 from optsched.rolling.runs import Run, run_policies
+from optsched.rolling.simulator import engine
 from optsched.rolling.simulator.engine import (
     MAX_PERIODIC_DECISIONS,
     Plan,
@@ -225,8 +226,9 @@ def test_a_policys_own_wake_counts() -> None:
         next(run_policies(given, ["sts", "price"]))
 
 
-def test_what_is_named_is_enough() -> None:
+def test_what_is_named_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interval that the refusal asks for is accepted."""
+    monkeypatch.setattr(engine, "MAX_PERIODIC_DECISIONS", 2_000)
     with pytest.raises(InputError) as caught:
         next(run_policies(slow_instance(1e4, 0.001), ["edf"]))
     asked = float(caught.value.expected.split()[2])

@@ -6,15 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rolling.small import instance, job
+from rolling.small import instance, job, run_on
 
 import optsched
-from optsched.result import Settings
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import compute_metrics
-from optsched.rolling.policies.by_name import make_policy
-from optsched.rolling.simulator.engine import simulate_rolling
-from optsched.rolling.simulator.world import World
 from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
 
 
@@ -52,11 +48,8 @@ def expected_energy(rolling: RollingInstance) -> float:
     return value
 
 
-def energy(rolling: RollingInstance, *, seed: int = 0, epochs: float | None = None) -> float:
-    world = World(rolling)
-    given = None if epochs is None else (epochs,)
-    run = simulate_rolling(world, make_policy("sts", world, Settings()), seed=seed, epochs=given)
-    return compute_metrics(rolling, run).energy_cost
+def energy(rolling: RollingInstance, *epochs: float) -> float:
+    return compute_metrics(rolling, run_on(rolling, "sts", epochs=epochs or None)).energy_cost
 
 
 RANDOM = {"values": [12.0, 30.0, 47.0, 80.0, 100.0], "probabilities": [0.2, 0.3, 0.1, 0.25, 0.15]}
@@ -77,5 +70,5 @@ def test_weighted_by_probability_random_epochs_cost_the_profiles_energy(
     left = [
         (w, p) for w, p in zip(RANDOM["values"], RANDOM["probabilities"], strict=True) if w > done
     ]
-    mean = sum(p * energy(rolling, epochs=w) for w, p in left) / sum(p for _, p in left)
+    mean = sum(p * energy(rolling, w) for w, p in left) / sum(p for _, p in left)
     assert mean == pytest.approx(expected_energy(rolling), rel=1e-9)

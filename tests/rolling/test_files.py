@@ -274,6 +274,6 @@ def test_a_cluster_of_some_gpu_types(tmp_path: Path) -> None:
 
 def test_progress_counts_the_jobs_done() -> None:
     seen: list[tuple[str, int, int]] = []
-    list(run_policies(three_jobs(), ["sts"], progress=lambda *told: seen.append(told)))
+    list(run_policies(three_jobs(), ["sts"], progress=lambda *event: seen.append(event)))
     assert seen[0] == ("sts", 0, 3)
     assert seen[-1] == ("sts", 3, 3)

@@ -11,19 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles.harness import batches, seed_of_the_day
+from oracles.harness import batches, pick, seed_of_the_day
 from oracles.rolling import (
     Stretch,
     best_list_schedule,
     cost_alone,
     draw_rolling,
     energy_cost,
-    faults,
     random_run,
     seats,
     tardiness_cost,
+    violations_of,
 )
-from oracles.selection_cases import pick
 
 import optsched
 from optsched.library.verify import RefusedError, verify
@@ -101,8 +100,8 @@ def test_runs_are_sound_and_bounded(numbers: range, tmp_path: Path) -> None:
             epochs = [record.epochs for record in run.jobs]
             ends = [record.completion for record in run.jobs]
             _epochs_are_admissible(case, epochs, where)
-            found = list(faults(case.instance, ours, epochs, ends, case.sharing))
-            assert not found, f"{found[:3]} {where}"
+            violations = list(violations_of(case.instance, ours, epochs, ends, case.sharing))
+            assert not violations, f"{violations[:3]} {where}"
             assert rolled.check.feasible, f"{rolled.check} {where}"
             energy, late = energy_cost(case.instance, ours), tardiness_cost(case.instance, ends)
             clock = _rounding(case, max(ends))
@@ -224,7 +223,9 @@ def test_audit_refuses_what_breaks_a_rule(numbers: range, tmp_path: Path) -> Non
             changed = _changed(case, run.segments[at])
             segments = (*run.segments[:at], *changed, *run.segments[at + 1 :])
             broken = replace(run, segments=segments)
-            found = list(faults(case.instance, _stretches(broken), epochs, ends, case.sharing))
+            found = list(
+                violations_of(case.instance, _stretches(broken), epochs, ends, case.sharing)
+            )
             report = audit(case.loaded, broken)
             if found:
                 assert not report.feasible, f"{found[:2]} {changed} {case.where}"

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles.plain_cluster import PlainCluster
-from oracles.plain_greedy import PlainGreedy, shuffled
-from rolling.small import instance, job
+from oracles.rolling_policies import PlainCluster, PlainGreedy, shuffled
+from rolling.small import instance, job, run_on
 from scales import in_units
 
 from optsched.errors import InputError
@@ -24,7 +23,6 @@ from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_m
 from optsched.rolling.policies.interval_optimum import IntervalOptimum, moment_of
 from optsched.rolling.policies.queue import planned_times
 from optsched.rolling.policies.randomised_greedy import RandomisedGreedy
-from optsched.rolling.records import Records
 from optsched.rolling.simulator.engine import MIN_CHANGE_SHARE, Plan, simulate_rolling
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import expected_cost
@@ -42,14 +40,6 @@ TRIED = [name for name in POLICIES if name not in SLOW[:-1] or name == "patterns
 def workload(seed: int, load: float = 0.8, **changes: Any) -> RollingInstance:
     settings = rolling_settings(3, arrivals="load", load=load, **({"jobs": 20} | changes))
     return generate_rolling(settings, seed=seed)
-
-
-def run_on(
-    instance: Any, name: str, seed: int = 0, sharing: str = "on", passes: int = 3
-) -> Records:
-    world = World(instance, RollingOptions.from_dict({"sharing": sharing}))
-    settings = Settings(seed=seed, iterations=passes, time_limit=60.0)
-    return simulate_rolling(world, make_policy(name, world, settings), seed=seed)
 
 
 @pytest.mark.parametrize("name", TRIED)
@@ -92,9 +82,11 @@ def test_average_plans_revert_to_the_worst_case() -> None:
     """E[W] = 28: 56 s on one GPU seem in time. After 28 epochs, 72 more are planned."""
     epochs = {"values": [20, 100], "probabilities": [0.9, 0.1]}
     one = instance([job("a", 0.0, 90.0, epochs, true_epochs=100)], interval=30.0)
-    gpus = [(s.start, len(s.gpus)) for s in run_on(one, "avg-rg", passes=1).segments]
+    gpus = [
+        (s.start, len(s.gpus)) for s in run_on(one, "avg-rg", limits={"iterations": 1}).segments
+    ]
     assert gpus == [(0.0, 1), (60.0, 2)]
-    assert [len(s.gpus) for s in run_on(one, "rg", passes=1).segments] == [2]
+    assert [len(s.gpus) for s in run_on(one, "rg", limits={"iterations": 1}).segments] == [2]
 
 
 def test_sts_gpus_never_fall_within_a_type() -> None:
@@ -111,9 +103,7 @@ def test_postprocessing_hands_out_the_idle_gpus_of_open_nodes() -> None:
     one = instance([job("a", 0.0, 130.0, epochs, true_epochs=80)], interval=7.0)
     assert {len(s.gpus) for s in run_on(one, "sts-postprocessing").segments} == {2}
     given = workload(9, load=0.5)
-    options = {"sharing": "off", "postprocessing": "on"}
-    world = World(given, RollingOptions.from_dict(options))
-    asked = simulate_rolling(world, make_policy("sts", world, Settings()), seed=0)
+    asked = run_on(given, "sts", sharing="off", postprocessing="on")
     named = run_on(given, "sts-postprocessing", sharing="off")
     assert named.segments == asked.segments
     assert named.policy == "sts-postprocessing"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from oracles.rolling_policies import PlainPrice, PlainSts
 
 from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.result import Settings
@@ -57,8 +58,6 @@ def case(seed: int) -> tuple[RollingInstance, RollingOptions]:
 )
 def test_compiled_sts_is_plain_sts(seed: int) -> None:
     """Every event of the run, in both variants."""
-    from oracles.plain_sts import PlainSts
-
     given, options = case(seed)
     world = World(given, options)
     for name in ("sts", "sts-postprocessing"):
@@ -73,8 +72,6 @@ def test_compiled_sts_is_plain_sts(seed: int) -> None:
 def test_compiled_price_is_plain_price(seed: int) -> None:
     """Every event of the run, where multipliers are searched from the last ones and prices cleared
     among fewer and fewer bidders."""
-    from oracles.plain_price import PlainPrice
-
     given, options = case(seed)
     world = World(given, options)
     compiled = simulate_rolling(world, make_policy("price", world, Settings()), seed=seed)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from oracles.random_selection import tiny
 from oracles.selection import Oracle
+from oracles.selection_cases import tiny
 
 from optsched import solve
 from optsched.problems import PROBLEMS

@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 
 import pytest
-from oracles.random_selection import tiny
 from oracles.selection import Oracle
+from oracles.selection_cases import tiny
 
 import optsched
 from optsched.errors import InputError

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from oracles.random_selection import tiny
 from oracles.selection import Oracle
+from oracles.selection_cases import tiny
 
 import optsched
 from optsched import check, solve

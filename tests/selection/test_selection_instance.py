@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 import pytest
-from oracles.random_selection import tiny
+from oracles.selection_cases import tiny
 
 import optsched
 from optsched.errors import InputError

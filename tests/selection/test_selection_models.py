@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyomo.environ as pyo
 import pytest
-from oracles.random_selection import tiny
 from oracles.selection import Oracle
+from oracles.selection_cases import tiny
 from scales import in_units
 
 from optsched import build_model, solve

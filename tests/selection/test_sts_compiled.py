@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from oracles.plain_sts import algorithm_2, hand_out
+from oracles.rolling_policies import algorithm_2, hand_out
 
 from optsched.generators.selection import SelectionSettings, generate_selection
 from optsched.selection.cost import Tables, tables_of

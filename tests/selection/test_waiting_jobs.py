@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from oracles.random_selection import tiny
 from oracles.selection import Oracle
+from oracles.selection_cases import tiny
 
 import optsched
 from optsched import solve

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from oracles.plain_sts import first_piece_of
-from oracles.random_selection import tiny
+from oracles.rolling_policies import first_piece_of
+from oracles.selection_cases import tiny
 
 import optsched
 from optsched import solve
