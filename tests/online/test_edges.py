@@ -126,7 +126,7 @@ def test_backfilling_refuses_to_hold_for_ever() -> None:
 def test_a_pass_that_scans_on_has_no_head_with_a_window() -> None:
     waiting = replace(POLICIES["wcs-workload"], delays=True)
     for held, hold in ((waiting, None), (waiting, "window"), ("spwf-consolidated", "none")):
-        with pytest.raises(InputError, match=f"hold: found {hold or 'none'}, expected inf"):
+        with pytest.raises(InputError, match=f"hold: found {hold or 'none'}, expected hold=inf"):
             simulate_online(jobs_of((0, 1, 1)), held, None, PolicyOptions(hold=hold))
     held = replace(POLICIES["wcs-workload"], delays=True, hold="inf", offer="best-fit-last")
     jobs, predicted = random_case(3, delays=True)
