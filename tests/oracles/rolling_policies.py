@@ -1,7 +1,7 @@
 """Rolling policies in plain Python: one job and one node after another, on the world's tables.
 
-Best fit, STS, the price policy, the greedy passes of edf and rg, and what keeps jobs in place. The policies of
-`optsched.rolling` take the same decisions, seat by seat.
+Best fit, STS, the price policy, the greedy passes of edf and rg, and what keeps jobs in place. The
+policies of `optsched.rolling` take the same decisions, seat by seat.
 """
 
 from __future__ import annotations
@@ -179,10 +179,8 @@ def first_piece_of(
 ) -> tuple[int, float, float]:
     """Speed, length and energy of a profile's first piece, due when the job is."""
     most = tables.kinds[t].gpus
-    seconds, worst = (
-        tables.seconds[j, t, :most],
-        float(tables.worst_case_seconds[j, t, :most].min()),
-    )
+    seconds = tables.seconds[j, t, :most]
+    worst = float(tables.worst_case_seconds[j, t, :most].min())
     rounded = float(tables.due[j]) < worst <= tables.latest_on_time[j]
     energy = np.where(np.isfinite(seconds), seconds, 0.0) * type_rates(tables, t)
     speeds = Speeds(np.where(np.arange(most) < least, np.inf, seconds), energy)
