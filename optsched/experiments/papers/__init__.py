@@ -1,1 +1,1 @@
-"""Reproductions of the papers' tables and figures, a verdict beside each."""
+"""Reproductions of the papers' tables and figures, each with a verdict."""

@@ -1,4 +1,4 @@
-"""The artefacts by name, and how one is made: run its plan, then write its files.
+"""The artefacts by name, and their reproduction: run the plan, then write the files.
 
 The plan is swept into a result store in the output folder. It is an ordinary sweep: interrupted
 artefacts resume, and common runs are shared. Runs of another version of this package's code are not

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median
@@ -44,10 +44,6 @@ SELECT m.plan, m.family, m.method, m.seed, m.options AS planned_options, i.name 
 FROM members m JOIN instances i ON i.sha256 = m.sha256 LEFT JOIN results r ON r.key = m.key
 GROUP BY m.plan, m.family, m.key ORDER BY m.plan, min(m.number)
 """
-COPIED_COLUMNS = (
-    *("plan", "family", "problem", "instance", "sha256", "method", "seed"),
-    *("status", "message", "termination", "chosen", "objective"),
-)
 BOUNDS = """
 SELECT problem, sha256, options, seed, bound, bound_source FROM results
 WHERE bound IS NOT NULL AND status = 'done' AND termination <> 'error'
@@ -162,7 +158,7 @@ class FamilyTable:
 
 
 def gap_table(store: str | Path) -> list[FamilyTable]:
-    """The gap tables of a store, one a family.
+    """The gap tables of a store, one per family.
 
     Parameters
     ----------
@@ -250,15 +246,16 @@ def _run(row: Mapping[str, Any], bound: tuple[float | None, str | None]) -> Run:
     details = json.loads(row["details"] or "{}")
     if RELAXES in details:
         bound = row["bound"], row["bound_source"]
-    return Run(
-        **{name: row[name] for name in COPIED_COLUMNS},
-        options=row["planned_options"],
-        bound=bound[0],
-        bound_source=bound[1],
-        seconds=sum(times) if times else None,
-        feasible=bool(row["feasible"]) and row["status"] == Status.DONE,
-        details=details,
-    )
+    values = {field.name: row[field.name] for field in fields(Run) if field.name in row}
+    values |= {
+        "options": row["planned_options"],
+        "bound": bound[0],
+        "bound_source": bound[1],
+        "seconds": sum(times) if times else None,
+        "feasible": bool(row["feasible"]) and row["status"] == Status.DONE,
+        "details": details,
+    }
+    return Run(**values)
 
 
 def _family(runs: list[Run]) -> FamilyTable:

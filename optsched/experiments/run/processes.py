@@ -206,7 +206,7 @@ class _Supervisor(threading.Thread):
 
 
 def work(pipe: Connection, problems: tuple[str, ...]) -> None:
-    """What a worker process does: units from its pipe, until that ends."""
+    """Run units from a pipe, in a worker process, until the pipe ends."""
     prepare(problems)
     with suppress(EOFError, OSError), compiling_told(pipe.send):
         pipe.send(None)

@@ -1,7 +1,8 @@
 """Sweeps: every unit of a plan that the store does not have yet, on a pool of processes.
 
-A worker that dies, or runs beyond its limit of time or memory, becomes a row that says so, and the
-sweep goes on. Workers load the compiled code before their first unit, so that no unit pays for it.
+A unit whose worker dies, or runs beyond its limit of time or memory, is recorded as a failed row,
+and the sweep goes on. Workers load the compiled code before their first unit, so that no unit's
+time includes it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What runs inside a worker process: one unit, and the guards around it."""
+"""Run one unit inside a worker process, under its limits."""
 
 from __future__ import annotations
 

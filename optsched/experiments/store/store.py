@@ -31,7 +31,7 @@ PATIENCE = 30.0
 """Seconds to wait for another process that writes to the same store."""
 
 COLUMNS = tuple(field.name for field in fields(Row))
-"""Of the table of results, which are those of a row."""
+"""Columns of the table of results."""
 FRAME_COLUMNS = ("plan", "family", *(n for n in COLUMNS if n not in ("key", "solution")))
 SCHEMA = 1
 """To be increased on every change of the tables."""

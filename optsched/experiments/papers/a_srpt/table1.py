@@ -1,4 +1,4 @@
-"""Table I of a-srpt: the nine models, their parameters and mini-batches, beside those of our zoo.
+"""Table I of a-srpt: parameters and mini-batches of nine models, compared with those of our zoo.
 
 Our counts come from the published architectures layer by layer (`optsched.zoo`). Placement
 instances of the zoo carry these bytes.

@@ -1,9 +1,9 @@
-"""The map of Figs. 4-6 of sts: every claim of theirs on every world that the paper may have had.
+"""Claims of Figs. 4-6 of sts, evaluated on a map of the scenarios that the paper may have had.
 
-The paper states neither its load nor its speed-up exponent; each cell is a world of load x exponent
-x GPUs a node, on ten nodes, as its smallest cluster. A claim is one number of a cell, of means over
-seeds, for STS as it stands and with VI-C's postprocessing, which Algorithm 2 ends with. A cell is
-outside the paper's world if STS had more jobs in the system there than VII-C reports.
+The paper states neither its load nor its speed-up exponent. A cell of the map is a load x exponent
+x GPUs per node, on ten nodes, as the paper's smallest cluster. A claim is one number of a cell, of
+means over seeds, for STS without and with the postprocessing of VI-C, which ends Algorithm 2. Cells
+in which STS has more jobs in the system than VII-C reports are outside the paper's scenarios.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fig. 7 of sts: seconds of one decision by STS, RG and EDF, 10 to 100 nodes, 2 or 4 jobs a node.
+"""Fig. 7 of sts: seconds of one decision by STS, RG and EDF, 10 to 100 nodes, 2 or 4 jobs per node.
 
 The paper's times are its C++ code's on its own server: STS under 5 s at 100 nodes x 400 jobs, under
 3 s on average, and slower than RG and EDF. Here it is numpy and compiled loops on this machine.
