@@ -8,10 +8,10 @@ the paper.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from optsched.experiments.papers.a_srpt import runs, workloads
 from optsched.experiments.papers.a_srpt.runs import (
@@ -46,6 +46,18 @@ OPEN_ASSUMPTIONS = (
     "policy changes: the longer the trace, the smaller every percentage. The paper says both "
     "flow and completion time; whether a-srpt is below a baseline is the same by either."
 )
+
+
+CASES: Mapping[int, Sequence[tuple[str, int, Mapping[str, float]]]] = {
+    6: [("{} jobs", part, {}) for part in (1, 2, 3, 4)],
+    7: [
+        (f"{share:.0%} single-GPU jobs", 2, {"single_gpu_share": share})
+        for share in (0.8, 0.6, 0.4, 0.2, 0.0)
+    ],
+    8: [("cards", 2, {"single_gpu_share": 0.0})],
+}
+"""By figure: names of cases, how many times 5% of the trace they have (the paper's 37,500 jobs),
+and arguments of the generator. In a trace, groups are changed to reach a share."""
 
 
 @dataclass(frozen=True)
@@ -137,49 +149,21 @@ def _paper_size(scale: Scale) -> Scale:
     return scale if scale.quick or scale.trace else replace(scale, full=True)
 
 
-def _step(scale: Scale) -> int:
-    """5% of the trace: the paper's 37,500 jobs."""
-    if scale.trace is not None and not scale.full:
-        return workloads.fitting_jobs(scale, 8 * workloads.servers_of(scale)) // 20
-    return 37_500 if scale.full else 500
-
-
-def cases_6(scale: Scale) -> dict[str, dict[str, Any]]:
-    """Numbers of jobs: the paper's, or of a trace of another size its shares, 5 to 20%."""
-    counts = (workloads.JOBS_PER_TEST_JOB * part * _step(scale) for part in (1, 2, 3, 4))
-    return {
-        f"{n // workloads.JOBS_PER_TEST_JOB} jobs": {
-            "jobs": workloads.jobs_of("a-srpt-fig6", n, scale)
-        }
-        for n in counts
-    }
-
-
-def cases_7(scale: Scale) -> dict[str, dict[str, Any]]:
-    """Shares of single-GPU jobs; in a trace, groups are changed to reach each share."""
-    jobs = workloads.jobs_of("a-srpt-fig7", workloads.JOBS_PER_TEST_JOB * 2 * _step(scale), scale)
-    return {
-        f"{share:.0%} single-GPU jobs": {"jobs": jobs, "single_gpu_share": share}
-        for share in (0.8, 0.6, 0.4, 0.2, 0.0)
-    }
-
-
-def cases_8(scale: Scale) -> dict[str, dict[str, Any]]:
-    """Multi-GPU jobs, the same for every network card."""
-    jobs = workloads.jobs_of("a-srpt-fig8", workloads.JOBS_PER_TEST_JOB * 2 * _step(scale), scale)
-    return {"cards": {"jobs": jobs, "single_gpu_share": 0.0}}
-
-
-def _plan(
-    cases_of: Callable[[Scale], Mapping[str, Mapping[str, Any]]], method: str, scale: Scale
-) -> list[Family]:
+def plan(figure: int, method: str, scale: Scale) -> list[Family]:
+    """Every policy, by case."""
     scale = _paper_size(scale)
-    common = {"load": workloads.LOAD, "servers": workloads.servers_of(scale)}
-    return [
-        runs.workload(case, {**common, **arguments}, seed, scale, method)
-        for seed in scale.seeds(workloads.LARGE_SEEDS)
-        for case, arguments in cases_of(scale).items()
-    ]
+    servers, jobs = workloads.servers_of(scale), 37_500 if scale.full else 500
+    if scale.trace is not None and not scale.full:
+        jobs = workloads.fitting_jobs(scale, 8 * servers) // 20
+    families = []
+    for seed in scale.seeds(workloads.LARGE_SEEDS):
+        for name, part, arguments in CASES[figure]:
+            needed = workloads.JOBS_PER_TEST_JOB * part * jobs
+            count = workloads.jobs_of(f"a-srpt-fig{figure}", needed, scale)
+            common = {"load": workloads.LOAD, "servers": servers, "jobs": count}
+            case = name.format(part * jobs)
+            families.append(runs.workload(case, {**common, **arguments}, seed, scale, method))
+    return families
 
 
 def draw(axis: str, rows: pd.DataFrame) -> Figure:
@@ -199,14 +183,14 @@ def _figure(
     runtime: str,
     claim: Claim,
     axis: str,
-    plan: Callable[[Scale], list[Family]],
+    method: str = "paper",
 ) -> Artefact:
     return Artefact(
         name=f"a-srpt-fig{number}",
         reference=f"a-srpt, Fig. {number}",
         claim=summary,
         runtime=f"{runtime}; --quick 10 s",
-        plan=plan,
+        plan=partial(plan, number, method),
         rows=runs.outcomes,
         judge=partial(judge, claim),
         draw=partial(draw, axis),
@@ -223,7 +207,6 @@ ARTEFACTS = (
         "2 min",
         Claim("31-91% below every baseline, whatever the number", 0.31),
         "number of jobs",
-        partial(_plan, cases_6, "paper"),
     ),
     _figure(
         7,
@@ -231,7 +214,6 @@ ARTEFACTS = (
         "2 min 30 s",
         Claim("16-57% below the baselines, the more so the fewer single-GPU jobs", 0.16, True),
         "share of single-GPU jobs (%)",
-        partial(_plan, cases_7, "paper"),
     ),
     _figure(
         8,
@@ -239,6 +221,6 @@ ARTEFACTS = (
         "1 min",
         Claim("12% below the best baseline at 50 Gbit/s, up to 92% at 1 Gbit/s", 0.12, False),
         "network card of a server (Gbit/s)",
-        partial(_plan, cases_8, "across_cards"),
+        "across_cards",
     ),
 )
