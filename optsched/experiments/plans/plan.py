@@ -300,30 +300,11 @@ def read_plan(reference: str | Path) -> Plan:
         raise InputError(source, "", "arrays nested too deep", "a plan") from None
     except ValueError:  # an integer of thousands of digits, a date that is none
         raise InputError(source, "", "an invalid integer or date", "a plan") from None
-    return _plan(document, text, source)
-
-
-def _find(reference: str) -> Path:
-    path = Path(reference)
-    shipped = shipped_folder() / "plans" / f"{path.stem}.toml"
-    is_name = [part for part in path.parts[:-1] if part not in ("instances", "plans")] == []
-    if not os.path.isfile(path) and is_name and len(path.parts) > 1 and os.path.isfile(shipped):
-        return shipped
-    return path
-
-
-def _plan(document: dict[str, Any], text: str, source: str) -> Plan:
     file = parse(_PlanFile, document, source)
-    families = [
-        family.model_copy(
-            update={
-                "limits": file.limits.model_copy(
-                    update=family.limits.model_dump(exclude_unset=True)
-                )
-            }
-        )
-        for family in file.families
-    ]
+    families = []
+    for family in file.families:
+        limits = file.limits.model_copy(update=family.limits.model_dump(exclude_unset=True))
+        families.append(family.model_copy(update={"limits": limits}))
     name, count = Counter(family.name for family in families).most_common(1)[0]
     if count > 1:
         raise InputError(source, "families", f"{shown(name)} twice", "distinct names")
@@ -331,6 +312,15 @@ def _plan(document: dict[str, Any], text: str, source: str) -> Plan:
     if units > MAX_UNITS:
         raise InputError(source, "families", f"{units} units", f"at most {MAX_UNITS}")
     return Plan(file.name or Path(source).stem, tuple(families), text, source, file.description)
+
+
+def _find(reference: str) -> Path:
+    path = Path(reference)
+    shipped = shipped_folder() / "plans" / f"{path.stem}.toml"
+    is_name = all(part in ("instances", "plans") for part in path.parts[:-1])
+    if not os.path.isfile(path) and is_name and len(path.parts) > 1 and os.path.isfile(shipped):
+        return shipped
+    return path
 
 
 def plan_schema() -> dict[str, Any]:
