@@ -8,7 +8,7 @@ reused.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -28,7 +28,7 @@ from optsched.experiments.papers.artefact import (
 )
 from optsched.experiments.papers.pictures import headline, summary
 from optsched.experiments.papers.sts import epochs_and_arrivals, fig7, over_time
-from optsched.experiments.plans.plan import Family, Plan
+from optsched.experiments.plans.plan import Plan
 from optsched.experiments.plans.units import canonical
 from optsched.experiments.run.runner import SweepState, sweep
 from optsched.experiments.store.row import Status
@@ -151,7 +151,9 @@ def runs_of(
         return pd.DataFrame()
     families = tuple(artefact.plan(scale))
     text = canonical([family.model_dump(mode="json") for family in families])
-    code = f"{_source_digest()}{_digest(scale.trace)}"
+    trace = [] if scale.trace is None else [Path(scale.trace), *Path(scale.trace).glob("*")]
+    code = _source_digest() + (_digest(trace) if trace else "")
+    names = {name for family in families for name in (*family.methods, family.generator or "")}
     if artefact.timed_problem is not None and not scale.quick:
         warm_up(artefact.timed_problem)
 
@@ -164,7 +166,7 @@ def runs_of(
         folder / STORE,
         workers=0 if scale.quick else 1 if artefact.timed_problem else None,
         retry_errors=True,
-        allow=_modules(families),
+        allow={module for name in names if (module := module_of(name)) is not None},
         command=artefact.command,
         progress=report,
     )
@@ -180,27 +182,15 @@ def runs_of(
     return frame
 
 
-def _modules(families: Sequence[Family]) -> set[str]:
-    named = {name for family in families for name in (*family.methods, family.generator or "")}
-    return {module for name in named if (module := module_of(name)) is not None}
-
-
 @lru_cache(maxsize=1)
 def _source_digest() -> str:
-    root = Path(__file__).resolve().parents[2]
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return _digest(Path(__file__).resolve().parents[2].rglob("*.py"))[:16]
 
 
-def _digest(trace: str | None) -> str:
-    """A digest of a trace's content, file or folder: the path alone does not identify it."""
-    if trace is None:
-        return ""
-    files = sorted(Path(trace).glob("*")) if Path(trace).is_dir() else [Path(trace)]
+def _digest(paths: Iterable[Path]) -> str:
+    """A digest of files' contents: a trace's path alone does not identify its rows."""
     digest = hashlib.sha256()
-    for path in files:
+    for path in sorted(paths):
         if path.is_file():
             with path.open("rb") as stream:
                 digest.update(hashlib.file_digest(stream, "sha256").digest())

@@ -106,7 +106,7 @@ def _processes(sweep: str, problems: tuple[str, ...]) -> LocalPool:
     with _lock:
         if sweep not in _running:
             # Dask marks its workers as daemons, and multiprocessing forbids a daemon to have
-            # children, which might outlive it. Ours end with their parent (`tie_to_parent`).
+            # children, which might outlive it. Ours end with their parent (`prepare`).
             process: Any = multiprocessing.current_process()
             process._config["daemon"] = False
             _running[sweep] = LocalPool(get_worker().state.nthreads, problems)

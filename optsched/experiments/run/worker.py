@@ -27,8 +27,12 @@ LONGEST_MESSAGE = 300
 
 def prepare(problems: tuple[str, ...]) -> None:
     """Prepare a new worker process: import the code, and end with the parent."""
-    tie_to_parent()
-    leave_no_semaphore()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # Pyomo creates a named semaphore on import, which a killed worker would leak, and of which
+    # Python would warn. A lock of the "fork" method loses its name as soon as it is made.
+    if "fork" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_start_method("fork", force=True)
     import_code(problems)
 
 
@@ -37,22 +41,6 @@ def import_code(problems: tuple[str, ...]) -> None:
     for problem in problems:
         with suppress(Exception):  # the unit that needs it will say so
             resolve(str(PROBLEMS[problem].warm_up))
-
-
-def tie_to_parent() -> None:
-    """End with the parent, and ignore SIGINT, which the parent handles."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def leave_no_semaphore() -> None:
-    """Avoid named semaphores that a killed worker leaks: Pyomo creates one on import.
-
-    Python would warn of each when the parent ends. A lock of the "fork" method, where there is
-    one, loses its name as soon as it is made.
-    """
-    if "fork" in multiprocessing.get_all_start_methods():
-        multiprocessing.set_start_method("fork", force=True)
 
 
 def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
