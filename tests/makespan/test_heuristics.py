@@ -75,7 +75,7 @@ def test_the_best_kappa_is_found_among_all() -> None:
     instance = optsched.load(name)
     each = [
         run(name, "sjf-bco", options={"kappa": kappa}).objective
-        for kappa in distinct_kappas(np.array([job.gpus for job in instance.jobs]))
+        for kappa in distinct_kappas(instance)
     ]
     # Trying all kappa under one search for theta sees other thetas than each kappa alone.
     assert run(name, "sjf-bco").objective <= max(v for v in each if v is not None)

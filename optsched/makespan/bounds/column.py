@@ -238,5 +238,5 @@ def scaled(durations: Floats, deadline: float, resolution: int) -> Ints:
 
 def integer_duals(duals: Floats) -> Ints:
     """Duals scaled to at most `MAX_DUAL` and rounded down."""
-    top = float(duals.max()) or 1.0
-    return np.floor(duals * (MAX_DUAL / top)).astype(np.int64)
+    largest = float(duals.max()) or 1.0
+    return np.floor(duals * (MAX_DUAL / largest)).astype(np.int64)

@@ -66,7 +66,9 @@ MAX_DIVISOR, ROUNDING_LIMIT = 8, 64
 """Strengthening by integer rounding, see `_integral_dual_cost`: speeds are divided by 1 to
 `MAX_DIVISOR`, for jobs of at most `ROUNDING_LIMIT` slots; it adds little to longer ones."""
 
-Column = dict[int, float]
+Row = tuple[Any, ...]
+"""Kind of the row, then its indices."""
+Column = dict[Row, float]
 """Coefficients by row."""
 
 
@@ -340,28 +342,26 @@ class _Master:
     """Rows of the master LP, and the columns generated so far."""
 
     def __init__(self, cluster: Cluster, low: float) -> None:
-        self.cluster, self.capacity = cluster, cluster.capacity
-        n, levels = len(cluster.gpus), cluster.levels
+        self.cluster = cluster
+        levels, gpus = range(1, cluster.levels + 1), range(1, cluster.capacity + 1)
         finite = np.where(np.isfinite(cluster.slots), cluster.slots, 0.0)
-        self.long_jobs = np.flatnonzero(finite.max(axis=1) > low)
-        self.run_limit_row = {int(j): n + i for i, j in enumerate(self.long_jobs)}
-        offset = n + len(self.long_jobs)
-        spanning_sizes = [g for g in sorted(cluster.sizes) if g > 1]
-        pairs = [(g, q) for g in spanning_sizes for q in range(1, levels + 1)]
-        self.cut_row = {pair: offset + i for i, pair in enumerate(pairs)}
-        self.pieces = offset + len(pairs) - 1  # of n and y: + (n - 1) capacity + y
-        self.inside = self.pieces + levels * self.capacity
-        offset = self.inside + self.capacity + 1
-        self.server_row = {c: offset + i for i, c in enumerate(cluster.servers)}
-        self.num_rows = offset + len(cluster.servers)
-        self.generated: set[tuple[tuple[int, float], ...]] = set()
+        self.long_jobs = np.flatnonzero(finite.max(axis=1) > low).tolist()
+        self.cuts = [(g, q) for g in sorted(cluster.sizes) if g > 1 for q in levels]
+        rows: list[Row] = [("job", j) for j in range(len(cluster.gpus))]
+        rows += [("run limit", j) for j in self.long_jobs]
+        rows += [("cut", g, q) for g, q in self.cuts]
+        rows += [("piece", n, y) for n in levels for y in gpus]
+        rows += [("inside", g) for g in gpus]
+        rows += [("servers", c) for c in cluster.servers]
+        self.index = {row: i for i, row in enumerate(rows)}
+        self.generated: set[frozenset[tuple[Row, float]]] = set()
 
     def programme(self) -> MilpArrays:
         """Initial LP: deadline variable, all runs, and states and cuts that make it feasible."""
         columns = [self._deadline(), *self._runs(), *self._not_generated(self._initial())]
-        lower, upper = np.zeros(self.num_rows), np.full(self.num_rows, np.inf)
+        lower, upper = np.zeros(len(self.index)), np.full(len(self.index), np.inf)
         lower[: len(self.cluster.gpus)] = 1.0
-        bounded = [*self.server_row.values(), *self.run_limit_row.values()]
+        bounded = [self.index[row] for row in columns[0]]
         lower[bounded], upper[bounded] = -np.inf, 0.0
         zeros = np.zeros(len(columns))
         cost = zeros.copy()
@@ -373,57 +373,60 @@ class _Master:
     def matrix(self, columns: list[Column]) -> csr_array:
         """Row i holds the coefficients of column i."""
         lengths = [len(column) for column in columns]
+        rows = [self.index[row] for column in columns for row in column]
         return csr_array(
             (
                 np.array([value for column in columns for value in column.values()]),
-                np.array([row for column in columns for row in column], dtype=np.int32),
+                np.array(rows, dtype=np.int32),
                 np.concatenate(([0], np.cumsum(lengths))).astype(np.int32),
             ),
-            shape=(len(columns), self.num_rows),
+            shape=(len(columns), len(self.index)),
         )
 
     def duals(self, by_row: Floats) -> Duals:
         """U, V and sigma in the duals of the rows."""
-        levels, capacity = self.cluster.levels, self.capacity
-        by_row = np.abs(by_row)
+        levels, capacity = self.cluster.levels, self.cluster.capacity
         pieces, inside = np.zeros((levels, capacity + 1)), np.zeros(capacity + 1)
-        pieces[:, 1:] = by_row[self.pieces + 1 : self.inside + 1].reshape(levels, capacity)
-        inside[1:] = by_row[self.inside + 1 : self.inside + capacity + 1]
         running = np.zeros(len(self.cluster.gpus))
-        running[self.long_jobs] = by_row[list(self.run_limit_row.values())]
+        for row, i in self.index.items():
+            if row[0] == "piece":
+                pieces[row[1] - 1, row[2]] = abs(by_row[i])
+            elif row[0] == "inside":
+                inside[row[1]] = abs(by_row[i])
+            elif row[0] == "run limit":
+                running[row[1]] = abs(by_row[i])
         return Duals(pieces, inside, running)
 
     def new_columns(self, duals: Duals, states: dict[int, list[State]]) -> list[Column]:
         """The states of maximum dual and the cheapest cuts that the LP lacks."""
-        cost, _ = _cheapest_cuts(duals.pieces, max(g for g, _ in self.cut_row))
+        cost, _ = _cheapest_cuts(duals.pieces, max(g for g, _ in self.cuts))
         columns = [self._state(c, state) for c, own in states.items() for state in own]
-        for g, q in self.cut_row:
+        for g, q in self.cuts:
             columns.append(self._cut(g, q, _cheapest_cut(duals.pieces, cost, q, g)))
         return list(self._not_generated(columns))
 
     def _not_generated(self, columns: Iterable[Column]) -> Iterator[Column]:
         for column in columns:
-            key = tuple(sorted(column.items()))
+            key = frozenset(column.items())
             if key not in self.generated:
                 self.generated.add(key)
                 yield column
 
     def _deadline(self) -> Column:
-        servers = self.cluster.servers
-        column = {row: -float(servers[c]) for c, row in self.server_row.items()}
-        return column | dict.fromkeys(self.run_limit_row.values(), -1.0)
+        column: Column = {("servers", c): -float(n) for c, n in self.cluster.servers.items()}
+        return column | {("run limit", j): -1.0 for j in self.long_jobs}
 
     def _runs(self) -> Iterator[Column]:
         """A slot of each job at each level, and inside one server."""
         for j, slots in enumerate(self.cluster.slots.tolist()):
             gpus, (*spanning, inside) = int(self.cluster.gpus[j]), slots
-            limit = {self.run_limit_row[j]: 1.0} if j in self.run_limit_row else {}
+            limit: Column = {("run limit", j): 1.0} if ("run limit", j) in self.index else {}
             if inside < math.inf:
-                yield {j: 1 / inside, self.inside + gpus: -1.0} | limit
+                yield {("job", j): 1 / inside, ("inside", gpus): -1.0} | limit
             for q, length in enumerate(spanning, start=1):
                 longer = spanning[q] if q < len(spanning) else math.inf
                 if length < math.inf and longer > length:  # dominated if the next is as short
-                    yield {j: 1 / length, self.cut_row[gpus, q]: -1.0} | limit
+                    yield {("job", j): 1 / length, ("cut", gpus, q): -1.0} | limit
 
     def _initial(self) -> Iterator[Column]:
         """States and cuts of equal pieces, as far as possible."""
@@ -435,16 +438,16 @@ class _Master:
             for n in range(1, levels + 1):
                 for y in range(1, c // n + 1):
                     yield self._state(c, State(n, (y,) * n, ()))
-        for g, q in self.cut_row:
-            for y in range(1, min(self.capacity, g - 1) + 1):
+        for g, q in self.cuts:
+            for y in range(1, min(self.cluster.capacity, g - 1) + 1):
                 whole, rest = divmod(g, y)
                 yield self._cut(g, q, [(q, y)] * whole + ([(q, rest)] if rest else []))
 
     def _state(self, capacity: int, state: State) -> Column:
-        rows = [self.pieces + (state.n - 1) * self.capacity + y for y in state.pieces]
-        rows += [self.inside + g for g in state.inside]
-        return {self.server_row[capacity]: 1.0} | {r: float(k) for r, k in Counter(rows).items()}
+        rows = Counter[Row](("piece", state.n, y) for y in state.pieces)
+        rows.update(("inside", g) for g in state.inside)
+        return {("servers", capacity): 1.0} | {row: float(k) for row, k in rows.items()}
 
     def _cut(self, gpus: int, level: int, pieces: Iterable[tuple[int, int]]) -> Column:
-        rows = Counter(self.pieces + (n - 1) * self.capacity + y for n, y in pieces)
-        return {self.cut_row[gpus, level]: 1.0} | {r: -float(k) for r, k in rows.items()}
+        rows = Counter(("piece", n, y) for n, y in pieces)
+        return {("cut", gpus, level): 1.0} | {row: -float(k) for row, k in rows.items()}

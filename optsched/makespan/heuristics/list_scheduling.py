@@ -48,7 +48,7 @@ class SpanningRules(NamedTuple):
     """How each job takes its servers, by job."""
 
     spans: Bools  # whether it may span servers though one could hold it
-    link_limit: Ints  # most spanning jobs on each of its links, itself included; 0: no limit
+    link_limit: Ints  # maximum spanning jobs on each of its links, with itself; 0: no limit
     prefers_shared_server: Bools  # whether, with a limit, it first fills a server others span
     min_servers: Ints  # smallest number of servers that hold it, at least two
 

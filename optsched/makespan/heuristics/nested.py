@@ -226,23 +226,23 @@ def _swap_with_wider(
     half, k = blocks.width[j], blocks.width_index[j]
     if k + 1 >= len(blocks.widths) or blocks.widths[k + 1] != 2 * half or position[j, 1] > 0:
         return REJECTED
-    own = position[j, 0]
-    start = blocks.server_start[own]
-    b = start + ((own - start) & -(2 * half))  # the wide block around j
-    if b + 2 * half > blocks.server_stop[own]:
+    gpu_j = position[j, 0]
+    start = blocks.server_start[gpu_j]
+    b = start + ((gpu_j - start) & -(2 * half))  # the wide block around j
+    if b + 2 * half > blocks.server_stop[gpu_j]:
         return REJECTED
     first, end = blocks.first_job[k + 1], blocks.first_job[k + 2]
     wide = blocks.job[first + int(draw(random) * (end - first))]
     a = position[wide, 0]
     if a == b or position[wide, 1] > 0:
         return REJECTED
-    sibling = b if own != b else b + half
+    sibling = b if gpu_j != b else b + half
     other = _draw_job_on(blocks, position, k, sibling, random)
     at_j = blocks.duration[wide] - blocks.duration[j]
     at_sibling = blocks.duration[wide] - (0.0 if other < 0 else blocks.duration[other])
     changes = (
-        (own, at_j), (sibling, at_sibling),
-        (a + own - b, -at_j), (a + sibling - b, -at_sibling),
+        (gpu_j, at_j), (sibling, at_sibling),
+        (a + gpu_j - b, -at_j), (a + sibling - b, -at_sibling),
     )  # fmt: skip
     change = 0.0
     for gpu, amount in changes:
@@ -251,7 +251,7 @@ def _swap_with_wider(
         return REJECTED
     for gpu, amount in changes:
         _add(load, gpu, half, amount)
-    position[wide, 0], position[j, 0] = b, a + own - b
+    position[wide, 0], position[j, 0] = b, a + gpu_j - b
     if other >= 0:
         position[other, 0] = a + sibling - b
     return change

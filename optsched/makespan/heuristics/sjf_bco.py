@@ -277,9 +277,9 @@ def best_theta(
     return SearchResult(best, timed_out, {"theta": best_at})
 
 
-def distinct_kappas(gpus: Ints) -> list[int]:
+def distinct_kappas(instance: MakespanInstance) -> list[int]:
     """Values of kappa that give different rules: 1 and every job size."""
-    return sorted({1, *gpus.tolist()})
+    return sorted({1, *(job.gpus for job in instance.jobs)})
 
 
 def search_by_name(
@@ -297,7 +297,7 @@ def search_by_name(
         return SearchResult(schedule)
     if method == "sjf-bco":
         gpus = simulator.jobs.gpus
-        kappas = distinct_kappas(gpus) if options.kappa is None else [options.kappa]
+        kappas = distinct_kappas(instance) if options.kappa is None else [options.kappa]
         rules = [np.where(gpus <= kappa, LEAST_USED, LEAST_BUSY_SERVERS) for kappa in kappas]
         order = simulator.order("smallest-first")
         return best_theta(simulator, order, rules, options.lambda_, deadline)

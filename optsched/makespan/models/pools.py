@@ -60,11 +60,12 @@ class Pools:
         nonzeros = 0
         for j in data.jobs:
             best: dict[tuple[int, ...], Configuration] = {}
-            for each in self._configurations(j):
-                if each.gpus not in best or each.slots < best[each.gpus].slots:
-                    pools = sum(gpus > 0 for gpus in each.gpus)
-                    nonzeros += len(self.starts(each)) * (4 + pools * each.slots)
-                    best[each.gpus] = each
+            for candidate in self._configurations(j):
+                gpus, slots, _ = candidate
+                if gpus not in best or slots < best[gpus].slots:
+                    pools = sum(count > 0 for count in gpus)
+                    nonzeros += len(self.starts(candidate)) * (4 + pools * slots)
+                    best[gpus] = candidate
                 if nonzeros > limits.MOST_NONZEROS:
                     break
             require_time(data.deadline, nonzeros)
@@ -80,8 +81,8 @@ class Pools:
         if inside is not None and inside <= self.data.horizon:
             for size in self.servers:
                 if gpus <= size:
-                    own = tuple(gpus if other == size else 0 for other in self.servers)
-                    yield Configuration(own, inside, True)
+                    by_size = tuple(gpus if other == size else 0 for other in self.servers)
+                    yield Configuration(by_size, inside, True)
         shortest = {
             k: lengths[0]
             for k in self.data.widths(j)

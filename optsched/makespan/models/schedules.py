@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
@@ -37,9 +36,9 @@ def ilp_schedules(
     generated: list[Evaluation] = []
     with incumbent.until_deadline():
         share = settings.deadline.share(SEARCH_TIME_SHARE)
-        for each in _distinct_schedules(instance, settings, share):
-            incumbent.update_schedule(each.schedule)
-            generated.append(each)
+        for evaluation in _distinct_schedules(instance, settings, share):
+            incumbent.update_schedule(evaluation.schedule)
+            generated.append(evaluation)
         incumbent.timed_out = share.is_over
         incumbent.compute_bound(settings.deadline.share(SEARCH_TIME_SHARE))
         if generated:
@@ -72,9 +71,9 @@ def _distinct_schedules(
     for result in _heuristic_results(instance, settings, deadline):
         if result.schedule is not None and repr(result.schedule) not in seen:
             seen.add(repr(result.schedule))
-            each = evaluate(instance, result.schedule)
-            if each.makespan <= instance.latest_end:
-                yield each
+            evaluation = evaluate(instance, result.schedule)
+            if evaluation.makespan <= instance.latest_end:
+                yield evaluation
 
 
 def _heuristic_results(
@@ -83,7 +82,7 @@ def _heuristic_results(
     """Results of all heuristics over their parameters, as long as there is time."""
     for _, result in candidates(instance, settings, deadline):
         yield result
-    kappas = distinct_kappas(np.array([job.gpus for job in instance.jobs]))
+    kappas = distinct_kappas(instance)
     runs = [("sjf-bco", MakespanOptions(kappa, x), 0) for kappa in kappas for x in LAMBDAS]
     for options in (MakespanOptions(order=order) for order in ORDERS):
         runs += [("first-fit", options, 0), ("list-scheduling", options, 0)]
@@ -97,7 +96,7 @@ def _heuristic_results(
 def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.ConcreteModel:
     model = pyo.ConcreteModel(name="makespan-schedules")
     # Scale ends: solver tolerances are absolute.
-    positive = [each.makespan for each in generated if each.makespan > 0]
+    positive = [schedule.makespan for schedule in generated if schedule.makespan > 0]
     unit = 1.0 if instance.slotted else min(positive, default=1.0)
     model.JOBS = pyo.RangeSet(0, len(instance.jobs) - 1, doc="j")
     model.SCHEDULES = pyo.RangeSet(0, len(generated) - 1, doc="k")
