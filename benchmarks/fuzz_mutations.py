@@ -8,8 +8,8 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from optsched.files import MOST_CONTAINERS, MOST_KEYS, MOST_VALUES
-from optsched.io.reading import LARGEST_FILE
+from optsched.files import MAX_CONTAINERS, MAX_KEYS, MAX_VALUES
+from optsched.io.reading import MAX_FILE_BYTES
 
 Maker = Callable[[random.Random, bytes], bytes]
 
@@ -165,9 +165,9 @@ def json_large(rng: random.Random, raw: bytes) -> bytes:
     """A file of almost, exactly or more than the most bytes, values, keys or objects read."""
     unit = rng.choice((b"[],", b"{},", b"0,", b"0.5,", b'"",', b'{"a":0},', b" ", b"[", b'"x":1,'))
     if unit == b" ":  # valid but for its size
-        return raw + b" " * (LARGEST_FILE - len(raw) + rng.choice((0, 1, -1)))
-    most = rng.choice((MOST_CONTAINERS, MOST_KEYS, MOST_VALUES, LARGEST_FILE))
-    made = unit * (min(most, LARGEST_FILE // len(unit)) - 200)
+        return raw + b" " * (MAX_FILE_BYTES - len(raw) + rng.choice((0, 1, -1)))
+    most = rng.choice((MAX_CONTAINERS, MAX_KEYS, MAX_VALUES, MAX_FILE_BYTES))
+    made = unit * (min(most, MAX_FILE_BYTES // len(unit)) - 200)
     end = len(unit.rstrip(b",")) - len(unit) or None
     where = rng.choice((b'{"schema":"optsched/placement","provenance":[', b'{"counts":[', b"["))
     return where + made[:end] + (b"]}" if where.startswith(b"{") else b"]")

@@ -29,7 +29,7 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import optsched
-from optsched.backends import require_solver
+from optsched.backends.pyomo_solvers import require_solver
 from optsched.errors import NotApplicableError, OptschedError
 from optsched.generators.makespan import Workload, generate_makespan
 from optsched.methods import warm_up

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from optsched.backends import solver_version
+from optsched.backends.pyomo_solvers import solver_version
 
 
 def take_one_core() -> None:

@@ -38,7 +38,7 @@ from optsched.makespan.models.ilp import Pipeline, solve_slotted
 from optsched.makespan.options import MakespanOptions
 from optsched.methods import warm_up
 from optsched.result import Outcome, Result, Settings, Termination
-from optsched.typing import AMethod
+from optsched.typing import MethodLike
 
 STRENGTHS = ("mild", "strong")
 FEWER = 5
@@ -120,7 +120,7 @@ def run_part(part: str, seeds: int, runs: int, limit: float | None) -> Iterator[
         yield row
 
 
-def cases(part: str, seeds: int) -> Iterator[tuple[str, int, MakespanInstance, AMethod]]:
+def cases(part: str, seeds: int) -> Iterator[tuple[str, int, MakespanInstance, MethodLike]]:
     """Label, seed, instance and method of every row of a part."""
     if part == "spanning":
         yield from must_span(min(seeds, FEWER))
@@ -209,7 +209,7 @@ def models_alone(
     return Pipeline(Incumbent(instance, settings), searching=False).run()
 
 
-MODELS: dict[str, AMethod] = {"ilp": "ilp", "model": model_alone, "models": models_alone}
+MODELS: dict[str, MethodLike] = {"ilp": "ilp", "model": model_alone, "models": models_alone}
 """What the parts about the ILP run."""
 
 
@@ -217,7 +217,7 @@ def measure(
     label: str,
     seed: int,
     instance: MakespanInstance,
-    method: AMethod,
+    method: MethodLike,
     runs: int,
     limit: float | None,
 ) -> Row:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from optsched.errors import InputError, shown
-from optsched.io.numerals import real_of
+from optsched.io.numerals import parse_real
 from optsched.placement.cost import iteration_time
 from optsched.placement.instance import SCHEMA, PlacementInstance
 from optsched.profiles import LayerProfile, Plan, Training, bytes_per_gpu, stage_table
@@ -158,7 +158,7 @@ def read_rows(path: Path) -> list[Row]:
 def _row(source: str, line: str, cells: dict[str, str]) -> Row:
     values: dict[str, float] = {}
     for name, column in COLUMNS.items():
-        value = real_of((cells[column] or "").strip())
+        value = parse_real((cells[column] or "").strip())
         whole = name != "seconds"
         if value is None or not 0 < value < 1e9 or (whole and value != int(value)):
             expected = "a whole number from 1 up" if whole else "a number of milliseconds above 0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyomo.environ as pyo
 
 import optsched
-from optsched.backends import solve_model
+from optsched.backends.models import solve_model
 from optsched.result import Settings
 from optsched.selection.cost import tables_of
 from optsched.selection.models.formulation import formulation_data

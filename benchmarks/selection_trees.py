@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.backends import GrowingLp, LpAnswer
+from optsched.backends.arrays import GrowingLp, LpSolution
 from optsched.deadline import Deadline
 from optsched.library.best_records import EQUAL_RTOL, best_records
 from optsched.library.measuring import today
@@ -111,12 +111,33 @@ def selection_tree(
     return {"kind": "branches", **duals, "target": target, "nodes": tree.nodes}
 
 
+class _ElasticLp(GrowingLp):
+    """A linear programme whose rows, added later, may be violated at a penalty."""
+
+    def add_elastic_row(self, columns: Ints, penalty: float) -> int:
+        """Add a row, the sum of some columns, to be bounded later; return its number."""
+        row = int(self._highs.getNumRow())
+        ones = np.ones(len(columns))
+        free = np.inf
+        self._highs.addRow(-free, free, len(columns), columns.astype(np.int32), ones)
+        for sign in (1.0, -1.0):
+            self._highs.addCol(
+                penalty, 0.0, free, 1, np.array([row], dtype=np.int32), sign * ones[:1]
+            )
+        return row
+
+    def bound_row(self, row: int, lower: float, upper: float) -> None:
+        """Change a row's bounds; the basis stays dual feasible."""
+        self._highs.setOptionValue("simplex_strategy", 1)
+        self._highs.changeRowBounds(row, lower, upper)
+
+
 @dataclass
 class _Tree:
     """A search; objective and `target` are in `unit` dollars, `nodes` has parents first."""
 
     skeleton: ArcFlow
-    lp: GrowingLp
+    lp: _ElasticLp
     members: Mapping[Row, Ints]
     target: float
     unit: float
@@ -143,7 +164,7 @@ class _Tree:
         self.nodes[node]["children"][1] = len(self.nodes)
         return self.grow((*path, Branch(row, limit, at_most=False)))
 
-    def _solve(self, path: tuple[Branch, ...]) -> LpAnswer | None:
+    def _solve(self, path: tuple[Branch, ...]) -> LpSolution | None:
         bounds = dict.fromkeys(self.rows, (-np.inf, np.inf))
         for row, limit, at_most in path:
             if row not in self.rows:
@@ -155,7 +176,7 @@ class _Tree:
             self.lp.bound_row(self.rows[row], low, high)
         return self.lp.solve()
 
-    def _branching_row(self, answer: LpAnswer, path: tuple[Branch, ...]) -> Row | None:
+    def _branching_row(self, answer: LpSolution, path: tuple[Branch, ...]) -> Row | None:
         """The most fractional count of the widest kind that has one."""
         best: dict[tuple[str, ...], tuple[float, Row]] = {}
         for row, columns in self.members.items():
@@ -167,7 +188,7 @@ class _Tree:
                 best[kind] = distance, row
         return next((best[kind][1] for kind in ROLES if kind in best), None)
 
-    def _leaf(self, answer: LpAnswer, path: tuple[Branch, ...]) -> Document:
+    def _leaf(self, answer: LpSolution, path: tuple[Branch, ...]) -> Document:
         """The duals of a leaf, rounded the more the further it is above the target."""
         tables, start = self.skeleton.tables, self.skeleton.first_rows
         counts = tables.jobs + self.gpus + sum(branch.limit + 1 for branch in path)
@@ -195,7 +216,7 @@ class _Tree:
         return {"jobs": jobs, "slots": kinds, "rows": rounded(rows[::-1])}
 
 
-def _programme(skeleton: ArcFlow, certificate: Document, target: float) -> tuple[GrowingLp, Ints]:
+def _programme(skeleton: ArcFlow, certificate: Document, target: float) -> tuple[_ElasticLp, Ints]:
     """The LP over the roles that the root's duals cannot exclude; and its columns of leaders."""
     tables = skeleton.tables
     slots = np.zeros(tables.tardiness_cost.shape[1:])
@@ -221,7 +242,7 @@ def _programme(skeleton: ArcFlow, certificate: Document, target: float) -> tuple
         0.0
     )
     programme.upper[skeleton.slices["followers"]][follow >= gap] = 0.0
-    return GrowingLp(programme, Settings()), np.concatenate(leaders)
+    return _ElasticLp(programme, Settings()), np.concatenate(leaders)
 
 
 def _members(skeleton: ArcFlow, leaders: Ints) -> dict[Row, Ints]:

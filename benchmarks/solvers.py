@@ -28,7 +28,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from machine import take_one_core
 
 import optsched
-from optsched.backends import solver_version
+from optsched.backends.pyomo_solvers import solver_version
 from optsched.errors import OptschedError
 from optsched.library.sets import all_entries, set_names
 from optsched.methods import warm_up

@@ -1,7 +1,7 @@
-"""How far from optimal is the way a GPU cluster schedules its deep-learning jobs?
+"""Optimal and heuristic scheduling of deep-learning jobs on GPU clusters.
 
 `generate` or `load` an instance, `solve` it, `compare` methods, `check` a solution, `explain` its
-objective, `plot` it, `build_model` in Pyomo, `read_store` of a sweep; each imported when used.
+objective, `plot` it, `build_model` in Pyomo, `read_store` of a sweep. Names are imported lazily.
 """
 
 from typing import TYPE_CHECKING
@@ -23,12 +23,19 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {"METHODS": "problems", "Result": "result", "compare": "verbs.comparing"}
-_HOMES |= {"explain": "verbs.explaining", "generate": "verbs.generating", "load": "library"}
-_HOMES |= {"plot": "verbs.picturing", "read_store": "experiments.store.store"}
-_HOMES |= dict.fromkeys(("build_model", "check", "solve"), "methods")
-__all__ = [*_HOMES]
-__getattr__ = importer_of(__name__, _HOMES)
+_LAZY_NAMES = {
+    **dict.fromkeys(("build_model", "check", "solve"), "methods"),
+    "METHODS": "problems",
+    "Result": "result",
+    "compare": "verbs.comparing",
+    "explain": "verbs.explaining",
+    "generate": "verbs.generating",
+    "load": "library",
+    "plot": "verbs.picturing",
+    "read_store": "experiments.store.store",
+}
+__all__ = [*_LAZY_NAMES]
+__getattr__ = importer_of(__name__, _LAZY_NAMES)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,7 @@
 """The program: `optsched` and ``python -m optsched``.
 
-This module imports almost nothing, so that an interrupt (Ctrl-C) during the other imports ends the
-program as later: one line, exit code 130, within two seconds. While a command runs, an interrupt is
+This module imports almost nothing, so that Ctrl-C during the remaining imports also exits cleanly:
+one line, exit code 130, within two seconds. While a command runs, an interrupt is
 a KeyboardInterrupt, at which the command may save its results; if compiled code delays it beyond
 `PATIENCE`, the program ends.
 """
@@ -22,20 +22,20 @@ PATIENCE = 1.8
 def main() -> None:
     """Run the command line and exit with its code."""
     # Interrupts ignored by the caller, as for a script's background jobs, stay ignored.
-    heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if heeded:
-        signal.signal(signal.SIGINT, _end)
+    handles_interrupts = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if handles_interrupts:
+        signal.signal(signal.SIGINT, _exit_interrupted)
     from optsched.cli import execute
 
-    if heeded:
+    if handles_interrupts:
         _watch()
-        sys.unraisablehook = _again
+        sys.unraisablehook = _repeat_interrupt
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         code = execute(sys.argv[1:])
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command is done
     except KeyboardInterrupt:  # on the last lines
-        _end()
+        _exit_interrupted()
     if code == INTERRUPTED:
         os._exit(code)  # a solver's thread may still run
     sys.exit(code)
@@ -47,17 +47,19 @@ def _watch() -> None:
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     stderr = os.dup(2)  # Pyomo redirects the descriptor while a solver runs
-    threading.Thread(target=_end_late, args=(reading, stderr), daemon=True, name="watch").start()
+    threading.Thread(
+        target=_exit_after_patience, args=(reading, stderr), daemon=True, name="watch"
+    ).start()
 
 
-def _end_late(signals: int, stderr: int) -> None:
+def _exit_after_patience(signals: int, stderr: int) -> None:
     while os.read(signals, 1) != bytes([signal.SIGINT]):
         continue
     time.sleep(PATIENCE)
-    _end(stderr=stderr)
+    _exit_interrupted(stderr=stderr)
 
 
-def _again(unraisable: Any) -> None:
+def _repeat_interrupt(unraisable: Any) -> None:
     """Repeat an interrupt that was raised in a callback, where Python drops it."""
     if unraisable.exc_type is KeyboardInterrupt:
         again = threading.Timer(0.05, _thread.interrupt_main)  # when the callback is over
@@ -67,7 +69,7 @@ def _again(unraisable: Any) -> None:
         sys.__unraisablehook__(unraisable)
 
 
-def _end(number: int = signal.SIGINT, frame: Any = None, stderr: int = 2) -> None:
+def _exit_interrupted(number: int = signal.SIGINT, frame: Any = None, stderr: int = 2) -> None:
     os.write(stderr, b"optsched: interrupted\n")
     os._exit(INTERRUPTED)
 

@@ -1,4 +1,4 @@
-"""What every checker reports, and the tolerances that all of them share.
+"""Check reports, and tolerances shared by all checkers.
 
 A checker re-derives each rule and the objective from raw decisions. It shares no code with the
 methods: the `check` modules import their slice's data and this file, nothing else. Tolerances are
@@ -22,14 +22,13 @@ BOUND_TOLERANCE = 1e-9
 """How far (relative) a lower bound may lie above a feasible objective: rounding only."""
 
 TIME_TOLERANCE = 1e-9
-"""Relative rounding allowed in a stretch of time, or of work, that was added up."""
+"""Relative tolerance for sums of times or of work."""
 
-ULPS = 64
-"""Units in the last place of a clock's reading that its rounding may leave in a stretch."""
+MAX_ULPS = 64
+"""Tolerance for a difference of two clock times, in units in the last place of the later one."""
 
-CANCELLATION = ULPS * sys.float_info.epsilon
-"""Relative to the terms of a difference: what their rounding may leave where they cancel."""
-
+CANCELLATION = MAX_ULPS * sys.float_info.epsilon
+"""Relative rounding error of a difference, with respect to its terms."""
 
 NEGLIGIBLE_BOUND = 1e-9
 """Share of the objective at or below which a bound counts as 0."""
@@ -46,24 +45,24 @@ def relative_excess(objective: float | None, bound: float | None) -> float | Non
     return objective / bound - 1
 
 
-def slack(length: float, *readings: float) -> float:
-    """What rounding may change of a stretch that is read off a clock."""
-    finest = max((math.ulp(reading) for reading in readings), default=0.0)
-    return max(TIME_TOLERANCE * abs(length), ULPS * finest)
+def slack(length: float, *times: float) -> float:
+    """Return the tolerance for a duration computed from clock times."""
+    finest = max((math.ulp(time) for time in times), default=0.0)
+    return max(TIME_TOLERANCE * abs(length), MAX_ULPS * finest)
 
 
 @dataclass(frozen=True)
 class Violation:
-    """One broken rule.
+    """A violated constraint.
 
     Attributes
     ----------
     rule, equation : str
         The rule's name, and the equation of the paper or of the formulation that states it.
     where : str
-        The stage, server or job that breaks it.
+        The stage, server or job that violates it.
     amount, tolerance : float
-        By how much, and by how much it may.
+        The amount of the violation, and the tolerance.
     """
 
     rule: str
@@ -89,9 +88,9 @@ class CheckReport(Displayed):
     Attributes
     ----------
     objective : float or None
-        As recomputed; None where the decisions have no value.
+        As recomputed; None if it cannot be computed.
     violations : tuple of Violation
-        The rules found broken.
+        The violated rules.
     rounding : float
         Rounding error of the objective, in its unit; relevant where the objective is a difference
         of larger terms, such as a tardiness.
@@ -103,14 +102,14 @@ class CheckReport(Displayed):
 
     @property
     def feasible(self) -> bool:
-        """True when no rule is broken."""
+        """True when no rule is violated."""
         return not self.violations
 
     def facts(self) -> dict[str, str]:
         """The verdict, for a prompt or a page."""
-        broken = {f"broken {at}": str(v) for at, v in enumerate(self.violations, start=1)}
-        verdict = f"{len(self.violations)} violations" if broken else "feasible"
-        return {"check": verdict, "objective": number(self.objective), **broken}
+        violations = {f"violation {at}": str(v) for at, v in enumerate(self.violations, start=1)}
+        verdict = f"{len(violations)} violations" if violations else "feasible"
+        return {"check": verdict, "objective": number(self.objective), **violations}
 
     def verdict(self) -> dict[str, Any]:
         """The verdict alone as a JSON object."""
@@ -122,37 +121,38 @@ class CheckReport(Displayed):
         return {"feasible": self.feasible, "objective": self.objective, **self.verdict()}
 
 
-def instance_violations(found: str, name: str) -> list[Violation]:
+def instance_violations(solution_instance: str, name: str) -> list[Violation]:
     """Return the violation of a solution that names another instance, if it does."""
-    if found == name:
+    if solution_instance == name:
         return []
-    return [Violation("instance", "file", f"the solution is for {found!r}, not for {name!r}", 1)]
+    where = f"the solution is for {solution_instance!r}, not for {name!r}"
+    return [Violation("instance", "file", where, 1)]
 
 
 def another_instance(solution: Any, name: str, sha256: Callable[[], str]) -> CheckReport | None:
     """Return the verdict on a run's file for another instance; None if it is for this one."""
-    found = instance_violations(solution.instance, name)
-    if not found and solution.instance_sha256 not in (None, sha256()):
+    violations = instance_violations(solution.instance, name)
+    if not violations and solution.instance_sha256 not in (None, sha256()):
         where = f"the solution is for another {name!r}, by its instance_sha256"
-        found = [Violation("instance", "file", where, 1)]
-    return CheckReport(None, tuple(found)) if found else None
+        violations = [Violation("instance", "file", where, 1)]
+    return CheckReport(None, tuple(violations)) if violations else None
 
 
 def claim_violation(claimed: float, recomputed: float, rounding: float = 0.0) -> Violation | None:
     """The violation of a claimed objective that differs from the recomputed one, or None."""
-    off = abs(claimed - recomputed)
-    if off <= max(CLAIM_TOLERANCE * abs(recomputed), rounding):
+    difference = abs(claimed - recomputed)
+    if difference <= max(CLAIM_TOLERANCE * abs(recomputed), rounding):
         return None
-    amount = share_of(off, claimed, recomputed)
+    amount = share_of(difference, claimed, recomputed)
     return Violation("claimed objective", "objective", "objective", amount, CLAIM_TOLERANCE)
 
 
 def bound_violation(bound: float, objective: float, rounding: float = 0.0) -> Violation | None:
     """The violation of a lower bound above a feasible objective, or None."""
-    above = bound - objective
-    if above <= max(BOUND_TOLERANCE * abs(objective), rounding):
+    excess = bound - objective
+    if excess <= max(BOUND_TOLERANCE * abs(objective), rounding):
         return None
-    amount = share_of(above, bound, objective)
+    amount = share_of(excess, bound, objective)
     return Violation("bound", "bound <= objective", "bound", amount, BOUND_TOLERANCE)
 
 

@@ -1,4 +1,4 @@
-"""Why an instance has no solution: the message that every problem gives."""
+"""Explanation of infeasibility, common to all problems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROOFS: Mapping[Proof, str] = {
 
 @dataclass(frozen=True)
 class Member:
-    """An object of the instance, or a row of a model: its kind, its name and what it asks."""
+    """An object of the instance, or a row of a model: its kind, its name and its requirement."""
 
     kind: str
     name: str
@@ -27,16 +27,16 @@ class Member:
 
 @dataclass(frozen=True, repr=False)
 class Conflict(Explanation):
-    """What cannot be satisfied together, by how much, and what would be enough.
+    """Requirements that cannot be satisfied together, by how much, and a change that would do.
 
     Attributes
     ----------
     reason : str
         Why the members conflict, on one line.
     excess : float or None
-        By how much they ask too much, in `unit`.
+        Amount by which the requirements exceed what is available, in `unit`.
     remedy : str
-        What would be enough, on one line; empty where nothing is known.
+        A change that removes the conflict, on one line; empty where none is known.
     members : tuple of Member
         The objects in conflict.
     proof : str
@@ -45,7 +45,7 @@ class Conflict(Explanation):
         Constraints of a model that cannot hold together, or whole families of constraints (of kind
         "equation") where the time limit ended the search for single ones.
     rows_proof : str
-        The same of them: "irreducible", or "sufficient" where the time ran out.
+        Proof status of `rows`: "irreducible", or "sufficient" where the time ran out.
     measures : mapping
         The problem's own numbers, keys of the JSON object.
     """
@@ -87,11 +87,11 @@ class Conflict(Explanation):
         }
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
-        """Title, headings, a row a member and a constraint, and what would be enough."""
+        """Title, headings, a row per member and constraint, and closing lines."""
         rows = [[m.kind, m.name, m.asks] for m in (*self.members, *self.rows)]
         closing = [line for line in (self.reason, self.remedy) if line]
         for members, proof in ((self.members, self.proof), (self.rows, self.rows_proof)):
             if members:
                 closing.append(f"{proof} set of {members[0].kind}s: {PROOFS[proof]}")
-        headings = ["what", "which", "asks"]
+        headings = ["kind", "name", "requirement"]
         return f"{self.instance}: infeasible", headings, rows, "\n".join(closing)

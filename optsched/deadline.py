@@ -37,7 +37,7 @@ def clock_stopped() -> Iterator[None]:
 
 
 class OutOfTimeError(Exception):
-    """The deadline passed between two steps; the method catches it, users never see it."""
+    """The deadline passed between two steps; internal, caught by the methods."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,6 @@ class Deadline:
 
     @property
     def spent(self) -> float:
-        """Seconds so far."""
         return clock() - self.began
 
     @property
@@ -76,7 +75,6 @@ class Deadline:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has passed."""
         return clock() >= self.until
 
     def has(self, seconds: float) -> bool:
@@ -88,13 +86,13 @@ class Deadline:
         if self.is_over:
             raise OutOfTimeError
 
-    def share(self, part: float) -> Deadline:
-        """Return a deadline, from now, over a part of the time left."""
+    def share(self, fraction: float) -> Deadline:
+        """Return a deadline, from now, over a fraction of the time left."""
         left = self.left
-        return Deadline(None if left is None else part * left)
+        return Deadline(None if left is None else fraction * left)
 
 
-def pass_all(passed: bool) -> None:
+def expire_all(passed: bool) -> None:
     """Make every deadline pass at once, or restore their own limits."""
     global _all_passed
     _all_passed = passed

@@ -1,4 +1,4 @@
-"""Declared ranges: a field's annotation says which values it takes.
+"""Validation of values by field annotations.
 
 ``Annotated[float, Between(0, 1)]`` is a number in a range and ``Literal`` a choice of words; "or
 None" may follow, and a tuple takes such values. Options of problems, settings of runs, limits of
@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, fields, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from types import UnionType
-from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin
-from typing import get_type_hints as hints_of
+from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
 from optsched.errors import InputError, shown, suggestion
-from optsched.io.numerals import is_numpy, real_of, whole_of, without_numpy
+from optsched.io.numerals import is_numpy, parse_integer, parse_real, without_numpy
 
 LARGEST = 1e18
 
@@ -27,7 +26,7 @@ LARGEST = 1e18
 class About:
     """Annotation of a file's field for its JSON Schema: description, unit and an example."""
 
-    says: str
+    description: str
     unit: str = ""
     example: Any = None
 
@@ -36,8 +35,7 @@ class About:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """Its keywords in a JSON Schema."""
-        keywords = {"description": self.says, "unit": self.unit, "examples": [self.example]}
+        keywords = {"description": self.description, "unit": self.unit, "examples": [self.example]}
         return {key: value for key, value in keywords.items() if value not in ("", [None])}
 
 
@@ -54,26 +52,22 @@ class Between:
     below: bool = False
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
-        whole = source is int
-        described = {"pydantic_js_functions": [partial(self._json_schema, whole)]}
-        if whole:  # not by `_number`: a file may hold a million integers
+        if source is int:  # native validation, because files may hold a million integers
             return core_schema.custom_error_schema(
                 core_schema.int_schema(ge=int(self.low), le=int(self.high), strict=True),
                 "number",
                 custom_error_message="{expected}",
-                custom_error_context={"expected": self.expected(whole)},
-                metadata=described,
+                custom_error_context={
+                    "expected": f"an integer in [{_power(self.low)}, {_power(self.high)}]"
+                },
             )
-        return core_schema.no_info_plain_validator_function(self._number, metadata=described)
-
-    def expected(self, whole: bool) -> str:
-        """Return the words of an error line."""
-        if whole:
-            return f"an integer in [{_power(self.low)}, {_power(self.high)}]"
-        ends = "(" if self.above else "[", ")" if self.below else "]"
-        return f"a finite number in {ends[0]}{self.low:g}, {self.high:g}{ends[1]}"
+        return core_schema.no_info_plain_validator_function(
+            self._number,
+            json_schema_input_schema=core_schema.float_schema(ge=self.low, le=self.high),
+        )
 
     def _number(self, value: Any) -> int | float:
+        """Return a number of the type it has: 5 is not 5.0 in a file that is written again."""
         number: Any = without_numpy(value)
         if (
             not isinstance(number, int | float)
@@ -82,16 +76,14 @@ class Between:
             or (self.above and number == self.low)
             or (self.below and number == self.high)
         ):
-            raise PydanticCustomError("number", "{expected}", {"expected": self.expected(False)})
+            ends = "(" if self.above else "[", ")" if self.below else "]"
+            expected = f"a finite number in {ends[0]}{self.low:g}, {self.high:g}{ends[1]}"
+            raise PydanticCustomError("number", "{expected}", {"expected": expected})
         return number
-
-    def _json_schema(self, whole: bool, *_: Any) -> dict[str, Any]:
-        kind = "integer" if whole else "number"
-        return {"type": kind, "minimum": self.low, "maximum": self.high}
 
 
 def _power(value: float) -> str:
-    """Return an integer's text, a large power of two as such: nobody counts 19 digits."""
+    """Format an integer; large powers of two as 2^n."""
     for text, power in (("", value), (" - 1", value + 1)):
         if power >= 2**40 and int(power).bit_count() == 1:
             return f"2^{int(power).bit_length() - 1}{text}"
@@ -108,27 +100,25 @@ Iterations = Annotated[int, Between(0, 2**53)]
 class Options:
     """Base of the problems' options: frozen data classes, each value as its field declares.
 
-    The fields of a field that is itself an `Options` are named directly. A Python keyword has an
-    underscore behind it in the class and none anywhere else.
+    Nested options are flattened. Names that are Python keywords end in an underscore in the class
+    only (``lambda_``).
     """
 
-    left_out: ClassVar[tuple[str, ...]] = ()
-    """Fields that `to_dict` leaves out where they are the default: they change nothing."""
+    omitted_defaults: ClassVar[tuple[str, ...]] = ()
+    """Fields that `to_dict` omits at their default value."""
 
     def __post_init__(self) -> None:
         require_declared("options", self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Make options of names and values; text is read as numbers where a number belongs."""
-        made_of: Any = cls
-        known = _names(made_of)
+        """Make options of names and values; strings are converted for numeric fields."""
+        known = cls._names()
         for name in values:
             if name not in known:
                 expected = suggestion(name, known)
                 raise InputError("options", shown(name), "an unknown option", expected)
-        options: Self = _changed(_standard(made_of), values)
-        return options
+        return cls()._with_values(values)
 
     def to_dict(self) -> dict[str, Any]:
         """The options as a JSON object."""
@@ -137,42 +127,60 @@ class Options:
             value = getattr(self, field.name)
             if isinstance(value, Options):
                 options |= value.to_dict()
-            elif field.name not in self.left_out or value != field.default:
+            elif field.name not in self.omitted_defaults or value != field.default:
                 options[_plain(field.name)] = value
         return options
 
+    @classmethod
+    def _names(cls) -> list[str]:
+        options_class: Any = cls
+        names: list[str] = []
+        for name, hint in declared(options_class).items():
+            names += hint._names() if _is_options(hint) else [_plain(name)]
+        return names
 
-def require_declared(source: str, given: Any, place: Callable[[str], str] = str) -> None:
-    """Refuse a data class one of whose values is not as its field declares; raises InputError.
+    def _with_values(self, values: Mapping[str, Any]) -> Self:
+        instance: Any = self
+        changes: dict[str, Any] = {}
+        for name, hint in declared(instance.__class__).items():
+            if _is_options(hint):
+                changes[name] = getattr(self, name)._with_values(values)
+            elif _plain(name) in values:
+                changes[name] = read_as(hint, values[_plain(name)])
+        changed: Self = replace(instance, **changes)
+        return changed
+
+
+def require_declared(source: str, settings: Any, label: Callable[[str], str] = str) -> None:
+    """Raise InputError if a value of a data class does not match its field's annotation.
 
     Values that are numpy's become Python's own.
     """
-    made_of: Any = type(given)
-    for name, hint in declared(made_of).items():
-        value = getattr(given, name)
+    for name, hint in declared(settings.__class__).items():
+        value = getattr(settings, name)
         if is_numpy(value):
             plain = without_numpy(value)
             value = tuple(plain) if isinstance(plain, list) else plain
-            object.__setattr__(given, name, value)
-        require(source, place(_plain(name)), value, hint)
+            object.__setattr__(settings, name, value)
+        require(source, label(_plain(name)), value, hint)
 
 
 def require(source: str, where: str, value: Any, hint: Any) -> None:
-    """Refuse a value that a field of this annotation does not take; raises InputError."""
+    """Raise InputError if a value does not match an annotation."""
     expected = expected_of(hint, value)
     if expected is not None:
         raise InputError(source, where, shown(value), expected)
 
 
-def require_arguments(source: str, function: Any, given: Mapping[str, Any]) -> None:
-    """Refuse an argument that is not as the function's signature declares; raises InputError."""
+def require_arguments(source: str, function: Any, arguments: Mapping[str, Any]) -> None:
+    """Raise InputError if an argument does not match the function's signature."""
     for name, hint in declared(function).items():
-        if name in given:
-            require(source, name, given[name], hint)
+        if name in arguments:
+            require(source, name, arguments[name], hint)
 
 
 def expected_of(hint: Any, value: Any) -> str | None:
-    """Return what a field of this annotation takes; None if it takes the value."""
+    """Return a description of an annotation's valid values; None if the value is valid."""
     adapter = _adapter(hint)
     value = without_numpy(value)
     try:
@@ -186,7 +194,7 @@ def expected_of(hint: Any, value: Any) -> str | None:
 
 @lru_cache
 def _adapter(hint: Any) -> TypeAdapter[Any] | None:
-    """Return what validates an annotation; None for classes, which check themselves."""
+    """Return the validator of an annotation; None for classes, which validate themselves."""
     if isinstance(hint, type) and hint not in (str, bool, int, float):
         return None
     return TypeAdapter(hint, config=ConfigDict(strict=True, arbitrary_types_allowed=True))
@@ -219,7 +227,7 @@ _EXPECTED = {
 
 
 def expected_text(detail: ErrorDetails) -> str:
-    """Return what one error of pydantic's expected, in the words of an error line."""
+    """Return what a pydantic error expected, as in our error messages."""
     context = detail.get("ctx", {})
     if detail["type"] == "too_long":
         return f"at most {context['max_length']} entries"
@@ -237,14 +245,14 @@ def flag(name: str) -> str:
 
 
 def read_as(hint: Any, value: Any) -> Any:
-    """Return a number that a text states, and a float for an integer where floats are declared."""
+    """Convert strings to numbers and integers to floats as an annotation declares."""
     value = without_numpy(value)
     for choice in choices_of(hint):
         if get_origin(choice) is not Annotated:
             continue
         whole = get_args(choice)[0] is int
         if isinstance(value, str):
-            read = whole_of(value) if whole else real_of(value)
+            read = parse_integer(value) if whole else parse_real(value)
             return value if read is None else read
         if not whole and type(value) is int and expected_of(choice, value) is None:
             return float(value)
@@ -252,59 +260,19 @@ def read_as(hint: Any, value: Any) -> Any:
 
 
 @lru_cache
-def declared(made_of: Any) -> dict[str, Any]:
-    """Return the annotations of a data class's fields or a function's arguments, by name.
-
-    Of what is ``Annotated`` only the ranges are kept.
-    """
-    hints = hints_of(made_of, include_extras=True)
-    return {name: _range(h) for name, h in hints.items() if get_origin(h) is not ClassVar}
+def declared(annotated: Any) -> dict[str, Any]:
+    """Return the annotations of a data class's fields or a function's arguments, by name."""
+    hints = get_type_hints(annotated, include_extras=True)
+    return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
-def _range(hint: Any) -> Any:
-    if get_origin(hint) is not Annotated:
-        return hint
-    ranges = tuple(item for item in hint.__metadata__ if isinstance(item, Between))
-    return Annotated[(hint.__origin__, *ranges)] if ranges else hint.__origin__
-
-
-def _fields(made_of: Any) -> tuple[Field[Any], ...]:
-    return fields(made_of)
+def _fields(dataclass_type: Any) -> tuple[Field[Any], ...]:
+    return fields(dataclass_type)
 
 
 def _plain(name: str) -> str:
     return name.removesuffix("_")
 
 
-@lru_cache
-def _standard(made_of: Any) -> Any:
-    """Return the default options, checked once: they are frozen."""
-    return made_of()
-
-
-@lru_cache
-def _names(made_of: Any) -> tuple[str, ...]:
-    """Names of the options, those of inner options in their place."""
-    names: list[str] = []
-    for field in _fields(made_of):
-        inner = declared(made_of)[field.name]
-        names += _names(inner) if _is_options(inner) else [_plain(field.name)]
-    return tuple(names)
-
-
 def _is_options(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, Options)
-
-
-def _changed(options: Any, values: Mapping[str, Any]) -> Any:
-    """Options with some of the values, each of its field's type."""
-    if not values:
-        return options
-    changes: dict[str, Any] = {}
-    made_of: Any = type(options)
-    for name, hint in declared(made_of).items():
-        if _is_options(hint):
-            changes[name] = _changed(getattr(options, name), values)
-        elif _plain(name) in values:
-            changes[name] = read_as(hint, values[_plain(name)])
-    return replace(options, **changes)

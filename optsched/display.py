@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any, ClassVar
 
-MOST_LINES = 15
-MOST_ROWS = 20
-LONGEST_LINE = 400
+MAX_LINES = 15
+MAX_ROWS = 20
+MAX_LINE = 400
 
 
 class Displayed:
-    """Mixin that shows an object by its `facts`; without facts Python's own text stays."""
+    """Mixin that shows an object by its `facts`; without facts the default repr stays."""
 
     def facts(self) -> dict[str, str]:
         """Return labels and short texts, in order; the first is the name."""
@@ -26,7 +26,7 @@ class Displayed:
         named, *others = facts.items()
         rest = ", ".join(f"{label} {text}" for label, text in others)
         line = f"<{type(self).__name__} {named[1]}: {rest}>"
-        return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 4]}...>"
+        return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 4]}...>"
 
     def __str__(self) -> str:
         facts = self.facts()
@@ -34,7 +34,7 @@ class Displayed:
             return super().__str__()
         width = max(len(label) for label in facts)
         lines = [f"{label:<{width}}  {text}" for label, text in facts.items()]
-        return "\n".join(lines[:MOST_LINES])
+        return "\n".join(lines[:MAX_LINES])
 
     def _repr_html_(self) -> str | None:
         facts = self.facts()
@@ -61,11 +61,11 @@ class Explanation:
     def __repr__(self) -> str:
         title, _, _, closing = self.table()
         line = f"<{type(self).__name__} {title}; {closing.splitlines()[0]}>"
-        return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 4]}...>"
+        return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 4]}...>"
 
     def __str__(self) -> str:
         title, headings, rows, closing = self.table()
-        shown = [headings, *rows[:MOST_ROWS]]
+        shown = [headings, *rows[:MAX_ROWS]]
         widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
         lines = [
             "  ".join(
@@ -84,14 +84,14 @@ class Explanation:
                 f"{escape(cell)}</{tag}>"
                 for heading, cell in zip(headings, row, strict=True)
             )
-            for tag, row in [("th", headings), *(("td", row) for row in rows[:MOST_ROWS])]
+            for tag, row in [("th", headings), *(("td", row) for row in rows[:MAX_ROWS])]
         ]
         table = "".join(f"<tr>{line}</tr>" for line in lines)
         below = "<br>".join(map(escape, [*self._left_out(rows), *closing.splitlines()]))
         return f"<table><caption>{escape(title)}</caption>{table}</table><p>{below}</p>"
 
     def _left_out(self, rows: list[list[str]]) -> list[str]:
-        more = len(rows) - MOST_ROWS
+        more = len(rows) - MAX_ROWS
         return [f"... and {counted(more, 'row')} more"] if more > 0 else []
 
 
@@ -100,10 +100,10 @@ def counted(number: int, one: str, more: str | None = None) -> str:
     return f"{number} {one if number == 1 else more or one + 's'}"
 
 
-def listed(values: Iterable[Any], most: int = 8) -> str:
+def listed(values: Iterable[Any], max_items: int = 8) -> str:
     """Return the first values of many, separated by commas."""
-    texts = [str(value) for value in itertools.islice(values, most + 1)]
-    return ", ".join([*texts[:most], *(["..."] if len(texts) > most else [])])
+    texts = [str(value) for value in itertools.islice(values, max_items + 1)]
+    return ", ".join([*texts[:max_items], *(["..."] if len(texts) > max_items else [])])
 
 
 def number(value: Any, unit: str = "") -> str:

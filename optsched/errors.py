@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-LONGEST_PLACE = 200
+MAX_PLACE = 200
 """Characters of a JSON path that an error line shows: keys may be as long as their file."""
 
 
@@ -36,7 +36,7 @@ class InputError(OptschedError):
     def __init__(
         self, source: str, where: str, found: str, expected: str, message: str = ""
     ) -> None:
-        where = where if len(where) <= LONGEST_PLACE else f"{where[: LONGEST_PLACE - 3]}..."
+        where = where if len(where) <= MAX_PLACE else f"{where[: MAX_PLACE - 3]}..."
         self.source = source
         self.where = where
         self.found = found
@@ -51,7 +51,7 @@ class InputError(OptschedError):
 
 
 class NotApplicableError(InputError):
-    """A method that refuses this instance or option by name."""
+    """The method does not support this instance or option."""
 
     def __init__(self, method: str, found: str, expected: str) -> None:
         super().__init__(f"method {method}", "", found, expected)
@@ -65,11 +65,11 @@ class MissingExtraError(OptschedError):
 
 
 class SolverError(OptschedError):
-    """A solver that failed, or an answer of its that does not survive the check."""
+    """A solver that failed, or returned a solution that fails the check."""
 
 
 class MethodError(OptschedError):
-    """A method from outside the package that raised, or returned what is no answer."""
+    """A custom method that raised, or returned an invalid object."""
 
     def __init__(self, method: str, what: str) -> None:
         super().__init__(one_line(f"method {method} {what}"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module, metadata
@@ -23,17 +23,17 @@ from optsched.problem import Method, Problem, resolve
 from optsched.result import Outcome, Termination
 
 if TYPE_CHECKING:
-    from optsched.typing import AMethod
+    from optsched.typing import MethodLike
 
 ENTRY_POINTS = "optsched.methods"
 """Group of entry points: each a `Problem`, or a mapping of a problem's name to `Method` objects."""
 
-WITHOUT = (Termination.NO_SOLUTION, Termination.INFEASIBLE, Termination.TIME_LIMIT)
+UNSOLVED = (Termination.NO_SOLUTION, Termination.INFEASIBLE, Termination.TIME_LIMIT)
 """Terminations without a solution."""
 
 
-def method_of(problem: Problem, method: AMethod) -> Method:
-    """Return the method of a name, a place ``module:name``, a callable or a policy."""
+def method_of(problem: Problem, method: MethodLike) -> Method:
+    """Return the method of a name, an import path ``module:name``, a callable or a policy."""
     if isinstance(method, str) and ":" not in method:
         method = problem.method(method)
     if isinstance(method, Method):
@@ -43,12 +43,12 @@ def method_of(problem: Problem, method: AMethod) -> Method:
     name = method if isinstance(method, str) else _name_of(method)
     run: Any = _imported(method) if isinstance(method, str) else method
     if _is_policy(problem, run):
-        name, summary = _outside(name), _first_line(run, "a policy of the caller's")
+        name, summary = _record_name(name), _summary(run, "a custom policy")
         return Method(name, "policy", summary, _adapted(problem, name, run))
     if not callable(run):
         expected = "a method's name, module:name, or a callable of (instance, options, settings)"
         raise InputError(problem.name, "method", shown(method), expected)
-    summary = _first_line(run, "a method of the caller's")
+    summary = _summary(run, "a custom method")
     return Method(name, "heuristic", summary, _adapted(problem, name, run))
 
 
@@ -79,47 +79,43 @@ def with_installed(ours: Iterable[Problem]) -> dict[str, Problem]:
     """Return problems by name: those given, and those of installed packages.
 
     A package may add methods to another's problem. A name that exists already is ignored; an entry
-    point that cannot be loaded, or adds to an unknown problem, is left out with a line on stderr.
+    point that cannot be loaded, or adds to an unknown problem, is ignored with a line on stderr.
     """
     problems = {problem.name: problem for problem in ours}
-    methods: list[tuple[str, str, Method]] = []
+    added: list[tuple[str, str, Method]] = []
     for entry in metadata.entry_points(group=ENTRY_POINTS):
         try:
-            for part in _parts(entry.load()):
-                if isinstance(part, Problem):
-                    problems.setdefault(part.name, part)
-                else:
-                    methods.append((entry.name, *part))
+            value = entry.load()
+            if isinstance(value, Problem):
+                problems.setdefault(value.name, value)
+            else:
+                added += [(entry.name, *pair) for pair in _methods_in(value)]
         except Exception as error:
-            _leave_out(entry.name, f"{type(error).__name__}: {error}")
-    for entry_name, problem, method in methods:
+            _ignore(entry.name, f"{type(error).__name__}: {error}")
+    for name, problem, method in added:
         if problem in problems:
             problems[problem] = problems[problem].with_method(method)
         else:
-            _leave_out(entry_name, f"no problem {shown(problem)} for method {method.name}")
+            _ignore(name, f"no problem {shown(problem)} for method {method.name}")
     return problems
 
 
-def _parts(value: Any) -> list[Problem | tuple[str, Method]]:
-    if isinstance(value, Problem):
-        return [value]
+def _methods_in(value: Any) -> Iterator[tuple[str, Method]]:
     if not isinstance(value, Mapping):
         raise TypeError("expected a Problem, or a mapping of problems' names to Methods")
-    found: list[Problem | tuple[str, Method]] = []
     for problem, methods in value.items():
         for method in [methods] if isinstance(methods, Method) else methods:
             if not isinstance(method, Method):
                 raise TypeError(f"expected a Method of {problem}, found {shown(method)}")
-            found.append((str(problem), method))
-    return found
+            yield str(problem), method
 
 
-def _leave_out(entry: str, why: str) -> None:
-    print(" ".join(f"optsched: entry point {entry} is left out: {why}".split()), file=sys.stderr)
+def _ignore(entry: str, why: str) -> None:
+    print(" ".join(f"optsched: entry point {entry} is ignored: {why}".split()), file=sys.stderr)
 
 
-def _first_line(thing: object, otherwise: str) -> str:
-    return (getattr(thing, "__doc__", None) or otherwise).strip().splitlines()[0]
+def _summary(documented: object, default: str) -> str:
+    return (getattr(documented, "__doc__", None) or default).strip().splitlines()[0]
 
 
 def _name_of(function: object) -> str:
@@ -152,39 +148,40 @@ def _adapted(problem: Problem, name: str, run: str | Callable[..., Any]) -> Call
 
     def adapted(instance: Any, options: Any, settings: Any) -> Outcome:
         try:
-            given = resolve(run)
-            if _is_policy(problem, given):
-                given = resolve(problem.own or "")(_outside(name), given)
-            found = given(instance, options, settings)
+            function = resolve(run)
+            if _is_policy(problem, function):
+                function = resolve(problem.policy_adapter or "")(_record_name(name), function)
+            returned = function(instance, options, settings)
         except (OptschedError, MemoryError):
             raise
         except Exception as error:
             raise MethodError(name, f"raised {type(error).__name__}: {error}") from error
-        return _outcome(problem, name, found, settings)
+        return _outcome(problem, name, returned)
 
     adapted.__wrapped__ = run  # type: ignore[attr-defined]
     return adapted
 
 
-def _is_policy(problem: Problem, given: Any) -> bool:
-    return problem.own is not None and hasattr(given, "schedule")
+def _is_policy(problem: Problem, function: Any) -> bool:
+    return problem.policy_adapter is not None and hasattr(function, "schedule")
 
 
-def _outside(name: str) -> str:
+def _record_name(name: str) -> str:
     """Return a policy's name in the records of its runs; the colon marks it as a caller's."""
     return name if ":" in name else f"own:{name}"
 
 
-def _outcome(problem: Problem, name: str, found: Any, settings: Any) -> Outcome:
-    """Return an `Outcome` of what a callable returned."""
-    outcome = found if isinstance(found, Outcome) else Outcome(found, Termination.FEASIBLE)
+def _outcome(problem: Problem, name: str, returned: Any) -> Outcome:
+    outcome = returned
+    if not isinstance(returned, Outcome):
+        outcome = Outcome(returned, Termination.FEASIBLE)
     kind, solution = resolve(problem.solution), outcome.solution
     if isinstance(solution, Mapping):
         solution = kind.from_dict(dict(solution), name)
     if solution is not None and not isinstance(solution, kind):
         raise MethodError(name, f"returned {shown(solution)}, expected a {kind.__name__}")
-    answered = outcome.bound is not None or outcome.details or outcome.termination in WITHOUT
-    if solution is None and not answered:
+    has_answer = outcome.bound is not None or outcome.details or outcome.termination in UNSOLVED
+    if solution is None and not has_answer:
         raise MethodError(name, "returned neither a solution nor a bound")
     source = outcome.bound_source or (name if outcome.bound is not None else None)
     fields = {field: without_numpy(value) for field, value in vars(outcome).items()}

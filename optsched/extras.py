@@ -1,4 +1,4 @@
-"""Optional dependencies: asked for before any work that will need them."""
+"""Optional dependencies, checked before work starts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ EXTRAS = {
     "pyarrow": ("pyarrow", "online"),
     "pyscipopt": ("pyscipopt", "scip"),
 }
-"""By module: the package that has it, and the extra that brings that."""
+"""By module: its package, and the extra with it."""
 
 
 def require_extras(modules: Iterable[str]) -> None:
-    """Refuse to start without some modules of `EXTRAS`; raises MissingExtraError."""
+    """Raise MissingExtraError if one of some modules of `EXTRAS` is not installed."""
     for module in modules:
         try:
             import_module(module)

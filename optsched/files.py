@@ -1,4 +1,4 @@
-"""Reading and writing JSON files, which may be broken or hostile."""
+"""Reading and writing JSON files, with limits against malformed or malicious input."""
 
 from __future__ import annotations
 
@@ -15,45 +15,48 @@ from optsched.io.numerals import is_numpy, python_of_numpy
 from optsched.io.reading import read_text
 from optsched.io.writing import write_text
 
-MOST_VALUES = 2_500_000
-MOST_KEYS = 750_000
-MOST_CONTAINERS = 500_000
-DEEPEST_NEST = 64
+MAX_VALUES = 2_500_000
+MAX_KEYS = 750_000
+MAX_CONTAINERS = 500_000
+MAX_DEPTH = 64
 
 
 def read_document(path: str | Path) -> dict[str, Any]:
     """Parse a JSON file whose top level is an object; raises InputError."""
     source = str(path)
     text = read_text(path)
-    _refuse_too_many(text, source)
+    _require_few_tokens(text, source)
     try:
         document = json.loads(
             text, parse_constant=_refuse_constant, object_pairs_hook=_object_without_repeats
         )
     except json.JSONDecodeError as error:
         raise InputError(
-            source, f"line {error.lineno} column {error.colno}", f"no JSON ({error.msg})", "JSON"
+            source,
+            f"line {error.lineno} column {error.colno}",
+            f"invalid JSON ({error.msg})",
+            "JSON",
         ) from None
     except RecursionError:
         raise _too_deep(source) from None
     except _RefusedError as error:
         raise InputError(
-            source, "", str(error), "JSON with finite numbers and no key twice"
+            source, "", str(error), "JSON with finite numbers and unique keys"
         ) from None
     except ValueError:  # an integer of thousands of digits
         raise InputError(source, "", "an integer too long to read", "numbers below 1e18") from None
     if not isinstance(document, dict):
         raise InputError(source, "", shown(document), "an object")
-    _refuse_nests_and_infinities(document, source)
+    _require_shallow_and_finite(document, source)
     if ("\\ud" in text or "\\uD" in text) and not _is_text(
         json.dumps(document, ensure_ascii=False)
     ):
-        _refuse_half_characters(document, source)
+        _require_unicode(document, source)
     return document
 
 
 def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
-    """Write JSON so that a reader sees the old file or the whole new one, never a part.
+    """Write JSON atomically.
 
     NaN and infinities raise ValueError; numpy's numbers and arrays become numbers and lists.
     """
@@ -108,21 +111,21 @@ def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _refuse_too_many(text: str, source: str) -> None:
+def _require_few_tokens(text: str, source: str) -> None:
     """Bound time and memory before parsing; characters inside strings count too."""
     for marks, limit, what in (
-        (",", MOST_VALUES, "values"),
-        (":", MOST_KEYS, "keys"),
-        ("[{", MOST_CONTAINERS, "arrays and objects"),
+        (",", MAX_VALUES, "values"),
+        (":", MAX_KEYS, "keys"),
+        ("[{", MAX_CONTAINERS, "arrays and objects"),
     ):
         if sum(text.count(mark) for mark in marks) > limit:
             raise InputError(source, "", f"too many {what}", f"at most {limit}")
 
 
-def _refuse_nests_and_infinities(document: Any, source: str) -> None:
+def _require_shallow_and_finite(document: Any, source: str) -> None:
     """Check level by level, without a call for each value: files may hold millions."""
     level, infinite = [document], False
-    for _ in range(DEEPEST_NEST):
+    for _ in range(MAX_DEPTH):
         contents = [list(node.values()) if type(node) is dict else node for node in level]
         infinite = infinite or any(math.inf in v or -math.inf in v for v in contents)
         level = [child for values in contents for child in values if type(child) in (dict, list)]
@@ -135,7 +138,7 @@ def _refuse_nests_and_infinities(document: Any, source: str) -> None:
         raise InputError(source, path, "a number too large", "a finite number")
 
 
-def _refuse_half_characters(document: Any, source: str) -> None:
+def _require_unicode(document: Any, source: str) -> None:
     for path, value in _leaves(document):
         if isinstance(value, str) and not _is_text(value):
             raise InputError(source, path, shown(value), "Unicode text")
@@ -144,12 +147,12 @@ def _refuse_half_characters(document: Any, source: str) -> None:
 def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Keys and plain values of a document of checked depth, with their JSON paths."""
     for key, value in node.items() if isinstance(node, dict) else enumerate(node):
-        here = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".removeprefix(".")
-        yield here, key
+        child = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".removeprefix(".")
+        yield child, key
         if isinstance(value, dict | list):
-            yield from _leaves(value, here)
+            yield from _leaves(value, child)
         else:
-            yield here, value
+            yield child, value
 
 
 def _is_text(value: str) -> bool:
@@ -161,4 +164,4 @@ def _is_text(value: str) -> bool:
 
 
 def _too_deep(source: str) -> InputError:
-    return InputError(source, "", "objects nested too deep", f"at most {DEEPEST_NEST} levels")
+    return InputError(source, "", "objects nested too deep", f"at most {MAX_DEPTH} levels")

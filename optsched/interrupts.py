@@ -12,47 +12,47 @@ import logging
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from optsched.deadline import OutOfTimeError, pass_all
+from optsched.deadline import OutOfTimeError, expire_all
 
 PATIENCE = 1.0
 """Seconds a method has to end by itself."""
 
 
 class Interrupt:
-    """The interrupts during a run; `came` is True after the first."""
+    """The interrupts during a run; `received` is True after the first."""
 
     def __init__(self) -> None:
-        self.came = False
-        self._silenced = logging.root.manager.disable
+        self.received = False
         self._is_late = False
         self._is_over = False
         self._timer: threading.Timer | None = None
 
-    def begin(self) -> None:
-        """Install the handler."""
+    @contextmanager
+    def handled(self) -> Iterator[None]:
+        logging_before = logging.root.manager.disable
         signal.signal(signal.SIGINT, self._handle)
-
-    def end(self) -> None:
-        """Restore Python's handler."""
-        self._is_over = True
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer.join()  # or it might insist after the end
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        if self.came:
-            logging.disable(self._silenced)
-            pass_all(False)
+        try:
+            yield
+        finally:
+            self._is_over = True
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer.join()  # otherwise it could fire after the handler is restored
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if self.received:
+                logging.disable(logging_before)
+                expire_all(False)
 
     def _handle(self, number: int, frame: Any) -> None:
         if self._is_over:
             return
-        if not self.came:
-            self.came = True
-            pass_all(True)
-            self._timer = threading.Timer(PATIENCE, self._insist)
+        if not self.received:
+            self.received = True
+            expire_all(True)
+            self._timer = threading.Timer(PATIENCE, self._interrupt_again)
             self._timer.daemon = True
             self._timer.start()
         elif self._is_late:
@@ -62,7 +62,7 @@ class Interrupt:
         else:
             raise KeyboardInterrupt
 
-    def _insist(self) -> None:
+    def _interrupt_again(self) -> None:
         self._is_late = True
         main = threading.main_thread().ident
         if hasattr(signal, "pthread_kill") and main is not None:
@@ -77,29 +77,23 @@ def deferred() -> Iterator[Interrupt]:
     global _last
     _last = interrupt = Interrupt()
     is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    is_ours = is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with interrupt.handled() if is_ours else nullcontext():
         yield interrupt
-        return
-    interrupt.begin()
-    try:
-        yield interrupt
-    finally:
-        interrupt.end()
 
 
-def came() -> bool:
-    """Return whether one came during the last `deferred`, on which a loop has to act."""
-    return _last.came
+def received() -> bool:
+    """Return whether an interrupt was received during the last `deferred` block."""
+    return _last.received
 
 
-def heed() -> None:
+def raise_if_received() -> None:
     """Raise the KeyboardInterrupt that the last `deferred` suppressed, if any."""
-    if _last.came:
+    if _last.received:
         raise KeyboardInterrupt
 
 
-def forget() -> None:
-    """Forget earlier interrupts, at the start of a new command."""
+def reset() -> None:
     global _last
     _last = Interrupt()
 

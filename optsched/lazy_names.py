@@ -1,6 +1,6 @@
 """Public names of a package that are imported when first used.
 
-The name of a submodule would be taken for one of them once that is imported: no package has both.
+A lazy name must not equal a submodule's name, because importing the submodule would shadow it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from importlib import import_module
 from typing import Any
 
 
-def importer_of(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """What a package's ``__getattr__`` is, from its submodules by the names that they hold."""
+def importer_of(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` that imports each name from its submodule."""
 
     def find(name: str) -> Any:
-        if name not in homes:
+        if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{homes[name]}"), name)
+        return getattr(import_module(f"{package}.{modules[name]}"), name)
 
     return find

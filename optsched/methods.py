@@ -1,4 +1,4 @@
-"""Solving an instance by a named method, and checking whatever comes back."""
+"""Solving an instance with a method, checking solutions, building models."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from optsched.verbs.judging import result_of
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-    from optsched.typing import AMethod, AnInstance, Solution
+    from optsched.typing import InstanceLike, MethodLike, Solution
 
 
 def solve(
-    instance: AnInstance,
-    method: AMethod | None = None,
+    instance: InstanceLike,
+    method: MethodLike | None = None,
     *,
     options: Mapping[str, object] | None = None,
     time_limit: float | None = None,
@@ -51,14 +51,14 @@ def solve(
         An instance, or what `optsched.load` takes.
     method : str or callable, optional
         A name of `optsched.METHODS`; by default the problem's standard one: "exact", which picks
-        an exact method by itself, or over time the paper's own policy. Or a method of your
-        own: ``f(instance, options, settings)`` that returns a solution (or its dict), or an
-        `optsched.result.Outcome` with a bound; or its place, ``"module:name"``.
+        an exact method by itself; for online and rolling instances the paper's own policy. Or a
+        custom method, ``f(instance, options, settings)``, that returns a solution (or its dict) or
+        an `optsched.result.Outcome` with a bound; or its import path, ``"module:name"``.
     options : mapping, optional
         The problem's own options, such as ``{"all_reduce_bandwidth": "bottleneck"}``.
     time_limit : float, optional
         Seconds for heuristics, bounds, models and solvers together, from when the instance is
-        loaded; a second more at most. Loops that are compiled meanwhile do not count.
+        loaded; may be exceeded by up to one second. Compile time is not counted.
     iterations : int, optional
         Cut for methods that count iterations.
     gap : float
@@ -72,12 +72,12 @@ def solve(
         (an extra, or on PATH), "glpk", "gurobi", "cplex", "xpress".
     callback : callable, optional
         Called with an `optsched.progress.Event` (seconds, incumbent, bound) at the start, at the
-        end, and in between where the method knows a better incumbent or bound. An exception of its
-        own ends the run and is raised here.
+        end, and whenever the method improves its incumbent or bound. An exception of its own ends
+        the run and is raised here.
     verbose : bool
         Whether such events are printed, a line each.
     bound : bool
-        Whether the answer of a method without a bound gets the problem's quick one.
+        Whether to compute a quick bound if the method returns none.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def solve(
     SolverError
         If the solver fails.
     MethodError
-        If a method of your own raises, or returns no answer.
+        If a custom method raises, or returns an invalid object.
 
     Examples
     --------
@@ -108,29 +108,27 @@ def solve(
     >>> str(best.termination), best.objective <= result.objective
     ('optimal', True)
     """
-    if isinstance(instance, str | Path):
-        instance = load(instance)
+    instance, problem = instance_and_problem(instance)
     settings = Settings(time_limit, iterations, gap, threads, seed, solver)
     if callback is not None and not callable(callback):
         raise InputError("settings", "callback", shown(callback), "a callable")
-    problem = problem_for(instance)
     chosen = resolve(problem.options).from_dict(dict(options or {}))
     entry = method_of(problem, problem.standard if method is None else method)
-    resolve(entry.run)  # what is missing is said before anything is loaded
+    resolve(entry.run)  # fail early if an optional dependency is missing
     problem.require_support(entry, instance, chosen)
     progress = Progress(listener_of(callback, verbose))
     settings = replace(settings, deadline=Deadline(time_limit), progress=progress)
-    progress.tell(None, None)
-    outcome = _kept(lambda: entry(instance, chosen, settings))
+    progress.notify(None, None)
+    outcome = _run_interruptible(lambda: entry(instance, chosen, settings))
     if bound:
         outcome = _with_bound(problem, instance, chosen, settings, outcome)
     result = result_of(problem, instance, entry, chosen, settings, outcome)
-    progress.tell(result.objective, result.bound)
+    progress.notify(result.objective, result.bound)
     return result
 
 
 def check(
-    instance: AnInstance,
+    instance: InstanceLike,
     solution: Solution | Result | str | Path,
     options: Mapping[str, object] | None = None,
 ) -> CheckReport:
@@ -139,9 +137,9 @@ def check(
     Parameters
     ----------
     instance, solution : object, str or Path
-        Objects, or paths of their files; of a `Result` its solution.
+        Objects, or paths of their files; a `Result` stands for its solution.
     options : mapping, optional
-        Options the objective is claimed under; by default those in the solution.
+        Options of the objective; by default those in the solution.
 
     Returns
     -------
@@ -152,7 +150,7 @@ def check(
     Raises
     ------
     InputError
-        If a file cannot be used. A broken rule is not an error: it is in the report.
+        If a file cannot be used. A violated rule is no error: it is in the report.
 
     Examples
     --------
@@ -160,9 +158,7 @@ def check(
     >>> optsched.check("placement/fig2", optsched.solve("placement/fig2")).violations
     ()
     """
-    if isinstance(instance, str | Path):
-        instance = load(instance)
-    problem = problem_for(instance)
+    instance, problem = instance_and_problem(instance)
     solution = solution_of(problem, solution)
     if not isinstance(solution, resolve(problem.solution)):
         raise InputError("check", "solution", shown(solution), "a solution or its file")
@@ -173,7 +169,7 @@ def check(
 
 
 def solution_of(problem: Problem, given: Any) -> Any:
-    """The solution in a file or in a result; what is neither is itself. Raises InputError."""
+    """Return the solution in a file or in a result; other objects are returned unchanged."""
     if isinstance(given, Result):
         if given.solution is None:
             found = f"none: {given.method} ended {given.termination.value}"
@@ -188,7 +184,7 @@ def load_solution(problem: Problem, path: str | Path) -> Any:
 
 
 def build_model(
-    instance: AnInstance,
+    instance: InstanceLike,
     method: str = "ilp",
     options: Mapping[str, object] | None = None,
     *,
@@ -209,9 +205,9 @@ def build_model(
     options : mapping, optional
         The problem's own options.
     pruned : bool, optional
-        Build the smaller model that the package solves itself: columns, bounds and symmetric
-        solutions are left out that no optimum better than a known solution needs. With a
-        constraint of your own it may be infeasible although the instance is not.
+        Build the smaller model that the package solves itself. It omits columns and symmetric
+        solutions that cannot improve on a known solution; with a constraint of your own it may be
+        infeasible although the instance is not.
 
     Returns
     -------
@@ -231,9 +227,7 @@ def build_model(
     >>> model.alpha.name, len(model.STAGES), len(model.SERVERS)
     ('alpha', 3, 3)
     """
-    if isinstance(instance, str | Path):
-        instance = load(instance)
-    problem = problem_for(instance)
+    instance, problem = instance_and_problem(instance)
     entry = problem.method(method)
     if entry.build is None:
         raise NotApplicableError(method, "no Pyomo model", _with_models(problem))
@@ -244,23 +238,29 @@ def build_model(
 
 @lru_cache
 def warm_up(problem: str) -> float:
-    """Load all of a problem's compiled code, once a process; seconds it took.
+    """Load or compile all kernels of a problem, once per process; return the seconds it took.
 
-    The first time on a machine it is compiled (half a minute) and kept on disk. Nothing else needs
-    it: `solve` compiles what it runs, once that is worth it.
+    Nothing needs it: `solve` compiles what it runs, once that is worth it.
     """
-    from optsched.kernels import compiled_at_once
+    from optsched.kernels import always_compile
 
     began = time.perf_counter()
     run_all = PROBLEMS[problem].warm_up
     if run_all is not None:
-        with compiled_at_once():
+        with always_compile():
             resolve(run_all)()
     return time.perf_counter() - began
 
 
+def instance_and_problem(instance: Any) -> tuple[Any, Problem]:
+    """Return an instance, loaded if it is a file or a name, and its problem."""
+    if isinstance(instance, str | Path):
+        instance = load(instance)
+    return instance, problem_for(instance)
+
+
 def problem_for(instance: Any) -> Problem:
-    """The problem an instance belongs to."""
+    """Return the problem an instance belongs to."""
     schema = getattr(instance, "schema_", "")
     problem = PROBLEMS.get(str(schema).removeprefix("optsched/"))
     if problem is None:
@@ -270,21 +270,21 @@ def problem_for(instance: Any) -> Problem:
 
 def _with_models(problem: Problem) -> str:
     models = ", ".join(m.name for m in problem.methods if m.build)
-    none = f"another problem: every method of {problem.name} is an algorithm, none states a model"
+    none = f"another problem: no method of {problem.name} has a Pyomo model"
     return f"one of {models}" if models else none
 
 
-def _kept(run: Callable[[], Outcome]) -> Outcome:
-    """What a method returns; after an interrupt what it had by then."""
+def _run_interruptible(run: Callable[[], Outcome]) -> Outcome:
+    """Run a method; after an interrupt return its incumbent."""
     with interrupts.deferred() as interrupt:
         try:
             outcome = run()
         except OutOfTimeError:
-            if not interrupt.came:
+            if not interrupt.received:
                 raise
             raise KeyboardInterrupt from None
     proved = (Termination.OPTIMAL, Termination.INFEASIBLE)
-    if not interrupt.came or outcome.termination in proved:
+    if not interrupt.received or outcome.termination in proved:
         return outcome
     if outcome.solution is None:
         raise KeyboardInterrupt
@@ -294,7 +294,7 @@ def _kept(run: Callable[[], Outcome]) -> Outcome:
 def _with_bound(
     problem: Problem, instance: Any, options: Any, settings: Settings, outcome: Outcome
 ) -> Outcome:
-    """Give an outcome without a bound the problem's quick one, in what is left of the time."""
+    """Add a quick bound to an outcome without one, within the remaining time."""
     if outcome.bound is not None or outcome.termination is Termination.INFEASIBLE:
         return outcome
     if problem.bound is None:

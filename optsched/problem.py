@@ -1,4 +1,7 @@
-"""Problems and their methods, as declarations: what they name is imported when it is used."""
+"""Declarations of problems and methods; implementations are imported lazily.
+
+Problems "over time" (rolling, online) have policies for methods: they decide while a run goes on.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +40,8 @@ class Method:
     modules : tuple of str
         Modules of optional dependencies that it needs.
     supports : collection of str or None
-        Names of the problem's `features` that it can handle; None for all of them. An instance or
-        an option with another feature is refused before the method is called.
+        Names of the problem's `features` that it can handle; None for all of them. Others are
+        refused before the method is called.
     """
 
     name: str
@@ -65,10 +68,10 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Varied:
+class SensitivityParameter:
     """A parameter that ``explain --sensitivity`` varies: its name, its path in the file, its unit.
 
-    `shown_per_unit` is how many of the unit one of the file's is; a `share` lies between 0 and 1.
+    Its displayed value is the file's times `shown_per_unit`; a `share` lies between 0 and 1.
     """
 
     name: str
@@ -95,26 +98,25 @@ class Problem:
         of an infeasible instance. None where every instance has a solution.
     naming : str or None
         ``module:function`` of ``(instance)``: names of the indices of its models' sets.
-    varied : tuple of Varied
+    varied : tuple of SensitivityParameter
         Parameters against which the heuristics' distance from the optimum is shown.
     warm_up : str or None
         ``module:function`` that loads compiled code before anything is timed.
     bound : str or None
         ``module:function`` of ``(instance, options, deadline)``, a quick bound for methods that
-        have none: its value and source, and perhaps a certificate. Over time, where a bound holds
-        for a seed's draw only, of ``(instance, options, settings, solution)``, the latter a run's
-        records or None.
+        have none: its value and source, and perhaps a certificate. For problems over time, whose
+        bounds depend on the seed, of ``(instance, options, settings, solution or None)``.
     features : str or None
-        ``module:function`` of ``(instance, options)``: by name, what they have that not every
-        method supports, each with the words of a refusal (what was found, what is expected).
+        ``module:function`` of ``(instance, options)``: features that some methods do not support,
+        as a mapping of their names to texts (found, expected) of the error message.
     objective, unit, shown_per_unit : str, str, float
-        The objective's name, the unit of tables, and how many of it are one of the objective's.
+        The objective's name, the unit of tables, and its number per unit of the objective.
     defaults : tuple of str
         Methods of `compare` unless others are named.
     standard : str
         The method of `solve` unless another is named.
-    own : str or None
-        ``module:function`` that makes a method of a caller's policy object.
+    policy_adapter : str or None
+        ``module:function`` that makes a method of a custom policy object.
     generate : str or None
         ``module:function`` of ``(..., seed, name) -> instance``; its other arguments are plain
         values, or data classes whose fields are named directly.
@@ -122,14 +124,13 @@ class Problem:
         By name ``module:function`` of ``(instance, solution, ax=ax) -> Axes``; the first is drawn
         unless another is named. Where several solutions are given, a list takes their place.
     measures : str or None
-        ``module:function`` of ``(instance, solution, options) -> dict``: what results say beside
-        the objective; None for each where there is no solution, or none that keeps the rules.
+        ``module:function`` of ``(instance, solution, options) -> dict``: additional measures of a
+        result, each None if there is no feasible solution.
     parts : tuple of (str, str)
-        Of a problem whose objective is a sum in which one part drowns the others: the measures
-        that gap tables show in place of the excess, with their headings.
+        Measures that gap tables show instead of the excess, with their headings, if one term
+        dominates the objective.
     over_time : bool
-        Whether methods are policies that decide in the course of time: a bound then holds for one
-        seed of an instance only.
+        Whether methods are policies; a bound then holds for one seed of an instance only.
     """
 
     name: str
@@ -144,12 +145,12 @@ class Problem:
     explain: str | None = None
     conflict: str | None = None
     naming: str | None = None
-    varied: tuple[Varied, ...] = ()
+    varied: tuple[SensitivityParameter, ...] = ()
     warm_up: str | None = None
     bound: str | None = None
     features: str | None = None
     standard: str = "exact"
-    own: str | None = None
+    policy_adapter: str | None = None
     generate: str | None = None
     pictures: Mapping[str, str] = field(default_factory=dict, hash=False)
     measures: str | None = None
@@ -168,11 +169,10 @@ class Problem:
         return options
 
     def measured(self, instance: Any, solution: Any, options: Any) -> dict[str, float | None]:
-        """Return what results show beside the objective; `solution` is checked, or None."""
+        """Return the additional measures of a result; `solution` is checked, or None."""
         return resolve(self.measures)(instance, solution, options) if self.measures else {}
 
     def method(self, name: str) -> Method:
-        """Return the method of that name; raises InputError."""
         for method in self.methods:
             if method.name == name:
                 return method
@@ -189,13 +189,13 @@ class Problem:
 
     def with_method(self, method: Method) -> Problem:
         """Return the problem with one method more; a method of the same name stays."""
-        if any(each.name == method.name for each in self.methods):
+        if any(known.name == method.name for known in self.methods):
             return self
         return replace(self, methods=(*self.methods, method))
 
 
-def rooms(home: str, prefix: str) -> dict[str, Any]:
-    """Return where the parts are that every problem of this package has."""
+def standard_parts(home: str, prefix: str) -> dict[str, Any]:
+    """Return the import paths of the parts common to all built-in problems."""
     return {
         "instance": f"optsched.{home}.instance:{prefix}Instance",
         "solution": f"optsched.{home}.solution:{prefix}Solution",

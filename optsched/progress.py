@@ -60,18 +60,19 @@ class Progress:
             return
         best = min(self.incumbent, math.inf if incumbent is None else float(incumbent))
         proved = max(self.bound, -math.inf if bound is None else float(bound))
-        proved = min(proved, best)  # rounding, or the bound of a search for better solutions
+        proved = min(
+            proved, best
+        )  # a search for better solutions may return a bound above the incumbent
         if best < self.incumbent or proved > self.bound:
             self.incumbent, self.bound = best, max(proved, self.bound)
-            self.tell(*(value if math.isfinite(value) else None for value in (best, proved)))
+            self.notify(*(value if math.isfinite(value) else None for value in (best, proved)))
 
-    def tell(self, incumbent: float | None, bound: float | None) -> None:
-        """Call the listener."""
+    def notify(self, incumbent: float | None, bound: float | None) -> None:
         if self.listener is not None:
             self.listener(Event(clock() - self.began, incumbent, bound))
 
     def of_model(self, unit: float = 1.0) -> SolverListener | None:
-        """Return what a solver reports to, whose model has the objective in this unit."""
+        """Return a listener that converts a solver's values from the unit of its model."""
         if self.listener is None:
             return None
 
@@ -100,22 +101,22 @@ def listener_of(callback: Listener | None, verbose: bool) -> Listener | None:
 @contextmanager
 def compiling(name: str) -> Iterator[None]:
     """Announce a function to the listeners while it is compiled."""
-    tell_compiling(name)
+    notify_compiling(name)
     try:
         yield
     finally:
-        tell_compiling(None)
+        notify_compiling(None)
 
 
-def tell_compiling(name: str | None) -> None:
-    """Call the listeners with a function compiled here or in another process; None at the end."""
+def notify_compiling(name: str | None) -> None:
+    """Call the listeners with the function being compiled, or None when it is done."""
     for listener in _listeners:
         listener(name)
 
 
 @contextmanager
-def compiling_told(listener: Callable[[str | None], object]) -> Iterator[None]:
-    """Call a listener with each function that is compiled meanwhile, and None when it is done."""
+def compile_listener(listener: Callable[[str | None], object]) -> Iterator[None]:
+    """Call a listener with each function compiled in this block, and None when it is done."""
     _listeners.append(listener)
     try:
         yield

@@ -29,7 +29,7 @@ class Termination(StrEnum):
     """How a method ended. A status, never an exception."""
 
     OPTIMAL = "optimal"
-    """Proved at the gap asked."""
+    """Proved optimal within the requested gap."""
     FEASIBLE = "feasible"
     """A solution without such a proof."""
     TIME_LIMIT = "time-limit"
@@ -45,35 +45,34 @@ class Termination(StrEnum):
 ONLY_A_BOUND = "only a bound"
 """Status of a row whose method gives a bound and no solution."""
 
-ARITHMETIC = 1e-9
-"""Relative rounding of a method's own arithmetic: no gap below it can be shown."""
+ARITHMETIC_RTOL = 1e-9
+"""Relative rounding of a method's own arithmetic: smaller gaps are not meaningful."""
 
-SOLVED = 1e-8
+SOLVER_RTOL = 1e-8
 """Relative rounding of a solver: its tolerance is 1e-9 per row, and several rows make a value."""
 
 RELAXES = "relaxes"
-"""Key of a result's details: the rule of the problem that its solution may break. Its bound holds
-without that rule, and the problem's own bounds do not hold for it."""
+"""Key of a result's details: the constraint that the method relaxes. Its bound and the problem's
+bounds are not comparable."""
 
 NOT_COMPARABLE = "not comparable"
-"""Key of a row's details: why tables leave its excess out, since other rows of its instance keep a
-rule that it may break."""
+"""Key of a row's details: the reason why tables omit its excess."""
 
 
 def is_proved(objective: float, bound: float, gap: float) -> bool:
     """Whether a bound proves an objective optimal at a relative gap."""
-    return objective - bound <= max(gap, ARITHMETIC) * abs(objective)
+    return objective - bound <= max(gap, ARITHMETIC_RTOL) * abs(objective)
 
 
-def ended(proved: bool, limited: bool) -> Termination:
+def termination_of(proved: bool, limited: bool) -> Termination:
     """Return the termination of a search with a solution; "time-limit" only if a limit ended it."""
     if proved:
         return Termination.OPTIMAL
     return Termination.TIME_LIMIT if limited else Termination.FEASIBLE
 
 
-def unrounded(bound: float | None, objective: float | None) -> float | None:
-    """Return a bound less the rounding error by which it exceeds a feasible objective.
+def clipped_bound(bound: float | None, objective: float | None) -> float | None:
+    """Clip a bound to a feasible objective that it exceeds by rounding only.
 
     A bound that exceeds it by more is wrong, and is left as it is so that a check finds it.
     """
@@ -105,7 +104,7 @@ class Settings:
         The clock behind `time_limit`. It starts when the settings are made and is kept by
         ``replace(settings, gap=...)``; another `time_limit` starts another one.
     progress : Progress
-        Where a method reports incumbents and bounds; nobody hears them by default.
+        Where a method reports incumbents and bounds; ignored by default.
     """
 
     time_limit: NonNegative | None = None
@@ -123,7 +122,7 @@ class Settings:
             object.__setattr__(self, "deadline", Deadline(self.time_limit))
 
     def within(self, deadline: Deadline) -> Settings:
-        """The same settings under a deadline given, such as a share of their own."""
+        """Return the settings with another deadline."""
         return replace(self, time_limit=deadline.limit, deadline=deadline)
 
 
@@ -145,7 +144,7 @@ class TracePoint:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method itself knows: a solution and, perhaps, a bound.
+    """Unchecked result of a method: a solution and, optionally, a bound.
 
     Attributes
     ----------
@@ -194,9 +193,9 @@ class Result(Displayed):
     Attributes
     ----------
     problem, instance, instance_sha256 : str
-        What was solved.
+        The problem, the instance and its hash.
     method, chosen : str
-        What was asked for, and for ``exact`` the method that gave the answer (else None).
+        The requested method, and for ``exact`` the one that gave the answer (else None).
     solver, solver_version : str or None
         If one was called.
     options : mapping
@@ -204,27 +203,26 @@ class Result(Displayed):
     seed : int
         Of every random choice.
     termination : Termination
-        How it ended.
+        Termination status.
     objective : float or None
         The checker's own value, recomputed from the decisions, in the file's unit.
     bound, bound_source : float or None, str or None
-        What no solution is below, and where that comes from.
+        Proven lower bound and its source.
     build_time, solve_time : float
-        Seconds that stating a model and solving it took; more than they would be where loops are
-        not compiled yet (`optsched.methods.warm_up`).
+        Seconds of building a model and of solving; longer where kernels are not compiled yet
+        (`optsched.methods.warm_up`).
     check : CheckReport or None
-        Whether every rule is kept.
+        The checker's verdict.
     solution : solution or None
         The decisions.
     trace : tuple of TracePoint
         Incumbent and bound over time, of a method that has them.
     details, measures : mapping
-        What the method says besides, and what the problem does, such as a placement's speed-up.
+        Extra information from the method, and the problem's measures, such as a speed-up.
     certificate : Certificate or None
         What proves the bound by itself.
     only_bound : bool
-        Whether the method gave a bound and no solution, as it was to: one of kind "bound", or one
-        that ended in order without a solution.
+        Whether the method returned only a bound, as intended.
     given : instance or None
         The instance itself, for pictures.
     """
@@ -269,23 +267,23 @@ class Result(Displayed):
 
     @property
     def status(self) -> str:
-        """How it ended, as tables show it: "only a bound" where there was to be no solution."""
+        """Termination status of tables: "only a bound" for a method that returns no solution."""
         return ONLY_A_BOUND if self.only_bound else self.termination.value
 
     @property
     def relaxed(self) -> bool:
-        """Whether its answer is free of a rule of the problem, as its details say."""
+        """Whether the method relaxes a constraint of the problem."""
         return RELAXES in self.details
 
     @property
     def proved(self) -> bool:
-        """True when the method proved its objective optimal at the gap asked."""
+        """True when the method proved its objective optimal within the requested gap."""
         return self.termination is Termination.OPTIMAL
 
     def facts(self) -> dict[str, str]:
-        """What came out, for a prompt or a page."""
+        """Labels and texts of its display."""
         chosen = f" ({self.chosen})" if self.chosen else ""
-        checked = "-" if self.check is None else ("yes" if self.check.feasible else "broken")
+        checked = "-" if self.check is None else ("yes" if self.check.feasible else "violated")
         return {
             self.problem: self.instance,
             "method": f"{self.method}{chosen}",

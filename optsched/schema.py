@@ -1,13 +1,14 @@
-"""Types of the fields in instance files, and the one line that a bad field becomes.
+"""Field types of instance files, and validation errors as messages of one line.
 
-The models are pydantic ones; numbers keep the type they have in the file (an integer stays an
+Models are pydantic models. Numbers keep the type they have in the file (an integer stays an
 integer), so that reading and writing round-trip exactly.
 """
 
 from __future__ import annotations
 
 import inspect
-from types import UnionType
+import re
+from collections.abc import Callable
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -16,9 +17,7 @@ from typing import (
     Literal,
     Self,
     TypeVar,
-    Union,
     get_args,
-    get_origin,
     get_type_hints,
 )
 
@@ -45,38 +44,12 @@ from optsched.io.numerals import without_numpy
 
 Model = TypeVar("Model", bound=BaseModel)
 Class = TypeVar("Class", bound=type)
+Made = TypeVar("Made")
 
 SMALLEST_POSITIVE = 1e-9
 LONGEST_NAME = 200
+MODULE = re.compile(r"[a-z_.]+[.](?=\w)")
 FIELDS = "Attributes\n----------"
-
-
-def described(made_of: Class) -> Class:
-    """Append the fields' `About` texts to a class's docstring, as its section of attributes."""
-    lines = [
-        f"{name} : {_kind(hint)}\n    {about.says}{about.unit and f' Unit: {about.unit}.'}"
-        for name, hint in get_type_hints(made_of, include_extras=True).items()
-        for about in getattr(hint, "__metadata__", ())
-        if isinstance(about, About)
-    ]
-    text = inspect.cleandoc(made_of.__doc__ or "").partition(f"\n\n{FIELDS}")[0]
-    made_of.__doc__ = "\n".join([f"{text}\n\n{FIELDS}", *lines]) if lines else text
-    return made_of
-
-
-def _kind(hint: Any) -> str:
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _kind(inner[0])
-    if origin in (Union, UnionType):
-        return " or ".join(map(_kind, inner))
-    if origin is Literal:
-        return " or ".join(map(repr, inner))
-    if origin is tuple:
-        return f"tuple of {_kind(inner[0])}"
-    if hint is type(None):
-        return "None"
-    return (origin or hint).__name__ if isinstance(origin or hint, type) else str(hint)
 
 
 if TYPE_CHECKING:
@@ -85,25 +58,34 @@ else:
     _Metaclass = type(BaseModel)
 
 
-class _MadeInPython(_Metaclass):
-    """What a call of the class does more than reading a file: defaults, and one kind of error."""
+def described(cls: Class) -> Class:
+    """Append the fields' `About` texts to a class's docstring, as its section of attributes."""
+    kinds = get_type_hints(cls)
+    lines = [
+        f"{name} : {re.sub(MODULE, '', inspect.formatannotation(kinds[name]))}\n"
+        f"    {about.description}{about.unit and f' Unit: {about.unit}.'}"
+        for name, hint in get_type_hints(cls, include_extras=True).items()
+        for about in getattr(hint, "__metadata__", ())
+        if isinstance(about, About)
+    ]
+    text = inspect.cleandoc(cls.__doc__ or "").partition(f"\n\n{FIELDS}")[0]
+    cls.__doc__ = "\n".join([f"{text}\n\n{FIELDS}", *lines]) if lines else text
+    return cls
+
+
+class _ConstructorDefaults(_Metaclass):
+    """Metaclass: calls from Python fill in schema and version, and raise InputError."""
 
     def __call__(self: Any, *arguments: Any, **values: Any) -> Any:
-        for alias, name, value in (("schema", "schema_", None), ("version", "version", 1)):
+        for alias, name, default in (("schema", "schema_", None), ("version", "version", 1)):
             field = self.model_fields.get(name)
             if field is not None:
-                values.setdefault(alias, value or get_args(field.annotation)[0])
-        try:
-            return super().__call__(*arguments, **values)
-        except ValidationError:
-            values = without_numpy(values)
-        try:
-            return super().__call__(*arguments, **values)
-        except ValidationError as error:
-            raise _input_error(error, values, self.__name__) from None
+                values.setdefault(alias, default or get_args(field.annotation)[0])
+        construct = super().__call__
+        return _validated(lambda given: construct(*arguments, **given), values, self.__name__)
 
 
-class FileModel(Displayed, BaseModel, metaclass=_MadeInPython):
+class FileModel(Displayed, BaseModel, metaclass=_ConstructorDefaults):
     """Base of every class that mirrors a part of a file: frozen, strict, no unknown keys.
 
     Called from Python it needs no ``schema`` and no ``version``, and raises `InputError` with the
@@ -130,7 +112,7 @@ class FileModel(Displayed, BaseModel, metaclass=_MadeInPython):
 
 
 def fault(where: str, found: str, expected: str) -> PydanticCustomError:
-    """A broken rule between several fields, to be raised by a model's validator."""
+    """Return the error of a rule between several fields, for a model's validator to raise."""
     return PydanticCustomError(
         "fault", "{expected}", {"where": where, "found": found, "expected": expected}
     )
@@ -164,7 +146,7 @@ Name = Annotated[
 
 FORMAT = About("The format of the file.")
 VERSION = About("The format's version.", "", 1)
-PROVENANCE = About("Free words on where the data are from; no part of the hash.", "", {})
+PROVENANCE = About("Free-form origin of the data; excluded from the hash.", "", {})
 INSTANCE = About("The name of the instance that it solves.", "", "vgg19-16")
 SHA256 = About("SHA-256 of the instance; may be left out.", "", "9f86d081884c7d65")
 OPTIONS = About("The problem's options under which the value was found, by name.", "", {})
@@ -194,7 +176,7 @@ class SolutionFile(FileModel):
     """What every solution file has, and how it is read and written."""
 
     options_type: ClassVar[type[Options] | None] = None
-    """The problem's options, where the file's have to be such."""
+    """Options class that validates the file's options, if any."""
 
     schema_: Annotated[str, FORMAT] = Field(alias="schema")
     version: Annotated[Version, VERSION]
@@ -218,7 +200,7 @@ class SolutionFile(FileModel):
 
 
 def _require_schema(model: type[FileModel], document: Any, source: str) -> None:
-    """Say of a file of another kind that it is one, before what it lacks as one of this kind."""
+    """Report a wrong file type before missing fields."""
     found = document.get("schema") if isinstance(document, dict) else None
     expected = get_args(model.model_fields["schema_"].annotation)
     if isinstance(found, str) and found not in expected:
@@ -227,12 +209,17 @@ def _require_schema(model: type[FileModel], document: Any, source: str) -> None:
 
 def parse(model: type[Model], document: Any, source: str) -> Model:
     """Validate a document against a model; it may hold numpy's numbers and arrays."""
+    return _validated(model.model_validate, document, source)
+
+
+def _validated(validate: Callable[[Any], Made], document: Any, source: str) -> Made:
+    """Validate a document, without numpy's types only if it fails: a file has none."""
     try:
-        return model.model_validate(document)
-    except ValidationError:  # only then look for numpy: a file, however large, has none
+        return validate(document)
+    except ValidationError:
         document = without_numpy(document)
     try:
-        return model.model_validate(document)
+        return validate(document)
     except ValidationError as error:
         raise _input_error(error, document, source) from None
 
@@ -256,7 +243,7 @@ def _found(loc: tuple[int | str, ...], document: Any) -> str:
         try:
             value = value[part]
         except (KeyError, IndexError, TypeError):
-            return "something else"
+            return "(unavailable)"
     return _brief(value)
 
 

@@ -61,25 +61,25 @@ Breakdown: TypeAlias = (
     | OnlineBreakdown
 )
 Explained: TypeAlias = Breakdown | Conflict
-"""Where an objective comes from, or why there is no solution."""
+"""Result of `optsched.explain`: a breakdown or a conflict."""
 Run: TypeAlias = (
     rolling_records.Records | online_records.Records | rolling_runs.Run | online_runs.Run
 )
-"""One over time: its records, alone or with what was made of them."""
+"""A run of an online or rolling policy: records, or records with metrics."""
 
 
 class Policy(Protocol):
-    """Decides in the course of time; see `optsched.online.policies` and `optsched.rolling`."""
+    """A policy of the caller's; see `optsched.online.policies` and `optsched.rolling`."""
 
     @property
     def schedule(self) -> Callable[..., object]:
-        """What to start now, of a view of the system."""
+        """Return the decision for the current state."""
 
 
-AnInstance: TypeAlias = Instance | str | Path
+InstanceLike: TypeAlias = Instance | str | Path
 """An instance, its file, its folder or its name."""
-AMethod: TypeAlias = str | Method | Policy | Callable[..., object]
-"""A method's name, its place ``module:name``, or a method or policy of the caller's."""
-Solved: TypeAlias = Solution | Result | Run | str | Path
+MethodLike: TypeAlias = str | Method | Policy | Callable[..., object]
+"""A method's name, its import path ``module:name``, or a method or policy of the caller's."""
+SolutionLike: TypeAlias = Solution | Result | Run | str | Path
 """A solution, the result that has it, its run's records, or its file."""
-Instances: TypeAlias = AnInstance | Sequence[AnInstance]
+Instances: TypeAlias = InstanceLike | Sequence[InstanceLike]

@@ -1,4 +1,4 @@
-"""The day's seed, drawn anew each day and told; interrupts as on a terminal; what goes first."""
+"""Seed of the day, printed after a run; interrupts as on a terminal; the order of folders."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import optsched
-from optsched.errors import InputError, MethodWarning
+from optsched.errors import MethodWarning
 from optsched.files import instance_sha256
 from optsched.problem import Method
 from optsched.result import Outcome, Termination
@@ -84,16 +84,6 @@ def test_a_folder_name_is_all_of_it() -> None:
     assert len(frame) == len(optsched.compare(["placement"], ["repartition"])) >= 15
 
 
-def test_a_method_that_refuses_gets_a_row() -> None:
-    options = {"all_reduce_bandwidth": "bottleneck"}
-    frame = optsched.compare(
-        "placement/gpt-175b-64x1", ["repartition", "heavy-edge"], options=options, full=True
-    )
-    assert list(frame["termination"]) == ["error", "feasible"]
-    assert "bottleneck" in frame["details"][0]["message"]
-    assert frame["bound"].notna().all()
-
-
 def test_equal_input_equal_output() -> None:
     for method in optsched.METHODS["placement"]:
         first, second = (
@@ -102,15 +92,6 @@ def test_equal_input_equal_output() -> None:
         for key in ("build_time", "solve_time", "trace"):
             first.pop(key), second.pop(key)
         assert first == second
-
-
-def test_unknown_method_and_instance() -> None:
-    with pytest.raises(InputError, match="one of heavy-edge"):
-        optsched.solve("placement/fig2", "magic")
-    with pytest.raises(InputError, match="no such file"):
-        optsched.load("placement/nothing")
-    with pytest.raises(InputError, match="an instance made by"):
-        optsched.solve(3)
 
 
 def test_a_method_that_fails_costs_one_row() -> None:

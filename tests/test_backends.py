@@ -17,17 +17,11 @@ from scipy.sparse import csr_array
 
 import optsched
 from optsched import deadline
-from optsched.backends import (
-    MilpArrays,
-    by_pyomo,
-    highs,
-    relax_model,
-    solve_arrays,
-    solve_model,
-    solver_version,
-)
-from optsched.backends.by_pyomo import solve_with_pyomo
-from optsched.backends.highs import holding
+from optsched.backends import highs, models, pyomo_solvers
+from optsched.backends.arrays import MilpArrays, solve_arrays
+from optsched.backends.highs import safe_bound
+from optsched.backends.models import relax_model, solve_model
+from optsched.backends.pyomo_solvers import solve_with_pyomo, solver_version
 from optsched.backends.running import run_highs
 from optsched.deadline import Deadline
 from optsched.errors import InputError, MissingExtraError
@@ -71,10 +65,9 @@ def started_model() -> tuple[pyo.ConcreteModel, float]:
 
 
 def test_a_start_reaches_highs() -> None:
-    """HiGHS says so in its log, and its first incumbent is the start's value."""
+    """Its first incumbent is the start's value."""
     model, value = started_model()
     answer = solve_model(model, Settings(gap=0.0), start=True)
-    assert "MIP start solution is feasible" in answer.log
     assert answer.trace[0].incumbent == pytest.approx(value, rel=1e-8)
 
 
@@ -84,7 +77,6 @@ def test_caution_changes_nothing_that_is_told() -> None:
     plain = solve_model(model, Settings(gap=0.0), start=True)
     model, _ = started_model()
     cautious = solve_model(model, Settings(gap=0.0), start=True, cautious=True)
-    assert "MIP start solution is feasible" in cautious.log
     assert cautious.trace[0].incumbent == pytest.approx(value, rel=1e-8)
     assert cautious.objective == pytest.approx(plain.objective, rel=1e-8)
     assert cautious.bound == pytest.approx(plain.bound, rel=1e-8)
@@ -99,7 +91,7 @@ def test_a_bound_is_lowered_by_what_is_not_looked_for(
     branching: float, coarse: bool, holds: float
 ) -> None:
     """32 less 0.001, or less 32 x 0.001; nothing where the tolerance is that of all else."""
-    assert holding(32.0, branching, coarse) == pytest.approx(holds, rel=1e-12)
+    assert safe_bound(32.0, branching, coarse) == pytest.approx(holds, rel=1e-12)
 
 
 def test_a_start_survives_a_time_limit_of_zero() -> None:
@@ -160,7 +152,6 @@ def test_scip_that_is_stopped_before_it_has_a_bound_has_none(
 ) -> None:
     """Stopped in presolve it says minus infinity, which no bound in slots could be made of."""
     pytest.importorskip("pyscipopt")
-    from pyomo.contrib.solver.common import factory
     from pyomo.contrib.solver.common.results import TerminationCondition
 
     ended = SimpleNamespace(
@@ -169,7 +160,7 @@ def test_scip_that_is_stopped_before_it_has_a_bound_has_none(
         termination_condition=TerminationCondition.maxTimeLimit,
     )
     scip = SimpleNamespace(_create_solver_model=None, solve=lambda *_, **__: ended)
-    monkeypatch.setattr(factory, "SolverFactory", lambda _: scip)
+    monkeypatch.setattr(models, "SolverFactory", lambda _: scip)
     answer = solve_model(knapsack(items=30), Settings(time_limit=9.0, solver="scip"))
     assert answer.termination is Termination.TIME_LIMIT
     assert (answer.objective, answer.bound) == (None, None)
@@ -208,19 +199,19 @@ def test_infeasible_is_believed_before_the_limit_alone(
     now, results = [100.0], SolverResults()
     results.solver.termination_condition = pyo.TerminationCondition.infeasible
     monkeypatch.setattr(deadline, "clock", lambda: now[0])
-    monkeypatch.setattr(by_pyomo, "clock", lambda: now[0])
-    told = []
+    monkeypatch.setattr(pyomo_solvers, "clock", lambda: now[0])
+    limits = []
 
     def solve(_: object, timelimit: float, **__: object) -> SolverResults:
-        told.append(timelimit)
+        limits.append(timelimit)
         now[0] += seconds
         return results
 
     solver = SimpleNamespace(solve=solve, warm_start_capable=lambda: False)
-    monkeypatch.setattr(by_pyomo, "_solver", lambda _: solver)
+    monkeypatch.setattr(pyomo_solvers, "_solver", lambda _: solver)
     settings = Settings(solver="cbc", time_limit=10.0).within(Deadline(10.0, now[0]))
     answer = solve_with_pyomo(knapsack(), settings, False, 3.0)
-    assert told == [7.0]  # less what building took: writing the file takes about as long
+    assert limits == [7.0]  # less what building took: writing the file takes about as long
     assert (answer.termination, answer.objective, answer.bound) == (ends, None, None)
 
 
@@ -231,7 +222,7 @@ def test_a_relaxation_is_no_solution_of_cbcs(monkeypatch: pytest.MonkeyPatch) ->
     results.problem.lower_bound = -3.0
     results.solution.insert(Solution())
     solver = SimpleNamespace(solve=lambda *_, **__: results, warm_start_capable=lambda: False)
-    monkeypatch.setattr(by_pyomo, "_solver", lambda _: solver)
+    monkeypatch.setattr(pyomo_solvers, "_solver", lambda _: solver)
     answer = solve_with_pyomo(model, Settings(solver="cbc"), False, 0.0)
     assert not answer.has_solution
     assert (answer.termination, answer.bound) == (Termination.TIME_LIMIT, -3.0)
@@ -256,7 +247,7 @@ def test_a_solver_that_is_not_installed_is_refused() -> None:
     glpsol = Executable("glpsol")
     glpsol.disable()
     try:
-        with pytest.raises(InputError, match="'glpk', which Pyomo cannot run here"):
+        with pytest.raises(InputError, match="'glpk', which is not installed"):
             solve_model(knapsack(), Settings(solver="glpk"))
     finally:
         glpsol.rehash()
@@ -296,8 +287,8 @@ def test_relaxation_and_reduced_costs() -> None:
 
 def test_a_run_told_to_stop_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """At a limit too: ``--json`` has the standard output for itself."""
-    stop_at_once, said = Deadline(0.0), io.StringIO()
-    handler = logging.StreamHandler(said)
+    stop_at_once, log = Deadline(0.0), io.StringIO()
+    handler = logging.StreamHandler(log)
     monkeypatch.setattr(highs, "run_highs", lambda solver, *_: run_highs(solver, stop_at_once))
     logging.getLogger("pyomo").addHandler(handler)
     try:
@@ -305,4 +296,4 @@ def test_a_run_told_to_stop_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     finally:
         logging.getLogger("pyomo").removeHandler(handler)
     assert answer.termination is Termination.TIME_LIMIT
-    assert said.getvalue() == ""
+    assert log.getvalue() == ""

@@ -153,7 +153,7 @@ def test_a_report() -> None:
     assert not bad.feasible
     assert good.rounding == 0.0
     assert good.facts() == {"check": "feasible", "objective": "7"}
-    assert list(bad.facts().items())[2:] == [("broken 1", str(late)), ("broken 2", str(more))]
+    assert list(bad.facts().items())[2:] == [("violation 1", str(late)), ("violation 2", str(more))]
     assert bad.facts()["check"] == "2 violations"
     assert good.to_dict() == {"feasible": True, "objective": 7.0, "violations": []}
     assert bad.to_dict()["violations"] == [late.to_dict(), more.to_dict()]
@@ -170,8 +170,8 @@ def test_a_report() -> None:
     ],
 )
 def test_a_file_about_another_instance(name: str, sha256: str | None, found: str | None) -> None:
-    told = SimpleNamespace(instance=name, instance_sha256=sha256)
-    report = another_instance(told, "this", lambda: "12ab")
+    solution = SimpleNamespace(instance=name, instance_sha256=sha256)
+    report = another_instance(solution, "this", lambda: "12ab")
     if found is None:
         assert report is None
     else:

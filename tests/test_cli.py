@@ -9,12 +9,12 @@ import math
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import ROOT, python
 
 from optsched.cli import _code
 from optsched.errors import SolverError
@@ -25,7 +25,6 @@ from optsched.library import shipped_folder
 from optsched.problems import PROBLEMS
 from optsched.result import Outcome, Termination
 
-ROOT = Path(__file__).resolve().parent.parent
 RESULT_KEYS = {
     *("problem", "instance", "instance_sha256", "method", "solver", "solver_version", "options"),
     *("seed", "termination", "objective", "bound", "bound_source", "gap", "excess"),
@@ -86,13 +85,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 def program(*argv: str, **settings: Any) -> subprocess.CompletedProcess[str]:
     """The program itself, as a user starts it."""
-    return subprocess.run(
-        [sys.executable, "-m", "optsched", *argv],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-        check=False,
-        **({"capture_output": True} | settings),
-    )
+    return python("-m", "optsched", *argv, code=None, **settings)
 
 
 def write(name: str, document: Any) -> str:
@@ -273,10 +266,10 @@ def test_an_interrupted_sweep_says_what_it_keeps(run: Run, monkeypatch: pytest.M
         progress(SweepState(5, 1, 2))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("optsched.cli.sweeping.run", interrupted)
+    monkeypatch.setattr("optsched.cli.sweeping.run_sweep", interrupted)
     code, _, error = run("sweep", "plans/small", "--store", "rows.sqlite")
     assert code == 130
-    assert "rows.sqlite keeps the rows of 3 units of 5; to go on: optsched" in error
+    assert "3 of 5 units are stored in rows.sqlite; resume with: optsched" in error
 
 
 # --- exit codes
@@ -416,12 +409,7 @@ def test_a_shell_completes_names() -> None:
     for words, completions in asked.items():
         environment = {"_OPTSCHED_COMPLETE": "complete_bash", "COMP_WORDS": words}
         environment["COMP_CWORD"] = str(len(words.split()) - 1)
-        done = subprocess.run(
-            [sys.executable, "-m", "optsched"],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-        )
+        done = python("-m", "optsched", code=None, variables=environment)
         assert set(done.stdout.split()) == completions, done
 
 
@@ -512,7 +500,8 @@ def test_code_4_internal_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
         raise ZeroDivisionError("by\nzero")
 
     monkeypatch.setattr(COLUMNS, fail)
-    line = "optsched: internal error: ZeroDivisionError: by zero (OPTSCHED_DEBUG=1 shows where)\n"
+    hint = "(set OPTSCHED_DEBUG=1 for the traceback)"
+    line = f"optsched: internal error: ZeroDivisionError: by zero {hint}\n"
     assert run("solve", "small.json", "--method", "columns") == (4, "", line)
     monkeypatch.setenv("OPTSCHED_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):

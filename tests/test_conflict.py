@@ -8,7 +8,7 @@ from oracles.conflicts import irreducible_conflicts
 
 import optsched
 from optsched.conflict import Conflict, Member
-from optsched.verbs.explaining import conflict_of, why_none
+from optsched.verbs.explaining import conflict_of, no_solution_reason
 
 
 def test_enumeration_by_hand() -> None:
@@ -23,7 +23,7 @@ def test_a_conflict_is_told_in_one_line_a_table_and_json() -> None:
     assert conflict.line == "too much; 12 slots would do"
     title, headings, rows, closing = conflict.table()
     assert title == "x: infeasible"
-    assert [dict(zip(headings, row, strict=True))["which"] for row in rows] == ["a", "b"]
+    assert [dict(zip(headings, row, strict=True))["name"] for row in rows] == ["a", "b"]
     assert closing.splitlines()[:2] == ["too much", "12 slots would do"]
     assert "smallest set of jobs" in closing
     rows_too = conflict.with_rows([Member("constraint", "(1) once", "job a")], "irreducible")
@@ -36,4 +36,4 @@ def test_a_conflict_is_told_in_one_line_a_table_and_json() -> None:
 def test_what_is_feasible_has_no_conflict() -> None:
     result = optsched.solve("placement/vgg19-16", "heavy-edge")
     assert conflict_of(result) is None
-    assert why_none(result) is None
+    assert no_solution_reason(result) is None

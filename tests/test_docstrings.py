@@ -94,10 +94,10 @@ def test_every_argument_of_a_command_has_its_help() -> None:
         commands += [
             (sub, f"{name} {key}") for key, sub in getattr(command, "commands", {}).items()
         ]
-        told = {} if command.callback is None else get_params_from_function(command.callback)
+        declared = {} if command.callback is None else get_params_from_function(command.callback)
         for parameter in command.params:
             # the oldest typer loses an argument's help on the way to today's click
-            own = getattr(told.get(parameter.name), "default", None)
+            own = getattr(declared.get(parameter.name), "default", None)
             helped = getattr(parameter, "help", None) or getattr(own, "help", None)
             if not (helped or parameter.name == "help"):
                 lacking.append(f"{name}: {parameter.name}")
@@ -107,9 +107,9 @@ def test_every_argument_of_a_command_has_its_help() -> None:
 def test_what_is_described_is_what_a_function_takes() -> None:
     wrong = {}
     for place, node in functions():
-        said = described(ast.get_docstring(node) or "")
-        if said and sorted(said) != sorted(arguments(node)):
-            wrong[place] = said
+        names = described(ast.get_docstring(node) or "")
+        if names and sorted(names) != sorted(arguments(node)):
+            wrong[place] = names
     assert wrong == {}
 
 
@@ -125,8 +125,8 @@ def test_every_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         )
         for test in finder.find(module, globs=dict(vars(module))):
             assert "+SKIP" not in (test.docstring or ""), test.name
-            said: list[Any] = []
-            failed, tried = runner.run(test, out=said.append)
-            assert not failed, "".join(said)
+            output: list[Any] = []
+            failed, tried = runner.run(test, out=output.append)
+            assert not failed, "".join(output)
             ran += bool(tried)
     assert ran >= 12

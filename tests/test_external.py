@@ -8,12 +8,12 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from outside.outside_methods import server_by_server
+from processes import ROOT, python
 
 import optsched
 from optsched.errors import InputError, MethodError
@@ -46,16 +46,16 @@ def test_compare_puts_it_beside_ours() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("returned", "message"),
     [
         (None, "neither a solution nor a bound"),
         (7, "returned 7, expected a PlacementSolution"),
         (Outcome(None, Termination.FEASIBLE), "neither a solution nor a bound"),
     ],
 )
-def test_what_is_no_answer_is_said(found: object, said: str) -> None:
-    with pytest.raises(MethodError, match=said):
-        optsched.solve(NAME, lambda *_: found)
+def test_an_invalid_return_value_is_an_error(returned: object, message: str) -> None:
+    with pytest.raises(MethodError, match=message):
+        optsched.solve(NAME, lambda *_: returned)
 
 
 def test_a_broken_rule_is_an_error_whatever_it_claims() -> None:
@@ -80,9 +80,9 @@ def test_optimal_needs_a_bound_that_proves_it() -> None:
 
     best = optsched.solve("placement/vgg19-16")
     assert best.objective is not None
-    said = optsched.solve("placement/vgg19-16", sure(best.objective))
-    assert said.termination is Termination.OPTIMAL
-    assert said.bound_source == f"{__name__}:{sure(1.0).__qualname__}"
+    proved = optsched.solve("placement/vgg19-16", sure(best.objective))
+    assert proved.termination is Termination.OPTIMAL
+    assert proved.bound_source == f"{__name__}:{sure(1.0).__qualname__}"
     low = optsched.solve("placement/vgg19-16", sure(best.objective / 2))
     assert low.termination is Termination.FEASIBLE
     high = optsched.solve("placement/vgg19-16", sure(2 * best.objective))
@@ -99,7 +99,7 @@ def test_a_bound_that_another_row_refutes_reaches_no_row() -> None:
     assert rows[0].bound is not None
     assert rows[0].objective is not None
     assert rows[0].bound <= rows[0].objective
-    assert "is above the" in rows[1].details["message"]
+    assert "exceeds the objective" in rows[1].details["message"]
 
 
 def test_names_that_lead_nowhere_are_one_line(tmp_path: Path, monkeypatch) -> None:
@@ -228,17 +228,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     """A command in the folder, where the package is installed."""
-    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-m", "optsched", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == code, done.stderr
-    return done
+    variables = {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    return python("-m", "optsched", *arguments, code=code, variables=variables, cwd=folder)
 
 
 def run(folder: Path, *arguments: str, code: int = 0) -> str:
@@ -261,7 +252,7 @@ def test_methods_lists_what_is_installed(folder: Path) -> None:
     assert kinds["rolling", "latest-first"] == "policy"
     assert ("placement", "heavy-edge") in kinds
     assert done.stderr.count("\n") == 1  # the entry point that cannot be loaded
-    assert "entry point bad is left out" in done.stderr
+    assert "entry point bad is ignored" in done.stderr
 
 
 def test_a_problem_from_outside_goes_through_every_command(folder: Path) -> None:
@@ -299,8 +290,8 @@ def test_compare_puts_all_three_beside_ours(folder: Path) -> None:
 
 
 def test_a_sweep_of_two_workers_its_table_and_report(folder: Path) -> None:
-    told = run(folder, "sweep", "plan.toml", "--store", "s.sqlite", "--workers", "2")
-    assert "7 units, 7 run now, 0 failed now" in told
+    output = run(folder, "sweep", "plan.toml", "--store", "s.sqlite", "--workers", "2")
+    assert "7 units, 7 run, 0 failed" in output
     with StoreReader(folder / "s.sqlite") as base:
         found = list(base.rows("SELECT problem, method, objective, feasible FROM results"))
     values = {(row["problem"], row["method"]): row["objective"] for row in found}
@@ -343,10 +334,10 @@ def test_an_edited_method_runs_again(folder: Path) -> None:
     (folder / "edited.toml").write_text(text)
     arguments = ("sweep", "edited.toml", "--store", "e.sqlite", "--allow", "own_edited")
     arguments += ("--workers", "0")
-    assert "4 units, 4 run now" in run(folder, *arguments)
-    assert "4 units, 0 run now" in run(folder, *arguments)
+    assert "4 units, 4 run" in run(folder, *arguments)
+    assert "4 units, 0 run" in run(folder, *arguments)
     module.write_text(OWN + "# edited\n")
-    assert "4 units, 2 run now" in run(folder, *arguments)
+    assert "4 units, 2 run" in run(folder, *arguments)
 
 
 def test_a_stores_own_units_need_allowing_too(folder: Path, tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ import pytest
 from oracles import placement as oracle
 from pyomo.common.errors import ApplicationError
 
-from optsched.backends import by_pyomo, highs, solve_model
-from optsched.backends.by_pyomo import solve_with_pyomo
-from optsched.backends.highs import Ended
+from optsched.backends import highs, pyomo_solvers
+from optsched.backends.answer import Answer
+from optsched.backends.models import solve_model
+from optsched.backends.pyomo_solvers import solve_with_pyomo
 from optsched.deadline import Deadline
 from optsched.errors import SolverError
 from optsched.placement.cost import tables_of
@@ -50,13 +51,13 @@ def test_other_options_are_tried() -> None:
 
 
 def test_a_failure_that_stays_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(highs, "SECOND_TRIES", ({"presolve": "off"},))
+    monkeypatch.setattr(highs, "RETRY_OPTIONS", ({"presolve": "off"},))
     with pytest.raises(SolverError, match="HiGHS ended with Solve error"):
         solve_model(uncapped(), Settings())
 
 
 def test_a_start_outlives_every_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(highs, "_ended", lambda *_: "Solve error")
+    monkeypatch.setattr(highs, "_read_run", lambda *_: "Solve error")
     model = uncapped()
     answer = solve_model(model, Settings(), start=True)
     assert (answer.termination, answer.bound) == (Termination.FEASIBLE, None)
@@ -74,7 +75,7 @@ def test_a_start_outlives_a_process_that_crashes(monkeypatch: pytest.MonkeyPatch
         raise ApplicationError("Solver (cbc) did not exit normally")
 
     crashing = SimpleNamespace(solve=crash, warm_start_capable=lambda: False)
-    monkeypatch.setattr(by_pyomo, "_solver", lambda _: crashing)
+    monkeypatch.setattr(pyomo_solvers, "_solver", lambda _: crashing)
     model = uncapped()
     answer = solve_with_pyomo(model, Settings(solver="cbc"), True, 0.0)
     assert (answer.termination, answer.bound) == (Termination.FEASIBLE, None)
@@ -89,7 +90,7 @@ def test_an_incumbent_outlives_a_failure(monkeypatch: pytest.MonkeyPatch) -> Non
     model.x = pyo.Var(range(4), domain=pyo.Binary)
     model.rows = pyo.Constraint(expr=sum((i + 2) * model.x[i] for i in model.x) >= 5)
     model.cost = pyo.Objective(expr=sum((i + 1) * model.x[i] for i in model.x))
-    monkeypatch.setattr(highs, "_ended", lambda *_: "Postsolve error")
+    monkeypatch.setattr(highs, "_read_run", lambda *_: "Postsolve error")
     answer = solve_model(model, Settings())
     assert (answer.termination, answer.objective) == (Termination.FEASIBLE, 3.0)
     assert pyo.value(model.cost) == pytest.approx(3.0)
@@ -110,19 +111,19 @@ def test_infeasible_of_a_refused_solution_proves_nothing(
     )
     nothing.mip_node_count = 0
     nothing.primal_solution_status = int(statuses.kSolutionStatusInfeasible)
-    ended = highs._ended(solver, Settings(time_limit=limit), 0.0)
-    assert ended == (Ended(ends, None, None, None) if ends else "Infeasible without a solution")
+    ended = highs._read_run(solver, Settings(time_limit=limit), 0.0, False)
+    assert ended == (Answer(ends, None, None) if ends else "Infeasible without a solution")
     nothing.primal_solution_status = int(statuses.kSolutionStatusNone)
-    ended = highs._ended(solver, Settings(time_limit=limit), 0.0)
-    assert ended == Ended(Termination.INFEASIBLE, None, None, None)
+    ended = highs._read_run(solver, Settings(time_limit=limit), 0.0, False)
+    assert ended == Answer(Termination.INFEASIBLE, None, None)
 
 
 @pytest.mark.parametrize(
-    ("limited", "expected"), [(True, Termination.TIME_LIMIT), (False, Termination.FEASIBLE)]
+    ("hit_limit", "expected"), [(True, Termination.TIME_LIMIT), (False, Termination.FEASIBLE)]
 )
-def test_a_status_says_what_happened(limited: bool, expected: Termination) -> None:
-    from optsched.backends.answer import judged
+def test_a_status_says_what_happened(hit_limit: bool, expected: Termination) -> None:
+    from optsched.backends.answer import termination_status
 
     arguments: dict[str, Any] = {"settings": Settings(gap=0.0), "infeasible": False}
-    assert judged(2.0, 1.0, limited=limited, **arguments) is expected
-    assert judged(2.0, 2.0, limited=limited, **arguments) is Termination.OPTIMAL
+    assert termination_status(2.0, 1.0, hit_limit=hit_limit, **arguments) is expected
+    assert termination_status(2.0, 2.0, hit_limit=hit_limit, **arguments) is Termination.OPTIMAL

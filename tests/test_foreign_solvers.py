@@ -6,10 +6,8 @@ count than the pool's. Every script runs in a fresh process, where no pool is ma
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from processes import python
 
 FOREIGN = """
 import highspy
@@ -85,13 +83,7 @@ assert not errors, errors
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS.keys())
 def test_order_and_threads_change_nothing(script: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", f"{FOREIGN}\n{OWN}\n{script}"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    python("-c", f"{FOREIGN}\n{OWN}\n{script}")
 
 
 def test_a_run_that_did_not_start_is_an_error() -> None:
@@ -100,7 +92,7 @@ def test_a_run_that_did_not_start_is_an_error() -> None:
     import numpy as np
     from scipy.sparse import csr_array
 
-    from optsched.backends import GrowingLp, MilpArrays
+    from optsched.backends.arrays import GrowingLp, MilpArrays
     from optsched.backends.running import run_highs
     from optsched.deadline import Deadline
     from optsched.errors import SolverError

@@ -17,7 +17,7 @@ import optsched
 from optsched.makespan.instance import MakespanInstance
 from optsched.placement.instance import PlacementInstance
 from optsched.problems import METHODS
-from optsched.result import SOLVED
+from optsched.result import SOLVER_RTOL
 
 
 def placed(seed: int) -> PlacementInstance:
@@ -56,7 +56,9 @@ def test_optimal_at_gap_zero_leaves_no_gap(problem: str, seed: int) -> None:
             assert result.termination == "optimal", method.name
             assert result.check is not None
             assert result.check.feasible
-            assert result.bound == pytest.approx(result.objective, rel=SOLVED, abs=0), method.name
+            assert result.bound == pytest.approx(result.objective, rel=SOLVER_RTOL, abs=0), (
+                method.name
+            )
             optima[method.name] = result.objective
     first = next(iter(optima.values()))
-    assert optima == pytest.approx(dict.fromkeys(optima, first), rel=SOLVED, abs=0)
+    assert optima == pytest.approx(dict.fromkeys(optima, first), rel=SOLVER_RTOL, abs=0)

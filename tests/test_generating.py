@@ -70,7 +70,7 @@ def test_a_name_is_kept() -> None:
         ),
         ("makespan", {"horizon": "1"}, "generate: horizon: found '1', expected an integer"),
         ("placement", {"seed": -1}, "generate: seed: found -1"),
-        ("placement", {"name": 3}, "generate: name: found 3, expected a text"),
+        ("placement", {"name": 3}, "generate: name: found 3, expected a string"),
     ],
 )
 def test_faults_are_one_line(problem: str, arguments: dict, line: str) -> None:

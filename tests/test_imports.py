@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from processes import ROOT, python
 
 import optsched
 from optsched import online
 
-ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "optsched"
 HEAVY = ("pandas", "pyomo", "numba", "scipy", "networkx", "highspy", "matplotlib")
 CHECKERS = [p for p in sorted(PACKAGE.glob("*/check.py")) if not (p.parent / "audit.py").exists()]
@@ -36,14 +34,8 @@ SOLVER_INTERFACES = (
 def loaded_by(code: str) -> set[str]:
     """The top-level modules that a fresh interpreter has loaded after some code."""
     script = f"import sys, json\n{code}\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return {name.partition(".")[0] for name in json.loads(done.stderr.splitlines()[-1])}
+    names = json.loads(python("-c", script).stderr.splitlines()[-1])
+    return {name.partition(".")[0] for name in names}
 
 
 def test_the_package_alone_loads_nothing_heavy() -> None:

@@ -20,7 +20,8 @@ from scipy.sparse import csr_array
 
 import optsched
 from optsched import interrupts
-from optsched.backends import MilpArrays, solve_arrays, solve_model
+from optsched.backends.arrays import MilpArrays, solve_arrays
+from optsched.backends.models import solve_model
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.placement.exact import columns as home
 from optsched.result import Outcome, Settings, Termination
@@ -33,7 +34,7 @@ TOO_LONG = 300
 
 
 @pytest.fixture(autouse=True)
-def heeded() -> Iterator[None]:
+def default_handler() -> Iterator[None]:
     """Interrupts as on a terminal, whatever the tests were started from."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
@@ -94,20 +95,20 @@ def test_what_is_proved_stays_proved(monkeypatch: pytest.MonkeyPatch) -> None:
 
     replace_columns(monkeypatch, done)
     assert optsched.solve(INSTANCE, "columns").termination is Termination.OPTIMAL
-    assert interrupts.came()
+    assert interrupts.received()
     rows = []
     with pytest.raises(KeyboardInterrupt):
         rows.append(optsched.compare([INSTANCE, INSTANCE], ["columns"]))
     assert not rows
 
 
-@pytest.mark.parametrize("heard", [False, True])
+@pytest.mark.parametrize("checks_deadline", [False, True])
 def test_without_an_incumbent_it_is_an_interrupt(
-    monkeypatch: pytest.MonkeyPatch, heard: bool
+    monkeypatch: pytest.MonkeyPatch, checks_deadline: bool
 ) -> None:
     def nothing(*_: Any) -> Outcome:
         interrupt()
-        if not heard:
+        if not checks_deadline:
             time.sleep(TOO_LONG)
         return Outcome(None, Termination.TIME_LIMIT)
 
@@ -160,17 +161,17 @@ def test_a_second_interrupt_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_callers_own_handler_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, heard = home.columns, []
+    real, calls = home.columns, []
 
     def done(*arguments: Any) -> Outcome:
         interrupt()
         return real(*arguments)
 
     replace_columns(monkeypatch, done)
-    signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    signal.signal(signal.SIGINT, lambda *_: calls.append(1))
     assert optsched.solve(INSTANCE, "columns").termination is Termination.OPTIMAL
-    assert heard == [1]
-    assert not interrupts.came()
+    assert calls == [1]
+    assert not interrupts.received()
 
 
 def market_split(rows: int, columns: int) -> MilpArrays:
@@ -205,7 +206,7 @@ def test_a_solver_stops_and_gives_its_incumbent(
         with interrupts.deferred() as kept:
             interrupt_after(seconds)
             answer = run(hard, settings)
-        assert kept.came
+        assert kept.received
         assert answer.termination is Termination.TIME_LIMIT
         if answer.has_solution:
             return
@@ -242,7 +243,7 @@ main()
 
 
 def program(before: str, *argv: str, ignored: bool = False) -> subprocess.Popen[str]:
-    """The program after a few lines of Python, told when to be interrupted by a line "now"."""
+    """The program after a few lines of Python; a line "now" marks when to interrupt it."""
     handler = signal.SIG_IGN if ignored else signal.SIG_DFL
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM.format(before=before), *argv],
@@ -293,22 +294,22 @@ def slow(instance, options, settings):
     return Outcome(found.solution, Termination.TIME_LIMIT)
 home.columns = slow
 """
-DEAF = f"""
+IGNORING = f"""
 from optsched import methods
 from optsched.placement.exact import columns as home
 methods.warm_up("placement")
-def deaf(*arguments):
+def ignoring(*arguments):
     {SAY}
     while True:
         try:
             time.sleep({TOO_LONG})
         except BaseException:
             pass
-home.columns = deaf
+home.columns = ignoring
 """
 
 
-@pytest.mark.parametrize("before", [IN_AN_IMPORT, DEAF], ids=["in an import", "deaf"])
+@pytest.mark.parametrize("before", [IN_AN_IMPORT, IGNORING], ids=["in an import", "ignoring"])
 def test_the_program_ends_with_one_line(before: str) -> None:
     code, out, error = sent(program(before, "solve", INSTANCE, "--method", "columns"))
     assert (code, out, error) == (130, "", "optsched: interrupted\n")

@@ -22,8 +22,8 @@ from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import sweep
 from optsched.experiments.plans.plan import Family, Plan
-from optsched.files import MOST_CONTAINERS, MOST_KEYS, MOST_VALUES, read_document
-from optsched.io.reading import LARGEST_FILE
+from optsched.files import MAX_CONTAINERS, MAX_KEYS, MAX_VALUES, read_document
+from optsched.io.reading import MAX_FILE_BYTES
 from optsched.placement.instance import MAX_COUNTS, PlacementInstance
 from optsched.problems import PROBLEMS
 
@@ -117,22 +117,25 @@ def changed(document: dict[str, Any], place: str, value: Any) -> dict[str, Any]:
 # --- what every reader of JSON refuses, before it looks at the schema
 
 
-PLAIN_JSON = "expected JSON with finite numbers and no key twice"
+PLAIN_JSON = "expected JSON with finite numbers and unique keys"
 TOO_DEEP = "found objects nested too deep, expected at most 64 levels"
 TOO_LARGE = "found a number too large, expected a finite number"
-NOT_UTF8 = "found no UTF-8, expected UTF-8 text"
+NOT_UTF8 = "found not UTF-8, expected UTF-8 text"
 NOT_EVEN_JSON: dict[str, tuple[bytes, str]] = {
-    "empty": (b"", "line 1 column 1: found no JSON (Expecting value), expected JSON"),
+    "empty": (b"", "line 1 column 1: found invalid JSON (Expecting value), expected JSON"),
     "truncated": (
         b'{"schema": "optsched/pla',
-        "line 1 column 12: found no JSON (Unterminated string starting at), expected JSON",
+        "line 1 column 12: found invalid JSON (Unterminated string starting at), expected JSON",
     ),
     "byte order mark": (
         b"\xef\xbb\xbf{}",
-        "line 1 column 1: found no JSON (Unexpected UTF-8 BOM (decode using utf-8-sig)), "
+        "line 1 column 1: found invalid JSON (Unexpected UTF-8 BOM (decode using utf-8-sig)), "
         "expected JSON",
     ),
-    "null byte": (b"\x00{}", "line 1 column 1: found no JSON (Expecting value), expected JSON"),
+    "null byte": (
+        b"\x00{}",
+        "line 1 column 1: found invalid JSON (Expecting value), expected JSON",
+    ),
     "invalid UTF-8": (b'{"a": "\xff"}', f"byte 7: {NOT_UTF8}"),
     "an array": (b"[1, 2]", "found [1, 2], expected an object"),
     "NaN": (b'{"a": NaN}', f"found NaN, {PLAIN_JSON}"),
@@ -146,20 +149,20 @@ NOT_EVEN_JSON: dict[str, tuple[bytes, str]] = {
     "65 levels": (b'{"a":' * 64 + b"[]" + b"}" * 64, TOO_DEEP),
     "100000 levels": (b"[" * 100_000, TOO_DEEP),
     "too many bytes": (
-        b"{}" + b" " * LARGEST_FILE,
-        f"found more than {LARGEST_FILE} bytes, expected at most {LARGEST_FILE} bytes",
+        b"{}" + b" " * MAX_FILE_BYTES,
+        f"found more than {MAX_FILE_BYTES} bytes, expected at most {MAX_FILE_BYTES} bytes",
     ),
     "too many values": (
-        b"[" + b"0," * MOST_VALUES + b"0,0]",
-        f"found too many values, expected at most {MOST_VALUES}",
+        b"[" + b"0," * MAX_VALUES + b"0,0]",
+        f"found too many values, expected at most {MAX_VALUES}",
     ),
     "too many keys": (
-        b"{" + b'"":0,' * MOST_KEYS + b'"":0}',
-        f"found too many keys, expected at most {MOST_KEYS}",
+        b"{" + b'"":0,' * MAX_KEYS + b'"":0}',
+        f"found too many keys, expected at most {MAX_KEYS}",
     ),
     "too many objects": (
-        b"[" + b"{}," * MOST_CONTAINERS + b"{}]",
-        f"found too many arrays and objects, expected at most {MOST_CONTAINERS}",
+        b"[" + b"{}," * MAX_CONTAINERS + b"{}]",
+        f"found too many arrays and objects, expected at most {MAX_CONTAINERS}",
     ),
 }
 
@@ -174,12 +177,12 @@ def test_not_json_of_ours(case: str) -> None:
 
 
 def test_the_limits_themselves_are_allowed() -> None:
-    rows = (MOST_CONTAINERS - 2) // 2
+    rows = (MAX_CONTAINERS - 2) // 2
     write(FILE, '{"a":[' + ",".join(["[[]]"] * rows) + "]}")
     assert len(read_document(FILE)["a"]) == rows
-    write(FILE, '{"a":[' + "0," * MOST_VALUES + "0]}")
-    assert len(read_document(FILE)["a"]) == MOST_VALUES + 1
-    write(FILE, "{}" + " " * (LARGEST_FILE - 2))
+    write(FILE, '{"a":[' + "0," * MAX_VALUES + "0]}")
+    assert len(read_document(FILE)["a"]) == MAX_VALUES + 1
+    write(FILE, "{}" + " " * (MAX_FILE_BYTES - 2))
     assert read_document(FILE) == {}
     write(FILE, '{"a":' * 63 + "[]" + "}" * 63)
     assert read_document(FILE)
@@ -464,18 +467,18 @@ def test_enormous_sizes_need_little_memory() -> None:
         "counts": long_chain(4000),
         "numbers": head + b"1," * 15_000_000 + tail,
         "floats": head + b"0.5," * 7_500_000 + tail,
-        "floats-under-the-limit": head + b"0.5," * (MOST_VALUES - 10) + tail,
+        "floats-under-the-limit": head + b"0.5," * (MAX_VALUES - 10) + tail,
         "arrays": head + b"[]," * 10_000_000 + tail,
-        "arrays-under-the-limit": head + b"[]," * (MOST_CONTAINERS - 10) + tail,
+        "arrays-under-the-limit": head + b"[]," * (MAX_CONTAINERS - 10) + tail,
         "objects": head + b'{"a":0},' * 3_700_000 + tail,
-        "keys": b"{" + b",".join(b'"%d":0' % i for i in range(MOST_KEYS - 1)) + b"}",
+        "keys": b"{" + b",".join(b'"%d":0' % i for i in range(MAX_KEYS - 1)) + b"}",
         "a-name": changed(INSTANCE, "name", "n" * 30_000_000),
         "a-number": head + b"9" * 30_000_000 + tail,
         "opened": b"[" * 30_000_000,
     }
     solutions = {
-        "sol-row": rows + b"[" + b"0," * (MOST_VALUES - 10) + b"0]]}",
-        "sol-rows": rows + b"[0]," * (MOST_CONTAINERS - 10) + b"[0]]}",
+        "sol-row": rows + b"[" + b"0," * (MAX_VALUES - 10) + b"0]]}",
+        "sol-rows": rows + b"[0]," * (MAX_CONTAINERS - 10) + b"[0]]}",
         "sol-garbage": rows + b"[0]," * 7_500_000 + b"[0]]}",
     }
     for name, content in (instances | solutions).items():

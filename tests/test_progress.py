@@ -1,4 +1,4 @@
-"""What a caller hears while a method runs."""
+"""Progress events: what a callback receives while a method runs."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ RUNS = [
 ]
 
 
-def heard(name: str, method: Any, **settings: Any) -> tuple[list[Event], Any]:
+def events_of(name: str, method: Any, **settings: Any) -> tuple[list[Event], Any]:
     """The events of a run, and its result."""
     events: list[Event] = []
     return events, optsched.solve(name, method, callback=events.append, **settings)
 
 
 @pytest.mark.parametrize(("name", "method"), RUNS)
-def test_what_is_told_holds(name: str, method: str) -> None:
+def test_events_are_valid(name: str, method: str) -> None:
     """No incumbent below the optimum, no bound above it, each no worse than the one before."""
-    events, result = heard(name, method, iterations=2000, time_limit=60.0)
+    events, result = events_of(name, method, iterations=2000, time_limit=60.0)
     assert (events[0].incumbent, events[0].bound) == (None, None)
     assert (events[-1].incumbent, events[-1].bound) == (result.objective, result.bound)
     assert [e.seconds for e in events] == sorted(e.seconds for e in events)
@@ -73,21 +73,21 @@ def test_what_is_told_holds(name: str, method: str) -> None:
         ("selection/10x40", "columns"),
     ],
 )
-def test_a_method_that_knows_an_incumbent_tells_it(name: str, method: str) -> None:
-    events, _ = heard(name, method, iterations=2000)
+def test_methods_report_incumbents_and_bounds(name: str, method: str) -> None:
+    events, _ = events_of(name, method, iterations=2000)
     assert len(events) > 2
     assert any(e.incumbent is not None and e.bound is not None for e in events[1:-1])
 
 
-def test_one_who_listens_changes_nothing() -> None:
-    _, told = heard("selection/10x40", "patterns")
+def test_a_callback_changes_nothing() -> None:
+    _, result = events_of("selection/10x40", "patterns")
     alone = optsched.solve("selection/10x40", "patterns")
-    assert told.solution == alone.solution
-    assert told.bound == alone.bound
-    assert [p.bound for p in told.trace][-1] == [p.bound for p in alone.trace][-1]
+    assert result.solution == alone.solution
+    assert result.bound == alone.bound
+    assert [p.bound for p in result.trace][-1] == [p.bound for p in alone.trace][-1]
 
 
-def test_the_caller_hears_in_its_own_thread() -> None:
+def test_events_come_in_the_callers_thread() -> None:
     threads = set()
     optsched.solve(
         "selection/10x40",
@@ -104,27 +104,27 @@ def test_verbose_prints_every_event(
     name: str, method: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Also what comes while the solver works, which writes nothing itself."""
-    events, result = heard(name, method, verbose=True)
+    events, result = events_of(name, method, verbose=True)
     printed = capfd.readouterr().out.splitlines()
     assert printed == [str(event) for event in events]
     assert f"{result.objective:.6g}" in printed[-1]
     assert "excess" in printed[-1]
 
 
-def test_the_command_tells_every_event_on_standard_error(
+def test_the_command_prints_every_event_on_standard_error(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """While standard output has the JSON alone."""
-    events, result = heard("selection/10x40", "patterns")
+    events, result = events_of("selection/10x40", "patterns")
     command = ["solve", "selection/10x40", "--method", "patterns", "--json"]
     assert _code([*command, "--verbose"]) == 0
     out, err = capfd.readouterr()
     assert json.loads(out)["objective"] == result.objective
-    told = [line.partition(" s  ")[2] for line in err.splitlines()]
-    known = [str(event).partition(" s  ")[2] for event in events]
-    assert len(told) > 2
-    assert told[0] == known[0]
-    assert told[-1] == known[-1]
+    printed = [line.partition(" s  ")[2] for line in err.splitlines()]
+    expected = [str(event).partition(" s  ")[2] for event in events]
+    assert len(printed) > 2
+    assert printed[0] == expected[0]
+    assert printed[-1] == expected[-1]
     assert _code(command) == 0
     assert capfd.readouterr().err == ""
 
@@ -146,7 +146,7 @@ def test_an_exception_of_the_listeners_ends_the_run(method: str, at: int) -> Non
     assert optsched.solve("selection/10x40", "patterns").proved
 
 
-def test_an_interrupt_while_it_is_told_keeps_the_incumbent() -> None:
+def test_an_interrupt_in_a_callback_keeps_the_incumbent() -> None:
     events: list[Event] = []
 
     def listener(event: Event) -> None:
@@ -162,25 +162,26 @@ def test_an_interrupt_while_it_is_told_keeps_the_incumbent() -> None:
     assert events[-1].incumbent == result.objective
 
 
-def test_a_method_of_ones_own_may_tell() -> None:
+def test_a_custom_method_may_report() -> None:
     def mine(instance: Any, options: Any, settings: Any) -> Any:
         settings.progress.report(incumbent=9.0)
-        settings.progress.report(incumbent=10.0)  # no better: not told
+        settings.progress.report(incumbent=10.0)  # no better: no event
         settings.progress.report(bound=0.01)
         counts = starting_placement(instance, options).counts
         return PlacementSolution.of(instance.name, counts.tolist())
 
-    events, _ = heard("placement/fig2", mine)
+    events, _ = events_of("placement/fig2", mine)
     assert [(e.incumbent, e.bound) for e in events[1:-1]] == [(9.0, None), (9.0, 0.01)]
 
-    def loud(_: Event) -> None:
-        if len(told) > 0:
-            raise ValueError("no")
-        told.append(_)
+    received: list[Event] = []
 
-    told: list[Event] = []
+    def failing(event: Event) -> None:
+        if received:
+            raise ValueError("no")
+        received.append(event)
+
     with pytest.raises(MethodError, match="no"):
-        optsched.solve("placement/fig2", mine, callback=loud)
+        optsched.solve("placement/fig2", mine, callback=failing)
 
 
 def test_a_bound_above_the_incumbent_is_the_incumbent() -> None:

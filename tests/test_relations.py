@@ -11,7 +11,7 @@ import pytest
 from oracles import placement as oracle
 
 import optsched
-from optsched.backends import solve_model
+from optsched.backends.models import solve_model
 from optsched.backends.relations import stated
 from optsched.makespan.models import formulation as makespan
 from optsched.makespan.models.data import model_data

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import pytest
 
-from optsched.backends.running import LOOK, InterruptibleScip
+from optsched.backends.running import MAX_SCIP_RUNS, POLL_SECONDS, InterruptibleScip
 from optsched.deadline import Deadline
 
 
@@ -41,7 +41,7 @@ def thread_of(solver: Solver, deadline: Deadline | None = None) -> int:
 
 def test_runs_share_a_thread_that_is_not_ours() -> None:
     threads = {thread_of(Solver()) for _ in range(100)}
-    assert len(threads) == 1
+    assert len(threads) <= MAX_SCIP_RUNS
     assert threading.get_ident() not in threads
 
 
@@ -64,7 +64,7 @@ def test_a_run_within_another_has_its_own_thread() -> None:
 
 def test_a_deadline_stops_the_run() -> None:
     solver = Solver()
-    solver.run = lambda: solver.stopped.wait(600 * LOOK)
+    solver.run = lambda: solver.stopped.wait(600 * POLL_SECONDS)
     thread_of(solver, Deadline(0.0))
     assert solver.stopped.is_set()
 

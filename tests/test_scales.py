@@ -80,14 +80,14 @@ def assert_same_everywhere(
     assert first.feasible, first
     for unit in units:
         given = in_units(instance, unit)
-        said = in_units(solution, unit, objective=dimension)
-        found = report(problem, given, said)
+        scaled = in_units(solution, unit, objective=dimension)
+        found = report(problem, given, scaled)
         assert found.feasible, (instance["name"], unit, found)
         if first.objective is not None:
             expected = first.objective * factor(dimension, unit)
             assert abs(found.objective - expected) <= 1e-9 * expected + found.rounding, unit
         for rule, change in corruptions:
-            broken = copy.deepcopy((given, said))
+            broken = copy.deepcopy((given, scaled))
             change(*broken)
             rules = {violation.rule for violation in report(problem, *broken).violations}
             assert rules == {rule}, (instance["name"], unit, rule, rules)
@@ -131,14 +131,14 @@ def test_selections(given: str | int) -> None:
     least = min(kind["memory_bytes"] for kind in document["gpu_types"].values())
     start = {"bytes": 1.5 / least, "time": 1.5 / shortest}  # from 1 up: what files hold
     instance = in_units(document, start)
-    said = in_units(solved.solution.to_dict(), start, objective=MONEY)
-    corruptions: list[Corruption] = [*CLAIMS] if said["objective"] else []
+    scaled = in_units(solved.solution.to_dict(), start, objective=MONEY)
+    corruptions: list[Corruption] = [*CLAIMS] if scaled["objective"] else []
     if solved.solution.certificate is not None and solved.solution.certificate.bound:
         corruptions.append(("certificate", corrupt(("certificate", "bound"), _overstated)))
-    for i in [i for i, each in enumerate(said["jobs"]) if each["node"] is not None][:1]:
+    for i in [i for i, each in enumerate(scaled["jobs"]) if each["node"] is not None][:1]:
         corruptions.append(("GPU index", corrupt(("jobs", i, "gpus"), lambda _: [99])))
     units = changes_of_unit("time", "bytes", "money")
-    assert_same_everywhere("selection", instance, said, units, MONEY, corruptions)
+    assert_same_everywhere("selection", instance, scaled, units, MONEY, corruptions)
 
 
 def _overstated(bound: float) -> float:
@@ -148,8 +148,8 @@ def _overstated(bound: float) -> float:
 @pytest.mark.parametrize("unit", changes_of_unit("bytes"))
 def test_memory_is_short_at_every_scale(unit: dict[str, float]) -> None:
     document = optsched.load("selection/3x6").to_dict()
-    said = solve("selection/3x6", "sts").solution.to_dict()
-    placed = next(each for each in said["jobs"] if each["node"] is not None)
+    scaled = solve("selection/3x6", "sts").solution.to_dict()
+    placed = next(each for each in scaled["jobs"] if each["node"] is not None)
     kind = next(n["gpu_type"] for n in document["nodes"] if n["name"] == placed["node"])
     job = next(each for each in document["jobs"] if each["name"] == placed["name"])
     document["gpu_types"]["large"] = {"memory_bytes": 1e12, "slowdown": {}}
@@ -159,7 +159,7 @@ def test_memory_is_short_at_every_scale(unit: dict[str, float]) -> None:
     for memory, rules in ((less(room), set()), (more(room), {"memory"})):
         job["memory_bytes"] = memory
         given = in_units(document, {"bytes": 1e-9 * unit["bytes"]})
-        found = report("selection", given, {**said, "objective": None})
+        found = report("selection", given, {**scaled, "objective": None})
         assert {violation.rule for violation in found.violations} == rules
 
 
@@ -184,31 +184,31 @@ def test_speed_profiles(given: str | int) -> None:
     document, solution = loaded.to_dict(), solve(loaded, "hull").solution.to_dict()
     start = {"time": document["speeds"][0], "epochs": 1.5}  # the slowest speed is 1.5
     instance = in_units(document, start)
-    said = in_units(solution, start, objective=MONEY)
+    scaled = in_units(solution, start, objective=MONEY)
     corruptions: list[Corruption] = []
-    if said["status"] != "infeasible":
-        first, last = said["pieces"][0], len(said["pieces"]) - 1
+    if scaled["status"] != "infeasible":
+        first, last = scaled["pieces"][0], len(scaled["pieces"]) - 1
         short = JUST_TOO_MUCH * (first["to"] - first["from"])
-        corruptions += CLAIMS if said["objective"] else []
+        corruptions += CLAIMS if scaled["objective"] else []
         corruptions += [
             ("pieces", corrupt(("pieces", 0, "from"), lambda _: first["from"] + short)),
             ("pieces", corrupt(("pieces", last, "to"), less)),
             ("speed", corrupt(("pieces", last, "speed"), lambda _: len(document["speeds"]))),
         ]
-    if said["status"] == "binding":
+    if scaled["status"] == "binding":
         corruptions += [
             ("deadline", corrupt(("deadline",), less, instance=True)),
             ("status", corrupt(("deadline",), more, instance=True)),
         ]
-    if said["status"] == "infeasible":
+    if scaled["status"] == "infeasible":
         left = loaded.max_work - document.get("completed", 0)
         enough = left / document["speeds"][-1] * document["speeds"][0]
         corruptions.append(
             ("status", corrupt(("deadline",), lambda _: more(enough), instance=True))
         )
     for unit in changes_of_unit("time", "money", "epochs"):
-        scaled = [(rule, _in_unit(change, unit)) for rule, change in corruptions]
-        assert_same_everywhere("speed-profile", instance, said, [unit], MONEY, scaled)
+        in_units_of = [(rule, _in_unit(change, unit)) for rule, change in corruptions]
+        assert_same_everywhere("speed-profile", instance, scaled, [unit], MONEY, in_units_of)
 
 
 def _in_unit(change: Any, unit: dict[str, float]) -> Any:
@@ -231,23 +231,23 @@ def stretched(name: str, row: dict[str, Any], length: float) -> None:
     row[name] += JUST_TOO_MUCH * length
 
 
-def wrong_epochs(_: dict[str, Any], said: dict[str, Any]) -> None:
-    shortest = min(said["segments"], key=lambda each: each["epochs"])
+def wrong_epochs(_: dict[str, Any], solution: dict[str, Any]) -> None:
+    shortest = min(solution["segments"], key=lambda each: each["epochs"])
     shortest["epochs"] = more(shortest["epochs"])
 
 
-def wrong_completion(_: dict[str, Any], said: dict[str, Any]) -> None:
-    job = said["jobs"][0]
+def wrong_completion(_: dict[str, Any], solution: dict[str, Any]) -> None:
+    job = solution["jobs"][0]
     stretched("completion", job, job["completion"] - job["first_start"])
 
 
-def wrong_stretch(_: dict[str, Any], said: dict[str, Any]) -> None:
-    shortest = min(said["nodes"], key=lambda each: each["end"] - each["start"])
+def wrong_stretch(_: dict[str, Any], solution: dict[str, Any]) -> None:
+    shortest = min(solution["nodes"], key=lambda each: each["end"] - each["start"])
     stretched("end", shortest, shortest["end"] - shortest["start"])
 
 
-def late_arrival(given: dict[str, Any], said: dict[str, Any]) -> None:
-    job = next(j for j in said["jobs"] if _arrives(given, j) == j["first_start"])
+def late_arrival(given: dict[str, Any], solution: dict[str, Any]) -> None:
+    job = next(j for j in solution["jobs"] if _arrives(given, j) == j["first_start"])
     stretched("submit_time", given["jobs"][job["job"]], job["completion"] - job["first_start"])
 
 
@@ -259,12 +259,12 @@ def _arrives(given: dict[str, Any], record: dict[str, Any]) -> float:
 def test_runs_over_time(name: str) -> None:
     loaded = optsched.load(f"rolling/{name}")
     (done,) = run_policies(loaded, ["edf"])
-    said = RollingSolution.of(done.records, done.metrics.total_cost).to_dict()
+    scaled = RollingSolution.of(done.records, done.metrics.total_cost).to_dict()
     document = loaded.to_dict()
     least = min(kind["memory_bytes"] for kind in document["gpu_types"].values())
     shortest = min(t for job in document["jobs"] for ts in job["epoch_time"].values() for t in ts)
     start = {"bytes": 1.5 / least, "time": 3.0 / shortest, "epochs": 1.5}
-    instance, said = in_units(document, start), in_units(said, start, objective=MONEY)
+    instance, scaled = in_units(document, start), in_units(scaled, start, objective=MONEY)
     corruptions: list[Corruption] = [
         *CLAIMS,
         ("epochs", wrong_epochs),
@@ -273,16 +273,16 @@ def test_runs_over_time(name: str) -> None:
         ("arrival", late_arrival),
     ]
     units = changes_of_unit("time", "bytes", "money", "epochs")
-    assert_same_everywhere("rolling", instance, said, units, MONEY, corruptions)
+    assert_same_everywhere("rolling", instance, scaled, units, MONEY, corruptions)
 
 
-def early_end(_: dict[str, Any], said: dict[str, Any]) -> None:
-    shortest = min(said["jobs"], key=lambda job: job["end"] - job["start"])
+def early_end(_: dict[str, Any], solution: dict[str, Any]) -> None:
+    shortest = min(solution["jobs"], key=lambda job: job["end"] - job["start"])
     stretched("end", shortest, shortest["start"] - shortest["end"])
 
 
-def early_start(_: dict[str, Any], said: dict[str, Any]) -> None:
-    first = said["jobs"][0]
+def early_start(_: dict[str, Any], solution: dict[str, Any]) -> None:
+    first = solution["jobs"][0]
     length = first["end"] - first["start"]
     first["start"], first["end"] = -JUST_TOO_MUCH * length, (1 - JUST_TOO_MUCH) * length
 
@@ -302,13 +302,13 @@ def test_simulations(policy: str) -> None:
     for scale in (2.0**-30, 2.0**30, 1e-9, 1e-3, 1e9):
         for unit in ({"time": scale, "bytes": 1.0}, {"time": scale, "bytes": scale}):
             given = in_units(document, unit)
-            said = simulated(given, policy)
-            found = report("online", given, said)
+            scaled = simulated(given, policy)
+            found = report("online", given, scaled)
             assert found.feasible, (unit, found)
             if math.frexp(scale)[0] == 0.5:
                 assert found.objective == first.objective * scale
             for rule, change in ONLINE:
-                broken = copy.deepcopy((given, said))
+                broken = copy.deepcopy((given, scaled))
                 change(*broken)
                 claim = {} if rule == "claimed objective" else {"objective": None}
                 rules = {v.rule for v in report("online", given, broken[1] | claim).violations}

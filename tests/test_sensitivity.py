@@ -90,8 +90,8 @@ def test_the_command_prints_json_or_draws(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], of_makespan: Sensitivity
 ) -> None:
     assert execute(["explain", MAKESPAN, "--sensitivity", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told == json.loads(json.dumps(of_makespan.to_dict()))
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == json.loads(json.dumps(of_makespan.to_dict()))
     picture = tmp_path / "s.svg"
     assert execute(["explain", MAKESPAN, "--sensitivity", "-o", str(picture)]) == 0
     drawn = picture.read_text(encoding="utf-8")

@@ -70,7 +70,7 @@ def test_export_writes_a_model_or_says_that_there_is_none(
     assert _code(arguments) == 2
     line = capsys.readouterr().err
     assert line.count("\n") == 1
-    assert f"every method of {problem} is an algorithm, none states a model" in line
+    assert f"no method of {problem} has a Pyomo model" in line
     assert not file.exists()
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import python
 from typer.testing import CliRunner
 
 from optsched import deadline
@@ -17,7 +15,7 @@ from optsched.experiments.papers import artefacts as running
 from optsched.experiments.papers.a_srpt import table2
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.sts import fig7
-from optsched.progress import tell_compiling
+from optsched.progress import notify_compiling
 
 
 def test_no_deadline_comes_nearer_while_code_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,19 +34,14 @@ def test_no_deadline_comes_nearer_while_code_is_compiled(monkeypatch: pytest.Mon
 
 @pytest.mark.nightly
 def test_warm_up_once_on_a_machine(tmp_path: Path) -> None:
-    told = []
+    names = []
     for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-m", "optsched", "warm-up", "selection"],
-            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        told.append([line.split(":")[0] for line in done.stderr.splitlines()])
-    assert told[1] == ["selection, 1 of 1"]
-    assert told[0][-1] == told[1][0]
-    assert any(line.startswith("compiling ") for line in told[0])
+        variables = {"NUMBA_CACHE_DIR": str(tmp_path)}
+        done = python("-m", "optsched", "warm-up", "selection", variables=variables)
+        names.append([line.split(":")[0] for line in done.stderr.splitlines()])
+    assert names[1] == ["selection, 1 of 1"]
+    assert names[0][-1] == names[1][0]
+    assert any(line.startswith("compiling ") for line in names[0])
 
 
 def test_warm_up_of_an_unknown_problem(capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,18 +52,18 @@ def test_warm_up_of_an_unknown_problem(capsys: pytest.CaptureFixture[str]) -> No
 def test_the_command_line_names_what_is_compiled_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert CliRunner().invoke(app, ["warm-up", "--help"]).exit_code == 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("optsched.methods.warm_up", lambda name: _tell(name))
+        patch.setattr("optsched.methods.warm_up", lambda name: _notify(name))
         assert execute(["warm-up", "placement", "makespan"]) == 0
     assert capsys.readouterr().err.splitlines() == [
-        "compiling same (a), once on this machine",
+        "compiling same (a) (once per machine)",
         "placement, 1 of 2: 0.5 s",
         "makespan, 2 of 2: 0.5 s",
     ]
 
 
-def _tell(_: str) -> float:
-    tell_compiling("same (a)")
-    tell_compiling(None)
+def _notify(_: str) -> float:
+    notify_compiling("same (a)")
+    notify_compiling(None)
     return 0.5
 
 

@@ -1,4 +1,4 @@
-"""Answers of solvers, and the termination by our own gap."""
+"""Solver results, and their termination status by the requested gap."""
 
 from __future__ import annotations
 
@@ -7,47 +7,43 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.result import SOLVED, Settings, Termination, TracePoint
+from optsched.result import SOLVER_RTOL, Settings, Termination, TracePoint
 
-FEASIBILITY = 1e-9
-"""Primal and integer feasibility tolerance, set in every solver but GLPK."""
+FEASIBILITY_TOL = 1e-9
+"""Feasibility and integrality tolerance, set in every solver but GLPK, which has no such option."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The end of a solver's run.
+    """Result of a solver run.
 
     Attributes
     ----------
     termination : Termination
-        "optimal" only if incumbent and bound differ by `Settings.gap` or by rounding at most.
+        "optimal" only if the relative gap is at most `Settings.gap` or rounding.
     objective, bound : float or None
         Incumbent's value and best proven bound.
     values : array or None
         Variables of `solve_arrays`; a Pyomo model carries its own.
     trace : tuple of TracePoint
         Incumbent and bound over time.
-    log : str
-        The solver's own log, where it was kept.
     """
 
     termination: Termination
     objective: float | None
     bound: float | None
-    build_time: float
-    solve_time: float
-    solver: str
+    build_time: float = 0.0
+    solve_time: float = 0.0
+    solver: str = "highs"
     values: NDArray[np.float64] | None = None
     trace: tuple[TracePoint, ...] = ()
-    log: str = ""
 
     @property
     def has_solution(self) -> bool:
-        """True when there is an incumbent."""
         return self.objective is not None
 
-    def trace_in(self, unit: float) -> tuple[TracePoint, ...]:
-        """Return the trace in the problem's unit, of a model whose objective is in `unit`."""
+    def scaled_trace(self, unit: float) -> tuple[TracePoint, ...]:
+        """Return the trace multiplied by `unit`: from the model's unit to the problem's."""
 
         def scaled(value: float | None) -> float | None:
             return None if value is None else value * unit
@@ -55,34 +51,50 @@ class Answer:
         return tuple(TracePoint(p.time, scaled(p.incumbent), scaled(p.bound)) for p in self.trace)
 
 
-def unsolved(settings: Settings, build_time: float = 0.0) -> Answer:
-    """Return the answer if no time is left to build the model or to pass it to the solver."""
+def timed_out(settings: Settings, build_time: float = 0.0) -> Answer:
+    """Return the result where the deadline passed before the solve."""
     return Answer(Termination.TIME_LIMIT, None, None, build_time, 0.0, settings.solver)
 
 
-def judged(
+def answer_at_end(
+    settings: Settings,
+    objective: float | None,
+    bound: float | None,
+    build_time: float,
+    solve_time: float,
+    infeasible: bool,
+    hit_limit: bool,
+) -> Answer:
+    """Return the result of a solver that reports its incumbent only when it ends."""
+    termination = termination_status(objective, bound, settings, infeasible, hit_limit)
+    trace = (TracePoint(solve_time, objective, bound),)
+    return Answer(
+        termination, objective, bound, build_time, solve_time, settings.solver, trace=trace
+    )
+
+
+def termination_status(
     objective: float | None,
     bound: float | None,
     settings: Settings,
     infeasible: bool,
-    limited: bool,
+    hit_limit: bool,
 ) -> Termination:
-    """Return the termination by our own gap: solvers call any gap they were given "optimal".
+    """Return the termination by the requested gap; solvers report "optimal" for their own gap.
 
-    Without a proof it is "time-limit" only if a limit ended the run (`limited`), and "feasible" if
-    the solver's tolerances ended it short of the gap.
+    Without a proof it is "time-limit" only if a limit ended the run (`hit_limit`), and "feasible"
+    if the solver's tolerances stopped it before the gap was reached.
     """
     if infeasible:
         return Termination.INFEASIBLE
     if objective is not None and bound is not None:
-        # Solvers' tolerances are absolute in the model's unit (the best known time, a slot, the
-        # mean cost of postponing), so near 0 they bound the gap that can be proved.
-        rounding = SOLVED * max(abs(objective), 1.0)
-        if abs(objective - bound) <= max(settings.gap * abs(objective), rounding):
+        # Solver tolerances are absolute in the model's unit, so near 0 the gap is absolute.
+        absolute_tol = SOLVER_RTOL * max(abs(objective), 1.0)
+        if abs(objective - bound) <= max(settings.gap * abs(objective), absolute_tol):
             return Termination.OPTIMAL
-    return Termination.TIME_LIMIT if limited or objective is None else Termination.FEASIBLE
+    return Termination.TIME_LIMIT if hit_limit or objective is None else Termination.FEASIBLE
 
 
 def finite(value: float) -> float | None:
-    """Return a solver's value; None for infinity."""
+    """Return a solver's value; None for infinity, which is 1e30 or more in every solver."""
     return float(value) if abs(value) < 1e29 else None

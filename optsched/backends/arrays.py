@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.backends.answer import Answer
-from optsched.backends.highs import run_steadily, set_options
+from optsched.backends.highs import run_with_retries, set_options
+from optsched.backends.quiet import QuietHighs
 from optsched.backends.running import run_highs
 from optsched.deadline import Deadline, clock
 from optsched.errors import SolverError
@@ -34,34 +36,19 @@ class MilpArrays:
 
 
 def solve_arrays(problem: MilpArrays, settings: Settings) -> Answer:
-    """Solve a programme given as arrays with HiGHS."""
-    from optsched.backends.quiet import QuietHighs
-
-    began = clock()
+    start = clock()
     highs = QuietHighs()
     set_options(highs, settings)
     highs.passModel(_highs_lp(problem))
-    built = clock()
-    ended = run_steadily(highs, settings)
-    solved = clock()
-    values = ended.values
-    if values is not None:
-        values[problem.integer] = np.rint(values[problem.integer])
-    return Answer(
-        ended.termination,
-        ended.objective,
-        ended.bound,
-        built - began,
-        solved - built,
-        "highs",
-        values,
-    )
+    build_end = clock()
+    answer = run_with_retries(highs, settings)
+    if answer.values is not None:
+        answer.values[problem.integer] = np.rint(answer.values[problem.integer])
+    return replace(answer, build_time=build_end - start, solve_time=clock() - build_end)
 
 
 @dataclass(frozen=True)
-class LpAnswer:
-    """Optimal value, column values and row duals."""
-
+class LpSolution:
     objective: float
     values: NDArray[np.float64]
     duals: NDArray[np.float64]
@@ -71,8 +58,6 @@ class GrowingLp:
     """A linear programme in HiGHS that gains columns between solves and keeps its basis."""
 
     def __init__(self, problem: MilpArrays, settings: Settings) -> None:
-        from optsched.backends.quiet import QuietHighs
-
         self._highs = QuietHighs()
         self._deadline = settings.deadline
         set_options(self._highs, settings)
@@ -93,81 +78,53 @@ class GrowingLp:
             matrix.data.astype(float),
         )
 
-    def add_elastic_row(self, columns: NDArray[np.int64], penalty: float) -> int:
-        """Add a row, the sum of some columns, to be bounded later; return its number."""
-        row = int(self._highs.getNumRow())
-        ones = np.ones(len(columns))
-        free = np.inf
-        self._highs.addRow(-free, free, len(columns), columns.astype(np.int32), ones)
-        for sign in (1.0, -1.0):
-            self._highs.addCol(
-                penalty, 0.0, free, 1, np.array([row], dtype=np.int32), sign * ones[:1]
-            )
-        return row
+    def solve(self, deadline: Deadline | None = None) -> LpSolution | None:
+        """Solve until a deadline, by default that of the settings.
 
-    def bound_row(self, row: int, lower: float, upper: float) -> None:
-        """Change a row's bounds; the basis stays dual feasible."""
-        self._highs.setOptionValue("simplex_strategy", 1)
-        self._highs.changeRowBounds(row, lower, upper)
-
-    def solve(self, time_limit: float | None = None) -> LpAnswer | None:
-        """Solve; return None at a limit, if HiGHS fails or if the programme is infeasible.
-
-        Raises SolverError if HiGHS did not run at all.
+        Return None at the deadline, if HiGHS fails or if the programme is infeasible; raise
+        SolverError if HiGHS did not run at all.
         """
-        import highspy
-
-        if time_limit is not None:
-            spent = self._highs.getRunTime()  # counted over all solves
-            self._highs.setOptionValue("time_limit", spent + max(time_limit, 0.0))
-        run_highs(self._highs, self._deadline)
+        _run_until(self._highs, deadline or self._deadline)
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         solution = self._highs.getSolution()
-        return LpAnswer(
+        return LpSolution(
             float(self._highs.getInfo().objective_function_value),
             np.array(solution.col_value),
             np.array(solution.row_dual),
         )
 
 
-class ColumnLp:
-    """A covering programme that gains columns and is solved again from its last basis.
+class CoveringLp:
+    """A covering programme that gains columns; each solve starts from the last basis.
 
     min sum u_r   subject to   (columns that contain r) + u_r >= demand_r,  u, columns >= 0,
                                (columns of class c) <= limit_c
     """
 
     def __init__(self, demand: Sequence[float], limit: Sequence[float]) -> None:
-        from optsched.backends.quiet import QuietHighs
-
         self._highs = QuietHighs()
         self._highs.setOptionValue("threads", 1)
         self._highs.setOptionValue("presolve", "off")
         self._rows = len(demand)
-        for need in demand:
-            self._highs.addRow(float(need), np.inf, 0, [], [])
-        for most in limit:
-            self._highs.addRow(-np.inf, float(most), 0, [], [])
+        for demand_r in demand:
+            self._highs.addRow(float(demand_r), np.inf, 0, [], [])
+        for limit_c in limit:
+            self._highs.addRow(-np.inf, float(limit_c), 0, [], [])
         for row in range(self._rows):
             self._highs.addCol(1.0, 0.0, np.inf, 1, [row], [1.0])
 
-    def add(self, kind: int, members: Sequence[int] | NDArray[np.int64]) -> None:
-        """Add a column of class `kind` that contains the demands `members` once each."""
-        rows = np.append(np.sort(np.asarray(members, dtype=np.int32)), self._rows + kind)
+    def add(self, class_index: int, members: Sequence[int] | NDArray[np.int64]) -> None:
+        """Add a column of a class that contains the demands `members` once each."""
+        rows = np.append(np.sort(np.asarray(members, dtype=np.int32)), self._rows + class_index)
         self._highs.addCol(0.0, 0.0, np.inf, len(rows), rows.astype(np.int32), np.ones(len(rows)))
 
     def solve(self, deadline: Deadline) -> tuple[float, NDArray[np.float64]] | None:
         """Return the objective and the demands' duals, at least 0; None at the deadline."""
-        import highspy
-
-        left = deadline.left
-        if left is not None:
-            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left)
-        run_highs(self._highs, deadline)
+        _run_until(self._highs, deadline)
         status = self._highs.getModelStatus()
-        ends = (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt)
-        if status in ends:
+        limit_statuses = (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt)
+        if status in limit_statuses:
             return None
         if status != highspy.HighsModelStatus.kOptimal:
             raise SolverError(f"HiGHS ended with {self._highs.modelStatusToString(status)}")
@@ -175,9 +132,14 @@ class ColumnLp:
         return self._highs.getInfo().objective_function_value, np.maximum(duals, 0.0)
 
 
-def _highs_lp(problem: MilpArrays) -> Any:
-    import highspy
+def _run_until(highs: Any, deadline: Deadline) -> None:
+    left = deadline.left
+    if left is not None:  # HiGHS counts the time of all solves
+        highs.setOptionValue("time_limit", highs.getRunTime() + left)
+    run_highs(highs, deadline)
 
+
+def _highs_lp(problem: MilpArrays) -> Any:
     lp = highspy.HighsLp()
     rows, columns = problem.matrix.shape
     lp.num_col_, lp.num_row_ = columns, rows

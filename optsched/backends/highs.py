@@ -1,130 +1,117 @@
-"""HiGHS: its options, repeated runs after failures, and the end of a run."""
+"""HiGHS: options, retries after numerical failures, results of runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+import highspy
 import numpy as np
-from numpy.typing import NDArray
 
-from optsched.backends.answer import FEASIBILITY, finite, judged
+from optsched.backends.answer import FEASIBILITY_TOL, Answer, finite, termination_status
 from optsched.backends.running import run_highs
 from optsched.checking import bound_violation
 from optsched.errors import SolverError
 from optsched.result import Settings, Termination
 
-BRANCHING = "mip_feasibility_tolerance"
-"""HiGHS's option for the tolerance of integers and of branching; at least 1e-10."""
+INTEGRALITY_OPTION = "mip_feasibility_tolerance"
+"""Name of HiGHS's integrality tolerance, at least 1e-10."""
 
 
 def set_options(highs: Any, settings: Settings) -> None:
     """Set HiGHS's options from ours, with the time left as its limit."""
-    import highspy
-
     options: dict[str, Any] = {
         "threads": settings.threads,
         "random_seed": settings.seed % 2**31,
         "mip_rel_gap": settings.gap,
         "mip_abs_gap": 0.0,
-        BRANCHING: FEASIBILITY,
-        "primal_feasibility_tolerance": FEASIBILITY,
-        "dual_feasibility_tolerance": FEASIBILITY,
+        INTEGRALITY_OPTION: FEASIBILITY_TOL,
+        "primal_feasibility_tolerance": FEASIBILITY_TOL,
+        "dual_feasibility_tolerance": FEASIBILITY_TOL,
     }
     left = settings.deadline.left
     if left is not None:
         options["time_limit"] = left
     for name, value in options.items():
         if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
-            raise SolverError(f"HiGHS refuses the option {name}={value!r}")
+            raise SolverError(f"HiGHS rejected the option {name}={value!r}")
 
 
-COARSE = 1e-7
-"""HiGHS's default tolerance, for runs that fail with ours."""
-_COARSE = dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), COARSE)
-SECOND_TRIES: tuple[dict[str, Any], ...] = (
+DEFAULT_TOL = 1e-7
+"""HiGHS's default tolerance, used in retries."""
+_LOOSE_LP = dict.fromkeys(
+    ("primal_feasibility_tolerance", "dual_feasibility_tolerance"), DEFAULT_TOL
+)
+RETRY_OPTIONS: tuple[dict[str, Any], ...] = (
     {"presolve": "off"},
     {"presolve": "off", "simplex_scale_strategy": 4},
-    {**_COARSE, BRANCHING: COARSE},
-    {**_COARSE, BRANCHING: 10 * COARSE, "presolve": "off"},
+    {**_LOOSE_LP, INTEGRALITY_OPTION: DEFAULT_TOL},
+    {**_LOOSE_LP, INTEGRALITY_OPTION: 10 * DEFAULT_TOL, "presolve": "off"},
 )
-"""Options after a failed run, in turn: numerical failures rarely repeat on another path."""
+"""Options of successive retries: numerical failures rarely repeat with other ones."""
 
 
-def holding(bound: float | None, branching: float, coarse: bool = False) -> float | None:
-    """Weaken a bound by the solver's tolerance while branching.
+def safe_bound(bound: float | None, tolerance: float, loose: bool = False) -> float | None:
+    """Lower a bound by the tolerance below which HiGHS ignores improvements.
 
-    HiGHS ignores improvements below this tolerance, so the bound is lowered by it. With `coarse`
-    tolerances of the linear programmes it is relative to bounds above 1.
+    With `loose` (LP tolerances of 1e-7) it is relative for bounds above 1.
     """
-    if bound is None or branching <= FEASIBILITY:
+    if bound is None or tolerance <= FEASIBILITY_TOL:
         return bound
-    return bound - branching * (max(abs(bound), 1.0) if coarse else 1.0)
+    return bound - tolerance * (max(abs(bound), 1.0) if loose else 1.0)
 
 
-@dataclass(frozen=True)
-class Ended:
-    """The end of a run: termination, incumbent's value, bound, and the incumbent's columns."""
-
-    termination: Termination
-    objective: float | None
-    bound: float | None
-    values: NDArray[np.float64] | None
-
-
-def run_steadily(
+def run_with_retries(
     highs: Any,
     settings: Settings,
     start: float | None = None,
-    meanwhile: Callable[[], None] | None = None,
-) -> Ended:
-    """Run HiGHS; after a failure run it with other options, and return the best incumbent."""
-    given = np.array(highs.getSolution().col_value) if start is not None else None
-    best = Ended(Termination.FEASIBLE, start, None, given)
+    on_poll: Callable[[], None] | None = None,
+) -> Answer:
+    """Run HiGHS, with `RETRY_OPTIONS` after failures, and return the best incumbent."""
+    values = np.array(highs.getSolution().col_value) if start is not None else None
+    best = Answer(Termination.FEASIBLE, start, None, values=values)
     failures: list[str] = []
-    branching = highs.getOptionValue(BRANCHING)[1]
-    for options in ({}, *SECOND_TRIES):
+    usual = highs.getOptionValue(INTEGRALITY_OPTION)[1]
+    for options in ({}, *RETRY_OPTIONS):
         if options:
             highs.clearSolver()
             set_options(highs, settings)
-            for name, value in {BRANCHING: branching, **options}.items():
+            for name, value in {INTEGRALITY_OPTION: usual, **options}.items():
                 highs.setOptionValue(name, value)
-        run_highs(highs, settings.deadline, meanwhile)
-        tolerance, coarse = options.get(BRANCHING, branching), _COARSE.items() <= options.items()
-        ended = _ended(highs, settings, tolerance, coarse)
-        if isinstance(ended, Ended):
-            if failures or ended.objective is None:
-                return _with_best(ended, best, settings)
-            return ended
-        failures.append(ended)
-        best = _with_incumbent(highs, best)
+        run_highs(highs, settings.deadline, on_poll)
+        loose = _LOOSE_LP.items() <= options.items()
+        run = _read_run(highs, settings, options.get(INTEGRALITY_OPTION, usual), loose)
+        if isinstance(run, Answer):
+            if failures or run.objective is None:
+                return _merge_with_best(run, best, settings)
+            return run
+        failures.append(run)
+        best = _update_incumbent(highs, best)
         if settings.deadline.is_over:
             break
     if best.objective is None:
         raise SolverError(f"HiGHS ended with {', '.join(dict.fromkeys(failures))}")
-    late = settings.deadline.is_over
-    return replace(best, termination=Termination.TIME_LIMIT if late else Termination.FEASIBLE)
+    timed_out = settings.deadline.is_over
+    return replace(best, termination=Termination.TIME_LIMIT if timed_out else Termination.FEASIBLE)
 
 
-def _with_best(ended: Ended, best: Ended, settings: Settings) -> Ended:
-    """Return a run's end with the earlier incumbent, if that is better."""
-    if ended.termination is Termination.INFEASIBLE or best.objective is None:
-        return ended
-    if ended.objective is not None and ended.objective <= best.objective:
-        return ended
-    bound = ended.bound
+def _merge_with_best(run: Answer, best: Answer, settings: Settings) -> Answer:
+    """Return a run's result with the earlier incumbent, if that is better."""
+    if run.termination is Termination.INFEASIBLE or best.objective is None:
+        return run
+    if run.objective is not None and run.objective <= best.objective:
+        return run
+    bound = run.bound
     if bound is not None and bound_violation(bound, best.objective) is not None:
         bound = None  # refuted by the better incumbent
-    limited = ended.termination is Termination.TIME_LIMIT
-    status = judged(best.objective, bound, settings, False, limited)
-    return Ended(status, best.objective, bound, best.values)
+    hit_limit = run.termination is Termination.TIME_LIMIT
+    termination = termination_status(best.objective, bound, settings, False, hit_limit)
+    return replace(best, termination=termination, bound=bound)
 
 
-def _with_incumbent(highs: Any, best: Ended) -> Ended:
+def _update_incumbent(highs: Any, best: Answer) -> Answer:
     """Return the incumbent of a failed run if it is better; its bound cannot be trusted."""
-    import highspy
-
     info = highs.getInfo()
     if info.primal_solution_status != int(highspy.SolutionStatus.kSolutionStatusFeasible):
         return best
@@ -134,33 +121,35 @@ def _with_incumbent(highs: Any, best: Ended) -> Ended:
     return replace(best, objective=value, values=np.array(highs.getSolution().col_value))
 
 
-def _ended(highs: Any, settings: Settings, branching: float, coarse: bool = False) -> Ended | str:
-    """Return a run's end, its bound weakened by the tolerances, or HiGHS's text of a failure."""
-    import highspy
-
+def _read_run(
+    highs: Any, settings: Settings, tolerance: float, loose: bool = False
+) -> Answer | str:
+    """Return a run's result with a safe bound, or HiGHS's text of a failure."""
     status, info = highs.getModelStatus(), highs.getInfo()
-    known = highspy.HighsModelStatus
-    if status == known.kModelEmpty:
-        return Ended(Termination.OPTIMAL, 0.0, 0.0, np.array([]))
-    limits = (known.kTimeLimit, known.kIterationLimit, known.kSolutionLimit, known.kInterrupt)
-    ends = (known.kOptimal, known.kInfeasible, known.kObjectiveBound, known.kObjectiveTarget)
-    limited = status in limits or settings.deadline.is_over
-    if status not in ends and not limited:
+    of = highspy.HighsModelStatus
+    if status == of.kModelEmpty:
+        return Answer(Termination.OPTIMAL, 0.0, 0.0, values=np.array([]))
+    limits = (of.kTimeLimit, of.kIterationLimit, of.kSolutionLimit, of.kInterrupt)
+    final = (of.kOptimal, of.kInfeasible, of.kObjectiveBound, of.kObjectiveTarget)
+    hit_limit = status in limits or settings.deadline.is_over
+    if status not in final and not hit_limit:
         return str(highs.modelStatusToString(status))
     is_mip, solution = info.mip_node_count >= 0, highspy.SolutionStatus
     incumbent = info.primal_solution_status == int(solution.kSolutionStatusFeasible)
     # HiGHS rejected its own incumbent after rounding: "infeasible" proves nothing then.
-    refused = is_mip and info.primal_solution_status == int(solution.kSolutionStatusInfeasible)
+    infeasible_incumbent = int(solution.kSolutionStatusInfeasible)
+    rejected = is_mip and info.primal_solution_status == infeasible_incumbent
     objective = float(info.objective_function_value) if incumbent else None
     values = np.array(highs.getSolution().col_value) if incumbent else None
     if is_mip:
         bound = finite(info.mip_dual_bound)
     else:  # a linear programme: optimal is its own bound
-        bound = objective if status == known.kOptimal else None
-    bound = holding(bound, branching, coarse)
-    infeasible = status == known.kInfeasible and not refused
-    if objective is None and not infeasible and not limited:
+        bound = objective if status == of.kOptimal else None
+    bound = safe_bound(bound, tolerance, loose)
+    infeasible = status == of.kInfeasible and not rejected
+    if objective is None and not infeasible and not hit_limit:
         return f"{highs.modelStatusToString(status)} without a solution"
-    if bound is None and status == known.kOptimal:  # rounding in presolve excluded the incumbent
+    if bound is None and status == of.kOptimal:  # rounding in presolve excluded the incumbent
         return f"{highs.modelStatusToString(status)} without a bound"
-    return Ended(judged(objective, bound, settings, infeasible, limited), objective, bound, values)
+    termination = termination_status(objective, bound, settings, infeasible, hit_limit)
+    return Answer(termination, objective, bound, values=values)

@@ -1,79 +1,74 @@
-"""Constraints of an infeasible Pyomo model that cannot hold together.
+"""Irreducible infeasible subsystems (IIS) of Pyomo models.
 
-Bounds of variables and integrality always stay. Where already the linear relaxation is infeasible,
-the search begins with HiGHS's own irreducible set; that counts bounds of variables as members, so
-some of its rows may not be needed. Rows are left out by halves for as long as the rest stays
-infeasible (QuickXplain, U. Junker, AAAI 2004), first by families, then one by one.
+Variable bounds and integrality are kept. If the linear relaxation is infeasible, the search starts
+from HiGHS's own IIS; that counts variable bounds as members, so some of its rows may not be needed.
+Rows are then removed by QuickXplain (U. Junker, AAAI 2004), first by families, then one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import highspy
 import numpy as np
+import pyomo.environ as pyo
 
-from optsched.backends.highs import run_steadily, set_options
+from optsched.backends.highs import run_with_retries, set_options
 from optsched.backends.quiet import QuietHighs, drop_integrality, pyomo_highs
 from optsched.backends.running import call_highs, run_highs
 from optsched.conflict import Member, Proof
 from optsched.display import counted
 from optsched.result import Settings, Termination
 
-if TYPE_CHECKING:
-    import pyomo.environ as pyo
-
 MAX_NONZEROS = 500_000
 """Largest model that is searched: it is solved repeatedly."""
 
 Groups = list[list[int]]
-"""Rows that are kept or left out together."""
+"""Rows that are kept or removed together."""
 Naming = Callable[[str, Any], str]
-"""The name of a set's index in the instance: ("JOBS", 3) is "job j3".
+"""Map an index set and an index to a name of the instance: ("JOBS", 3) to "job j3".
 
-The index set of a family that is indexed by a bare list is called "<family>_index".
+A family that is indexed by a bare list has the index set "<family>_index".
 """
 
 
 def irreducible_rows(
-    model: pyo.ConcreteModel, named: Naming, settings: Settings
+    model: pyo.ConcreteModel, name_index: Naming, settings: Settings
 ) -> tuple[tuple[Member, ...], Proof]:
-    """Return rows that cannot hold together, and whether each of them is shown to be needed.
+    """Return conflicting rows, and whether each of them is proved to be needed.
 
-    At the deadline the families found so far, of kind "equation", take the place of rows. There are
-    none where the model is nonlinear, too large, or not shown to be infeasible.
+    At the deadline, return families of constraints (of kind "equation") instead of rows; return
+    none for a model that is nonlinear, too large, or not proved infeasible.
     """
-    import pyomo.environ as pyo
-
-    none: tuple[tuple[Member, ...], Proof] = ((), "sufficient")
+    nothing: tuple[tuple[Member, ...], Proof] = ((), "sufficient")
     constraints = list(model.component_data_objects(pyo.Constraint, active=True))
     if any(row.body.polynomial_degree() not in (0, 1) for row in constraints):
-        return none
+        return nothing
     search = _Search(model, settings)
     if len(search.lp.a_matrix_.value_) > MAX_NONZEROS:
-        return none
-    rows = search.rows_of_relaxation() or list(range(search.lp.num_row_))
+        return nothing
+    rows = search.lp_iis_rows() or list(range(search.lp.num_row_))
     if not search.is_infeasible(rows):
-        return none
+        return nothing
     families: dict[str, list[int]] = {}
     for row in sorted(rows):
         families.setdefault(search.constraints[row].parent_component().name, []).append(row)
-    needed = search.needed([], [], list(families.values()))
+    chosen = search.quickxplain([], [], list(families.values()))
     if not search.undecided:
         proved: Proof = "irreducible"
-        single = search.needed([], [], [[row] for family in needed for row in family])
+        single = search.quickxplain([], [], [[row] for family in chosen for row in family])
         if not search.undecided:
-            chosen = sorted(row for (row,) in single)
-            return tuple(row_member(search.constraints[row], named) for row in chosen), proved
+            needed = sorted(row for (row,) in single)
+            return tuple(row_member(search.constraints[row], name_index) for row in needed), proved
     else:
         proved = "sufficient"
-    return tuple(_family_member(search.constraints[rows[0]], len(rows)) for rows in needed), proved
+    return tuple(_family_member(search.constraints[rows[0]], len(rows)) for rows in chosen), proved
 
 
 class _Search:
-    """A model in HiGHS, of which some rows are kept; `undecided` once the deadline interfered."""
+    """Copy of a model in HiGHS for tests of subsets; `undecided` once a test hit the deadline."""
 
     def __init__(self, model: pyo.ConcreteModel, settings: Settings) -> None:
         solver = pyomo_highs(model)
@@ -85,26 +80,26 @@ class _Search:
         self.constraints = {row: constraint for constraint, row in places.items()}
         self.undecided = False
 
-    def is_infeasible(self, kept: Sequence[int]) -> bool:
+    def is_infeasible(self, rows: Sequence[int]) -> bool:
         """Whether these rows alone cannot hold; False where the deadline passes first."""
         if self.settings.deadline.is_over:
             self.undecided = True
             return False
-        ended = run_steadily(self._highs(kept), self.settings).termination
+        ended = run_with_retries(self._highs(rows), self.settings).termination
         self.undecided = self.undecided or ended is Termination.TIME_LIMIT
         return ended is Termination.INFEASIBLE
 
-    def needed(self, held: Groups, added: Groups, groups: Groups) -> Groups:
-        """Return the groups needed beside those `held`, of which `added` came last."""
-        if added and self.is_infeasible([row for group in held for row in group]):
+    def quickxplain(self, background: Groups, delta: Groups, candidates: Groups) -> Groups:
+        """Return the candidates needed in addition to `background`, which `delta` has extended."""
+        if delta and self.is_infeasible([row for group in background for row in group]):
             return []
-        if len(groups) == 1:
-            return groups
-        first, second = groups[: len(groups) // 2], groups[len(groups) // 2 :]
-        later = self.needed(held + first, first, second)
-        return self.needed(held + later, later, first) + later
+        if len(candidates) == 1:
+            return candidates
+        first, second = candidates[: len(candidates) // 2], candidates[len(candidates) // 2 :]
+        later = self.quickxplain(background + first, first, second)
+        return self.quickxplain(background + later, later, first) + later
 
-    def rows_of_relaxation(self) -> list[int]:
+    def lp_iis_rows(self) -> list[int]:
         """Return the rows of HiGHS's irreducible set; none if the linear relaxation is feasible."""
         highs = self._highs(range(self.lp.num_row_))
         drop_integrality(highs)
@@ -112,16 +107,16 @@ class _Search:
         if highs.getModelStatus() != highspy.HighsModelStatus.kInfeasible:
             return []
         strategy = highspy.IisStrategy
-        wanted = int(strategy.kIisStrategyFromLp) | int(strategy.kIisStrategyIrreducible)
-        highs.setOptionValue("iis_strategy", wanted)
+        flags = int(strategy.kIisStrategyFromLp) | int(strategy.kIisStrategyIrreducible)
+        highs.setOptionValue("iis_strategy", flags)
         status, iis = call_highs(highs, highs.getIis, self.settings.deadline)
         failed = status == highspy.HighsStatus.kError or not iis.valid_
         rows = [] if failed else [int(row) for row in iis.row_index_]
         return rows if rows and self.is_infeasible(rows) else []
 
-    def _highs(self, kept: Sequence[int]) -> Any:
+    def _highs(self, active_rows: Sequence[int]) -> Any:
         free = np.ones(len(self.lower), dtype=bool)
-        free[np.asarray(kept, dtype=np.int64)] = False
+        free[np.asarray(active_rows, dtype=np.int64)] = False
         self.lp.row_lower_ = np.where(free, -highspy.kHighsInf, self.lower)
         self.lp.row_upper_ = np.where(free, highspy.kHighsInf, self.upper)
         highs = QuietHighs()
@@ -130,20 +125,20 @@ class _Search:
         return highs
 
 
-def row_member(constraint: Any, named: Naming) -> Member:
+def row_member(constraint: Any, name_index: Naming) -> Member:
     """Return a row by its equation, its index and the text of its ``doc``."""
     family = constraint.parent_component()
-    which, text = _labelled(family)
-    objects = ", ".join(_objects(family, constraint.index(), named))
+    which, text = _equation_and_text(family)
+    objects = ", ".join(_index_names(family, constraint.index(), name_index))
     return Member("constraint", which, ": ".join(part for part in (text, objects) if part))
 
 
 def _family_member(constraint: Any, rows: int) -> Member:
-    which, text = _labelled(constraint.parent_component())
+    which, text = _equation_and_text(constraint.parent_component())
     return Member("equation", which, f"{text}: {counted(rows, 'row')}".removeprefix(": "))
 
 
-def _labelled(family: Any) -> tuple[str, str]:
+def _equation_and_text(family: Any) -> tuple[str, str]:
     """Return a family's equation and name, and the rest of its ``doc``."""
     label, _, text = str(family.doc or "").partition(" ")
     if not label.startswith("("):
@@ -151,8 +146,8 @@ def _labelled(family: Any) -> tuple[str, str]:
     return f"{label.rstrip(':,')} {family.name}".strip(), text
 
 
-def _objects(family: Any, index: Any, named: Naming) -> list[str]:
-    """Return the names of an index's parts; a set without a name goes by its family's."""
+def _index_names(family: Any, index: Any, name_index: Naming) -> list[str]:
+    """Return the names of an index's parts; an unnamed set is named after its family."""
     if index is None:
         return []
     parts = index if isinstance(index, tuple) else (index,)
@@ -162,6 +157,6 @@ def _objects(family: Any, index: Any, named: Naming) -> list[str]:
         given = parts[at : at + width]
         known = family.model().component(subset.name) is subset
         name = subset.name if known else f"{family.name}_index"
-        names.append(named(name, given[0] if width == 1 else given))
+        names.append(name_index(name, given[0] if width == 1 else given))
         at += width
     return names

@@ -4,32 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import highspy
 import numpy as np
+import pyomo.environ as pyo
 from numpy.typing import NDArray
+from pyomo.contrib.solver.common.factory import SolverFactory
+from pyomo.contrib.solver.common.results import TerminationCondition
 
-from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, unsolved
-from optsched.backends.by_pyomo import solve_with_pyomo
-from optsched.backends.highs import BRANCHING, COARSE, holding, run_steadily, set_options
+from optsched.backends.answer import FEASIBILITY_TOL, Answer, answer_at_end, finite, timed_out
+from optsched.backends.highs import (
+    DEFAULT_TOL,
+    INTEGRALITY_OPTION,
+    run_with_retries,
+    safe_bound,
+    set_options,
+)
+from optsched.backends.pyomo_solvers import require_solver, solve_with_pyomo
+from optsched.backends.quiet import drop_integrality, pyomo_highs
 from optsched.backends.running import InterruptibleScip
 from optsched.backends.sizes import require_time
-from optsched.backends.solvers import require_solver
 from optsched.deadline import OutOfTimeError, clock
 from optsched.errors import SolverError
 from optsched.progress import SolverListener
 from optsched.result import Settings, Termination, TracePoint
 
-if TYPE_CHECKING:
-    import pyomo.environ as pyo
+CAUTIOUS_SCALE = 64.0
+"""Factor by which a cautious solve scales the objective and the continuous columns.
 
-FINER = 64.0
-"""Factor by which a cautious solve enlarges objective and continuous columns.
-
-HiGHS 1.15 and 1.16 with tolerances of 1e-9, on models whose best known time is 1, returned
-"optimal" above the optimum in 17 of 450 runs on three models, and with a factor of 32 in 112 of 160
-runs on two more. With 64 and branching with `COARSE`: in none of 320 runs on these two, and in none
-of 18,884 on random ones."""
+With tolerances of 1e-9 and values near 1, HiGHS 1.15 and 1.16 returned a wrong "optimal" in 17 of
+450 runs, and with a factor of 32 in 112 of 160. With 64 and an integrality tolerance of
+`DEFAULT_TOL`: in none of 19,204 runs."""
 
 
 def solve_model(
@@ -44,13 +50,13 @@ def solve_model(
 ) -> Answer:
     """Solve a Pyomo model and load its incumbent, integers rounded, into its variables.
 
-    `start` passes the variables' values as a first solution to a solver that takes one; SCIP is
-    given none. `restarts` and `cautious`, which scales the model by `FINER`, are for HiGHS alone.
-    `listener` receives incumbents and bounds: during HiGHS's run, else once at the end.
+    `start` makes the variables' values the MIP start (not for SCIP). For HiGHS only: `restarts` is
+    its mip_allow_restart, and `cautious` scales the model against the bug at `CAUTIOUS_SCALE`.
+    `listener` receives incumbents and bounds, for HiGHS during the run, else once at the end.
     """
     require_solver(settings.solver)
     if not settings.deadline.has(build_time):
-        return unsolved(settings, build_time)
+        return timed_out(settings, build_time)
     if settings.solver == "highs":
         return _solve_with_highs(model, settings, start, build_time, restarts, cautious, listener)
     if settings.solver == "scip":
@@ -64,43 +70,39 @@ def solve_model(
     return answer
 
 
-def state_and_solve(
+def build_and_solve(
     build: Callable[[], pyo.ConcreteModel],
     nonzeros: float,
     settings: Settings,
     *,
     began: float,
-    **how: Any,
+    **solve_arguments: Any,
 ) -> tuple[Answer, pyo.ConcreteModel | None]:
-    """Build a model and solve it as `solve_model` does; no model where there is no time to."""
+    """Build a model and solve it by `solve_model`; no model if the deadline passes first."""
     try:
         require_time(settings.deadline, nonzeros)
         model = build()
-        answer = solve_model(model, settings, build_time=clock() - began, **how)
+        answer = solve_model(model, settings, build_time=clock() - began, **solve_arguments)
     except OutOfTimeError:
-        return unsolved(settings, clock() - began), None
+        return timed_out(settings, clock() - began), None
     return answer, model
 
 
 def relax_model(
     model: pyo.ConcreteModel, settings: Settings
 ) -> tuple[float, NDArray[np.float64]] | None:
-    """Return the optimum without integrality and the reduced costs, by HiGHS; None if not found."""
-    import pyomo.environ as pyo
-
-    from optsched.backends.quiet import drop_integrality, pyomo_highs
-
+    """Return the LP relaxation's optimum and reduced costs, by HiGHS; None if not solved."""
     solver = pyomo_highs(model)
     highs = solver._solver_model  # private: the public interface cannot drop integrality
     highs.silent()
     set_options(highs, settings)
     drop_integrality(highs)
-    ended = run_steadily(highs, settings)
-    if ended.termination is not Termination.OPTIMAL or ended.objective is None:
+    run = run_with_retries(highs, settings)
+    if run.termination is not Termination.OPTIMAL or run.objective is None:
         return None
     duals, columns = highs.getSolution().col_dual, solver._pyomo_var_to_solver_var_map
     variables = model.component_data_objects(pyo.Var, active=True)
-    return ended.objective, np.array([duals[columns[id(x)]] for x in variables])
+    return run.objective, np.array([duals[columns[id(x)]] for x in variables])
 
 
 def _solve_with_highs(
@@ -112,108 +114,95 @@ def _solve_with_highs(
     cautious: bool,
     listener: SolverListener | None,
 ) -> Answer:
-    from optsched.backends.quiet import pyomo_highs
-
     began = clock()
     solver = pyomo_highs(model)
-    highs = solver._solver_model  # private: the public interface knows no start and no callback
+    highs = solver._solver_model  # private: the public interface has no MIP start or callbacks
     highs.setOptionValue("log_to_console", False)
     set_options(highs, settings)
     highs.setOptionValue("mip_allow_restart", restarts)
-    scale, finer, branching = np.ones(highs.getNumCol()), 1.0, FEASIBILITY
+    scale, factor, tolerance = np.ones(highs.getNumCol()), 1.0, FEASIBILITY_TOL
     if cautious:
-        scale, finer, branching = _made_finer(highs), FINER, COARSE
-        highs.setOptionValue(BRANCHING, branching)
-    value = _hand_over_start(solver, highs, model, scale, finer) if start else None
-    recorder = _Recorder(listener, branching, finer)
+        scale, factor, tolerance = _scale_model(highs), CAUTIOUS_SCALE, DEFAULT_TOL
+        highs.setOptionValue(INTEGRALITY_OPTION, tolerance)
+    incumbent = _set_mip_start(solver, highs, model, scale, factor) if start else None
+    recorder = _Recorder(listener, tolerance, factor)
     highs.cbMipLogging.subscribe(recorder)
     highs.cbMipImprovingSolution.subscribe(recorder)
-    highs.cbLogging.subscribe(lambda event: recorder.log.append(event.message))
     built = recorder.began = clock()
-    # Not by Pyomo's interface, which would capture what a listener prints.
-    ended = run_steadily(highs, settings, value, recorder.tell)
-    objective, bound = _in_unit(ended.objective, finer), _in_unit(ended.bound, finer)
+    # Run HiGHS directly: Pyomo's interface would capture the listener's output.
+    run = run_with_retries(highs, settings, incumbent, recorder.report)
+    objective, bound = _unscale(run.objective, factor), _unscale(run.bound, factor)
     solved = clock()
     if listener is not None:
         listener(objective, bound)
-    if ended.values is not None:
+    if run.values is not None:
         for identity, column in solver._pyomo_var_to_solver_var_map.items():
-            found = float(ended.values[column] / scale[column])
-            solver._vars[identity][0].set_value(found, skip_validation=True)
+            value = float(run.values[column] / scale[column])
+            solver._vars[identity][0].set_value(value, skip_validation=True)
         _round_integers(model)
     return Answer(
-        ended.termination,
+        run.termination,
         objective,
         bound,
         build_time + built - began,
         solved - built,
-        "highs",
         trace=(*recorder.points, TracePoint(solved - built, objective, bound)),
-        log="".join(recorder.log),
     )
 
 
-def _in_unit(value: float | None, finer: float) -> float | None:
-    """Return a value of a scaled model in the model's own unit."""
-    return None if value is None else value / finer
+def _unscale(value: float | None, factor: float) -> float | None:
+    return None if value is None else value / factor
 
 
 @dataclass(eq=False)
 class _Recorder:
-    """Collects log and trace from HiGHS's callbacks, which come from the thread of the solver.
+    """Collects the trace from HiGHS's callbacks, which come from the thread of the solver.
 
-    It is itself a callback, and equal to itself only: HiGHS 1.16 keeps callbacks in a dictionary.
+    Hashable by identity (eq=False), because HiGHS 1.16 stores callbacks in a dictionary.
     """
 
     listener: SolverListener | None = None
-    branching: float = FEASIBILITY
-    finer: float = 1.0
+    tolerance: float = FEASIBILITY_TOL
+    factor: float = 1.0
     began: float = field(default_factory=clock)
     points: list[TracePoint] = field(default_factory=list)
-    log: list[str] = field(default_factory=list)
 
     def __call__(self, event: Any) -> None:
         out = event.data_out
-        point = TracePoint(
-            clock() - self.began,
-            _in_unit(finite(out.mip_primal_bound), self.finer),
-            _in_unit(holding(finite(out.mip_dual_bound), self.branching), self.finer),
-        )
+        bound = safe_bound(finite(out.mip_dual_bound), self.tolerance)
+        incumbent = _unscale(finite(out.mip_primal_bound), self.factor)
+        point = TracePoint(clock() - self.began, incumbent, _unscale(bound, self.factor))
         last = self.points[-1] if self.points else None
         if last is None or (last.incumbent, last.bound) != (point.incumbent, point.bound):
             self.points.append(point)
 
-    def tell(self) -> None:
-        """Report the last point, in the thread that waits for the solver."""
+    def report(self) -> None:
+        """Pass the last point to the listener, in the thread that waits for the solver."""
         if self.listener is not None and self.points:
             self.listener(self.points[-1].incumbent, self.points[-1].bound)
 
 
-def _made_finer(highs: Any) -> NDArray[np.float64]:
-    """Multiply objective and continuous columns by `FINER`; return the columns' scale."""
-    import highspy
-
+def _scale_model(highs: Any) -> NDArray[np.float64]:
+    """Scale objective and continuous columns by `CAUTIOUS_SCALE`; return the columns' scale."""
     lp = highs.getLp()
-    whole = np.array([kind == highspy.HighsVarType.kInteger for kind in lp.integrality_], bool)
-    scale = np.where(whole, 1.0, FINER) if len(whole) else np.ones(lp.num_col_)
+    is_integer = np.array([kind == highspy.HighsVarType.kInteger for kind in lp.integrality_], bool)
+    scale = np.where(is_integer, 1.0, CAUTIOUS_SCALE) if len(is_integer) else np.ones(lp.num_col_)
     matrix, lower, upper = lp.a_matrix_, np.array(lp.col_lower_), np.array(lp.col_upper_)
     column = np.array(matrix.index_)
     if matrix.format_ == highspy.MatrixFormat.kColwise:
         column = np.repeat(np.arange(lp.num_col_), np.diff(matrix.start_))
     matrix.value_ = np.array(matrix.value_) / scale[column]
     lp.col_lower_, lp.col_upper_ = lower * scale, upper * scale
-    lp.col_cost_, lp.offset_ = FINER * np.array(lp.col_cost_) / scale, FINER * lp.offset_
+    lp.col_cost_ = CAUTIOUS_SCALE * np.array(lp.col_cost_) / scale
+    lp.offset_ *= CAUTIOUS_SCALE
     highs.passModel(lp)
     return scale
 
 
-def _hand_over_start(
-    solver: Any, highs: Any, model: pyo.ConcreteModel, scale: NDArray[np.float64], finer: float
+def _set_mip_start(
+    solver: Any, highs: Any, model: pyo.ConcreteModel, scale: NDArray[np.float64], factor: float
 ) -> float | None:
     """Pass the variables' values, scaled, to HiGHS; return their objective in its unit."""
-    import highspy
-    import pyomo.environ as pyo
-
     values = np.zeros(highs.getNumCol())
     for identity, column in solver._pyomo_var_to_solver_var_map.items():
         value = solver._vars[identity][0].value
@@ -223,19 +212,16 @@ def _hand_over_start(
     highs.setSolution(solution)
     objective = next(model.component_data_objects(pyo.Objective, active=True))
     value = pyo.value(objective, exception=False)
-    return None if value is None else float(value) * finer
+    return None if value is None else float(value) * factor
 
 
 def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: float) -> Answer:
-    from pyomo.contrib.solver.common.factory import SolverFactory
-    from pyomo.contrib.solver.common.results import TerminationCondition
-
     solver = SolverFactory("scip_direct")
     create = solver._create_solver_model  # private: the public interface cannot be interrupted
 
     def create_interruptible(*arguments: Any) -> tuple[Any, ...]:
-        made, *rest = create(*arguments)
-        return InterruptibleScip(made, settings.deadline), *rest
+        scip_model, *rest = create(*arguments)
+        return InterruptibleScip(scip_model, settings.deadline), *rest
 
     solver._create_solver_model = create_interruptible
     began = clock()
@@ -246,38 +232,27 @@ def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: f
         rel_gap=settings.gap,
         abs_gap=0.0,
         time_limit=settings.deadline.left,
-        solver_options={"display/verblevel": 0, "numerics/feastol": FEASIBILITY},
+        solver_options={"display/verblevel": 0, "numerics/feastol": FEASIBILITY_TOL},
     )
     seconds = clock() - began
     objective, bound = results.incumbent_objective, results.objective_bound
     bound = None if bound is None else finite(bound)
     if objective is not None:
         results.solution_loader.load_vars()
-    ended = results.termination_condition
-    infeasible = ended is TerminationCondition.provenInfeasible
+    condition = results.termination_condition
+    infeasible = condition is TerminationCondition.provenInfeasible
     limits = (
         TerminationCondition.maxTimeLimit,
         TerminationCondition.iterationLimit,
         TerminationCondition.interrupted,
     )
-    limited = ended in limits or settings.deadline.is_over
-    if objective is None and not infeasible and not limited:
-        raise SolverError(f"SCIP ended with {ended.name}")
-    status = judged(objective, bound, settings, infeasible, limited)
-    return Answer(
-        status,
-        objective,
-        bound,
-        build_time,
-        seconds,
-        "scip",
-        trace=(TracePoint(seconds, objective, bound),),
-    )
+    hit_limit = condition in limits or settings.deadline.is_over
+    if objective is None and not infeasible and not hit_limit:
+        raise SolverError(f"SCIP ended with {condition.name}")
+    return answer_at_end(settings, objective, bound, build_time, seconds, infeasible, hit_limit)
 
 
 def _round_integers(model: pyo.ConcreteModel) -> None:
-    import pyomo.environ as pyo
-
     for variable in model.component_data_objects(pyo.Var, active=True):
         if variable.value is not None and variable.is_integer():
             variable.set_value(round(variable.value), skip_validation=True)

@@ -1,4 +1,4 @@
-"""HiGHS that prints nothing, and Pyomo models in it."""
+"""Silent HiGHS, and loading of Pyomo models into it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import highspy
 import numpy as np
+from pyomo.contrib.solver.common.factory import SolverFactory
 
 
 class QuietHighs(highspy.Highs):  # type: ignore[misc]  # it is untyped
@@ -23,14 +24,13 @@ class QuietHighs(highspy.Highs):  # type: ignore[misc]  # it is untyped
 
 
 def drop_integrality(highs: highspy.Highs) -> None:
-    """Make every column continuous."""
     columns, kind = highs.getNumCol(), int(highspy.HighsVarType.kContinuous)
     highs.changeColsIntegrality(
         columns, np.arange(columns, dtype=np.int32), np.full(columns, kind, dtype=np.uint8)
     )
 
 
-_one_at_a_time = threading.Lock()
+_capture_lock = threading.Lock()
 
 
 def pyomo_highs(model: Any) -> Any:
@@ -39,9 +39,7 @@ def pyomo_highs(model: Any) -> Any:
     Pyomo captures the output of the whole process meanwhile: two threads that did so at the same
     time would deadlock.
     """
-    from pyomo.contrib.solver.common.factory import SolverFactory
-
     solver = SolverFactory("highs")
-    with _one_at_a_time:
+    with _capture_lock:
         solver.set_instance(model)
     return solver

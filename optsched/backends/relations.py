@@ -25,5 +25,5 @@ def stated(model: pyo.ConcreteModel, relation: Any) -> Any:
     if holds:
         return pyo.Constraint.Skip
     if model.component("impossible") is None:
-        model.impossible = pyo.Var(bounds=(0, 0), doc="0; asked to be 1 by what cannot hold")
+        model.impossible = pyo.Var(bounds=(0, 0), doc="0; required to be 1 by false constraints")
     return model.impossible >= 1

@@ -14,23 +14,34 @@ from typer import Option
 
 from optsched import __version__, interrupts
 from optsched.__main__ import main as main
-from optsched.cli import artefacts, library, make, plot, roll, run, shipped, simulate, sweeping
+from optsched.cli import (
+    artefacts,
+    generate,
+    importing,
+    library,
+    plot,
+    roll,
+    run,
+    shipped,
+    simulate,
+    sweeping,
+)
 from optsched.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
-from optsched.cli.settings import read_strictly
+from optsched.cli.settings import use_strict_numbers
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
-from optsched.progress import compiling_told
+from optsched.progress import compile_listener
 
 app = typer.Typer(
     name="optsched",
-    help="How far from optimal is the way a GPU cluster schedules its deep-learning jobs? "
+    help="Optimal and heuristic scheduling of deep-learning jobs on GPU clusters. "
     "`optsched methods` lists problems and methods, `optsched list` the shipped instances.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(value: bool) -> None:
+    if value:
         print(f"optsched {__version__}")
         raise typer.Exit
 
@@ -48,18 +59,18 @@ def _options(
 
 
 for command in (
-    *(run.solve, run.compare, run.check, run.explain, run.methods, plot.plot, make.export),
+    *(run.solve, run.compare, run.check, run.explain, run.methods, plot.plot, plot.export),
     *(roll.roll, shipped.schema, shipped.warm_up, simulate.simulate, library.verify),
     *(library.submit, sweeping.sweep, sweeping.table, sweeping.report, artefacts.reproduce),
 ):
     app.command()(command)
-app.add_typer(make.kinds, name="generate", help="Generate instances from a seed.")
-app.add_typer(make.formats, name="import", help="Import a trace or a profile.")
+app.add_typer(generate.kinds, name="generate", help="Generate instances from a seed.")
+app.add_typer(importing.formats, name="import", help="Import a trace or a profile.")
 app.add_typer(shipped.instances, name="instances", help="The shipped instances and plans.")
 app.add_typer(
     library.library, name="library", help="The benchmark library: instances, best values, proofs."
 )
-read_strictly(app)
+use_strict_numbers(app)
 
 
 def execute(arguments: list[str]) -> int:
@@ -77,66 +88,71 @@ def _code(arguments: list[str]) -> int:
         arguments = [*arguments[1:], "--help"]
     elif arguments[:1] == ["list"]:
         arguments = ["instances", *arguments]
-    interrupts.forget()
+    interrupts.reset()
     try:
-        with compiling_told(_say_compiling()):
+        with compile_listener(_compile_printer()):
             value = app(args=arguments, prog_name="optsched", standalone_mode=False)
-        if value == INTERRUPTED:  # from a command that kept what it had, or from the library
-            return _say("interrupted", INTERRUPTED)
+        if value == INTERRUPTED:  # partial results were kept
+            return _print_error("interrupted", INTERRUPTED)
         return value if isinstance(value, int) else 0
     except (InputError, MissingExtraError) as error:
-        return _say(error, BAD_INPUT)
+        return _print_error(error, BAD_INPUT)
     except OptschedError as error:
-        return _say(error, FAILED)
+        return _print_error(error, FAILED)
     except (KeyboardInterrupt, typer.Abort):
-        return _say("interrupted", INTERRUPTED)
-    except (BrokenPipeError, SystemExit):  # the latter is the command-line library's own way out
+        return _print_error("interrupted", INTERRUPTED)
+    except (BrokenPipeError, SystemExit):  # the latter is raised by click
         _drop_output()
         return 0
     except MemoryError:
-        return _say("out of memory", FAILED)
+        return _print_error(
+            "out of memory: a smaller instance or fewer --threads need less", FAILED
+        )
     except Exception as error:
         if _is_interrupt(error):
-            return _say("interrupted", INTERRUPTED)
-        if hasattr(error, "format_message"):  # the command-line library's own usage errors
+            return _print_error("interrupted", INTERRUPTED)
+        if hasattr(error, "format_message"):  # click's usage errors
             context = getattr(error, "ctx", None)
             path = "optsched" if context is None else context.command_path
-            return _say(f"{error.format_message()} (see {path} --help)", BAD_INPUT)
+            return _print_error(f"{error.format_message()} (see {path} --help)", BAD_INPUT)
         if os.environ.get("OPTSCHED_DEBUG"):
             raise
         kind = type(error).__name__
-        return _say(f"internal error: {kind}: {error} (OPTSCHED_DEBUG=1 shows where)", FAILED)
+        return _print_error(
+            f"internal error: {kind}: {error} (set OPTSCHED_DEBUG=1 for the traceback)", FAILED
+        )
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether an interrupt caused an error: compiled modules raise others while imported.
+    """Whether an interrupt caused an error.
 
-    While pydantic builds a class, only the text of its error mentions the interrupt.
+    Extension modules raise other exceptions when interrupted during their import. While pydantic
+    builds a class, only the text of its error mentions the interrupt.
     """
     while error is not None:
         if isinstance(error, KeyboardInterrupt) or KeyboardInterrupt.__name__ in str(error):
             return True
         error = error.__cause__ or error.__context__
-    return interrupts.came()
+    return interrupts.received()
 
 
-def _say(message: object, code: int) -> int:
+def _print_error(message: object, code: int) -> int:
     print(f"optsched: {one_line(' '.join(str(message).split()))}", file=sys.stderr)
     return code
 
 
-def _say_compiling() -> Callable[[str | None], None]:
-    """Return a listener that names each function once, though several processes compile it."""
+def _compile_printer() -> Callable[[str | None], None]:
+    """Return a listener that prints each name once, though several processes compile it."""
 
     @cache
-    def say(name: str | None) -> None:
+    def print_once(name: str | None) -> None:
         if name is not None:
-            print(f"compiling {name}, once on this machine", file=sys.stderr, flush=True)
+            print(f"compiling {name} (once per machine)", file=sys.stderr, flush=True)
 
-    return say
+    return print_once
 
 
 def _drop_output() -> None:
-    """Discard what is still buffered: the reader of the pipe is gone."""
+    """Discard buffered output after a broken pipe."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,12 +1,12 @@
-"""How commands end."""
+"""Exit codes of the commands."""
 
 DONE = 0
-BROKEN = 1
-"""Infeasible, or a rule broken."""
+INFEASIBLE = 1
+"""Infeasible instance, or a violated constraint."""
 BAD_INPUT = 2
-"""Or usage, or a missing extra."""
+"""Invalid input or usage, or a missing extra."""
 NO_SOLUTION = 3
 """No solution found: a limit was reached, or the method ended without one."""
 FAILED = 4
-"""A solver's error, or one of ours."""
+"""Solver or internal error."""
 INTERRUPTED = 130

@@ -1,4 +1,4 @@
-"""``optsched generate KIND``: the options of each kind are its generator's arguments.
+"""``optsched generate KIND``: options are derived lazily from the generators' signatures.
 
 They are read when the kind's command is called: `optsched generate --help` imports no generator.
 """
@@ -17,7 +17,7 @@ from typer import Option
 from typer.core import TyperGroup
 
 from optsched.cli.exit_codes import DONE
-from optsched.cli.settings import integer, read_strictly, real, require_folder
+from optsched.cli.settings import InstanceName, integer, real, require_folder, use_strict_numbers
 from optsched.cli.show import note, scaling_line
 from optsched.cli.show_runs import load_line
 from optsched.declared import Between, Seed, choices_of, require
@@ -33,24 +33,21 @@ from optsched.verbs import generating
 from optsched.verbs.generating import Parameter
 
 Count = Annotated[int, Between(1, 100_000)]
-KINDS = {"online": "workload"}
-"""Commands whose name is not their problem's."""
-ALSO = {"reconfiguration_delay": ("--delay",)}
-"""Second names of options."""
-SHORT = {
+COMMAND_NAMES = {"online": "workload"}
+"""Commands whose name differs from their problem's."""
+OPTION_ALIASES = {"reconfiguration_delay": ("--delay",)}
+SUMMARIES = {
     "placement": "A zoo model cut into stages, on random offers of free GPUs.",
     "makespan": "Ring-all-reduce jobs as in sjf-bco, section 7, at any size.",
-    "selection": "Clusters and queues as in sts, VII-A3: 3 x 6 to 100 x 400 and beyond.",
+    "selection": "Clusters and queues as in sts, VII-A3: from 3 x 6 to 100 x 400 or larger.",
     "speed-profile": "Single jobs in the shapes of sts, Fig. 2.",
     "rolling": "Workloads as in sts, VII-A3, or with the arrivals and durations of a trace.",
     "online": "Workloads with recurring groups: workload.csv, catalogue.json, cluster.json.",
 }
 
 
-def lazy_group(
-    summaries: Callable[[], dict[str, str]], command: Callable[[str], Any]
-) -> type[TyperGroup]:
-    """Return a class of command groups that make each command, by name, when it is called."""
+def lazy_app(summaries: Callable[[], dict[str, str]], command: Callable[[str], Any]) -> typer.Typer:
+    """Return a group that builds its commands, by name, when they are called."""
 
     class Group(TyperGroup):
         def list_commands(self, ctx: Any) -> list[str]:
@@ -63,51 +60,76 @@ def lazy_group(
             with formatter.section("Commands"):
                 formatter.write_dl(list(summaries().items()))
 
-    return Group
+    app = typer.Typer(cls=Group, rich_markup_mode=None)
+    app.callback()(lambda: None)  # typer needs one for a group without commands
+    return app
 
 
 def _problems() -> dict[str, str]:
     """Return problems by the commands that generate their instances."""
-    return {KINDS.get(name, name): name for name in generating.generators()}
+    return {COMMAND_NAMES.get(name, name): name for name in generating.generators()}
 
 
 def _summaries() -> dict[str, str]:
     return {
-        kind: SHORT.get(problem, f"Instances of {problem}.")
+        kind: SUMMARIES.get(problem, f"Instances of {problem}.")
         for kind, problem in _problems().items()
     }
 
 
 def _command(kind: str) -> Any:
-    """Return a kind's command: a parameter for each argument of its generator, then the shared."""
+    """Return a kind's command: its generator's arguments, then the shared options."""
     problem = _problems()[kind]
     make = generating.generator(problem, "generate", "problem")
-    options = [*map(option, generating.parameters_of(make)), *_EXTRAS.get(problem, ()), *_COMMON]
+    options = [
+        *map(option, generating.parameters_of(make)),
+        *annotated_options(_writer(problem)),
+        *annotated_options(_generate),
+    ]
     return command_of(kind, _summaries()[kind], options, partial(_generate, kind, problem))
 
 
-Generators = lazy_group(_summaries, _command)
+kinds = lazy_app(_summaries, _command)
+
+
+def annotated_options(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of a function that are annotated as options or arguments."""
+    parameters = inspect.signature(function, eval_str=True).parameters.values()
+    return [p for p in parameters if typing.get_origin(p.annotation) is Annotated]
+
+
+def with_options(run: Callable[..., int], options: list[inspect.Parameter]) -> Callable[..., int]:
+    """Return a function with options, annotated for typer, that it passes to `run` by name."""
+
+    def command(**values: Any) -> int:
+        return run(**values)
+
+    options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
+    command.__name__ = getattr(run, "__name__", "").strip("_")
+    command.__doc__ = run.__doc__
+    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    command.__annotations__ = {option.name: option.annotation for option in options}
+    return command
 
 
 def command_of(
     name: str, summary: str, options: list[inspect.Parameter], run: Callable[..., int]
 ) -> Any:
-    """Return a command whose options, annotated for typer, are passed to `run` by name."""
-
-    def command(**given: Any) -> int:
-        return run(**given)
-
-    command.__doc__ = summary
-    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
-    command.__annotations__ = {option.name: option.annotation for option in options}
+    """Return the command of a function whose options are known when it is called."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name)(command)
-    read_strictly(app)
+    app.command(name, help=summary)(with_options(run, options))
+    use_strict_numbers(app)
     return typer.main.get_command(app)
 
 
 def _generate(
-    kind: str, problem: str, output: str, count: int, seed: int, name: str | None, **given: Any
+    kind: str,
+    problem: str,
+    output: Annotated[str, Option("-o", metavar="DIR", help="Output folder.")],
+    count: Annotated[int, Option(metavar="N", help="Number of seeds, an instance each.")] = 1,
+    seed: Annotated[int, Option(metavar="N", help="The first seed.")] = 0,
+    name: InstanceName = None,
+    **values: Any,
 ) -> int:
     source = f"generate {kind}"
     require_folder(output)
@@ -115,73 +137,92 @@ def _generate(
     require(source, "--seed", seed, Seed)
     if name is not None and (count != 1 or not name or set(name) & set("/\\\0")):
         raise InputError(source, "--name", shown(name), "a file name, with --count 1")
-    chosen = {key: value for key, value in given.items() if value is not None}
-    write = {"rolling": _write_rolling, "online": _write_workload}.get(problem, _write)
-    write(source, problem, output, chosen, range(seed, seed + count), name)
+    set_values = {key: value for key, value in values.items() if value is not None}
+    write = _writer(problem)
+    extras = {p.name: set_values.pop(p.name, None) for p in annotated_options(write)}
+    write(source, problem, output, set_values, range(seed, seed + count), name, **extras)
     return DONE
 
 
+def _writer(problem: str) -> Callable[..., None]:
+    writers: dict[str, Callable[..., None]]
+    writers = {"rolling": _write_rolling, "online": _write_workload}
+    return writers.get(problem, _write)
+
+
 def _write(
-    source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
+    source: str, problem: str, output: str, values: dict[str, Any], seeds: range, name: str | None
 ) -> None:
     make = generating.generator(problem, source, "")
-    arguments = {**generating.arguments_of(make, given, source, ""), "name": name}
+    arguments = {**generating.arguments_of(make, values, source, ""), "name": name}
     for seed in seeds:
-        instance = generating.made_by(make, arguments, seed, source, "")
-        _keep(
-            output,
-            instance,
-            message=f": {scaling_line(instance)}" if problem == "placement" else "",
-        )
+        instance = generating.generate_with(make, arguments, seed, source, "")
+        message = f": {scaling_line(instance)}" if problem == "placement" else ""
+        _write_instance(output, instance, message=message)
 
 
 def _write_rolling(
-    source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
+    source: str,
+    problem: str,
+    output: str,
+    values: dict[str, Any],
+    seeds: range,
+    name: str | None,
+    trace: Annotated[
+        str | None, Option(metavar="FILE", help="CSV with submit_time and, optionally, duration.")
+    ] = None,
+    trace_format: Annotated[
+        str | None, Option(metavar="F", help="Format of --trace, as in `optsched import`.")
+    ] = None,
 ) -> None:
     from optsched.generators.rolling import generate_from_trace, generate_rolling, read_trace
     from optsched.rolling.bounds.clairvoyant import clairvoyant_utilisation
     from optsched.rolling.offered_load import offered_load
     from optsched.rolling.simulator.world import World
 
-    trace, form = given.pop("trace", None), given.pop("trace_format", None)
-    if trace is None and form is not None:
-        raise InputError(source, "--trace-format", shown(form), "--trace FILE")
+    if trace is None and trace_format is not None:
+        raise InputError(source, "--trace-format", shown(trace_format), "--trace FILE")
     rows = None
     if trace is not None:
-        rows = read_trace(trace, max_jobs=given.get("jobs"), file_format=form)
-        given["jobs"] = len(rows)
-    arguments = generating.arguments_of(generate_rolling, given, source, "")
+        rows = read_trace(trace, max_jobs=values.get("jobs"), file_format=trace_format)
+        values["jobs"] = len(rows)
+    arguments = generating.arguments_of(generate_rolling, values, source, "")
     for seed in seeds:
         if rows is None:
-            instance = generating.made_by(
+            instance = generating.generate_with(
                 generate_rolling, {**arguments, "name": name}, seed, source, ""
             )
         else:
             instance = generate_from_trace(arguments["settings"], rows, seed=seed, name=name)
         plan = clairvoyant_utilisation(World(instance), draw_epochs(instance, 0))
-        _keep(output, instance, [trace], f": {load_line(offered_load(instance), plan)}")
+        _write_instance(output, instance, [trace], f": {load_line(offered_load(instance), plan)}")
 
 
 def _write_workload(
-    source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
+    source: str,
+    problem: str,
+    output: str,
+    values: dict[str, Any],
+    seeds: range,
+    name: str | None,
+    like: Annotated[str | None, Option(metavar="WORKLOAD", help="Match its statistics.")] = None,
 ) -> None:
     from dataclasses import replace
 
     from optsched.generators.online import WorkloadShape, generate_online
 
-    like = given.pop("like", None)
     folders = {
         seed: Path(output) if len(seeds) == 1 else Path(output) / f"seed-{seed}" for seed in seeds
     }
-    read = () if like is None else (like, Path(like).parent / "catalogue.json")
-    require_outputs((folder / file for folder in folders.values() for file in FILES), read)
-    arguments = generating.arguments_of(generate_online, given, source, "")
+    inputs = () if like is None else (like, Path(like).parent / "catalogue.json")
+    require_outputs((folder / file for folder in folders.values() for file in FILES), inputs)
+    arguments = generating.arguments_of(generate_online, values, source, "")
     if like is not None:
         names = WorkloadShape.__dataclass_fields__
-        changes = {key: given[key] for key in given if key in names}
-        arguments["shape"] = replace(_shape_like(like, arguments), **changes)
+        changes = {key: values[key] for key in values if key in names}
+        arguments["shape"] = replace(_shape_of_workload(like, arguments), **changes)
     for seed, folder in folders.items():
-        instance = generating.made_by(
+        instance = generating.generate_with(
             generate_online, {**arguments, "name": name}, seed, source, ""
         )
         write_workload(folder / FILES[0], instance.workload)
@@ -191,7 +232,7 @@ def _write_workload(
         note(f"wrote {folder}: {len(instance.workload)} jobs, {count} configurations")
 
 
-def _shape_like(workload: str, arguments: Mapping[str, Any]) -> Any:
+def _shape_of_workload(workload: str, arguments: Mapping[str, Any]) -> Any:
     """Return the shape of a workload's jobs on the cluster that the arguments describe."""
     from optsched.generators.online import shape_of
     from optsched.online.data.jobs import prepare_jobs
@@ -203,89 +244,49 @@ def _shape_like(workload: str, arguments: Mapping[str, Any]) -> Any:
     return shape_of(jobs.workload, jobs.iterations * jobs.estimate, cluster)
 
 
-def _keep(folder: str, instance: Any, read: typing.Iterable[Any] = (), message: str = "") -> None:
+def _write_instance(
+    folder: str, instance: Any, inputs: typing.Iterable[Any] = (), message: str = ""
+) -> None:
     path = Path(folder) / f"{instance.name}.json"
-    require_outputs([path], read)
+    require_outputs([path], inputs)
     write_document(path, instance.to_dict())
     note(f"wrote {path}{message}")
 
 
 def option(parameter: Parameter) -> inspect.Parameter:
     """Return an argument's option, whose default is left to the generator."""
-    flag, known = f"--{parameter.name.replace('_', '-')}", parameter.default
-    default = "" if known is None or known == () else f" [{known}]"
-    if isinstance(known, tuple) and known:
-        default = f" [{','.join(map(str, known))}]"
-    shared: dict[str, Any] = {"help": f"{parameter.text}{default}"}
+    flag, default = f"--{parameter.name.replace('_', '-')}", parameter.default
+    shown_default = "" if default is None or default == () else f" [{default}]"
+    if isinstance(default, tuple) and default:
+        shown_default = f" [{','.join(map(str, default))}]"
+    settings: dict[str, Any] = {"help": f"{parameter.text}{shown_default}"}
+    flags = (flag, *OPTION_ALIASES.get(parameter.name, ()))
     kind = next(kind for kind in choices_of(parameter.hint) if kind is not type(None))
     if kind is bool:
-        return keyword(parameter.name, bool, f"{flag}/--no-{flag[2:]}", **shared)
-    names = (flag, *ALSO.get(parameter.name, ()))
-    if typing.get_origin(kind) not in (None, typing.Literal):
-        one = _READERS.get(typing.get_args(kind)[0], str)
-        several = {"parser": _several(one), "metavar": "A,B"}
-        return keyword(parameter.name, str, *names, **several, **shared)
-    if kind in _READERS:
-        metavar = {"metavar": "N" if kind is int else "X"}
-        return keyword(parameter.name, kind, *names, parser=_READERS[kind], **metavar, **shared)
-    return keyword(parameter.name, str, *names, **shared)
+        flags = (f"{flag}/--no-{flag[2:]}",)
+    elif kind in _PARSERS:
+        settings |= {"parser": _PARSERS[kind], "metavar": "N" if kind is int else "X"}
+    else:
+        if typing.get_origin(kind) is typing.Literal:
+            settings["metavar"] = "|".join(typing.get_args(kind))
+        elif typing.get_origin(kind) is not None:
+            parse_item = _PARSERS.get(typing.get_args(kind)[0], str)
+            settings |= {"parser": _list_parser(parse_item), "metavar": "A,B"}
+        kind = str
+    annotation: Any = Annotated[kind | None, Option(*flags, **settings)]
+    where = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(parameter.name, where, default=None, annotation=annotation)
 
 
-def keyword(name: str, kind: Any, *flags: str, default: Any = None, **settings: Any) -> Any:
-    hint = kind if default is not None else kind | None
-    annotation: Any = Annotated[hint, Option(*flags, **settings)]
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-    )
-
-
-def required(name: str, info: Any) -> inspect.Parameter:
-    """Return a required option or argument."""
-    where, annotation = inspect.Parameter.KEYWORD_ONLY, Annotated[str, info]
-    return inspect.Parameter(name, where, annotation=annotation)
-
-
-def _several(one: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _list_parser(parse_item: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a reader of values separated by commas; typer 0.19 needs its name."""
 
     def read(text: Any) -> Any:
         if isinstance(text, str):
-            return tuple(one(part.strip()) for part in text.split(","))
+            return tuple(parse_item(part.strip()) for part in text.split(","))
         return text
 
     return read
 
 
-_READERS: dict[Any, Callable[[Any], Any]] = {int: integer, float: real}
-_EXTRAS = {
-    "rolling": (
-        keyword(
-            "trace",
-            str,
-            "--trace",
-            metavar="FILE",
-            help="CSV with submit_time and, if at hand, duration.",
-        ),
-        keyword(
-            "trace_format",
-            str,
-            "--trace-format",
-            metavar="F",
-            help="The trace is of this format of `optsched import`.",
-        ),
-    ),
-    "online": (
-        keyword(
-            "like", str, "--like", metavar="WORKLOAD", help="Match this workload's statistics."
-        ),
-    ),
-}
-"""Files that a command takes beside its generator's arguments."""
-_COMMON = (
-    keyword("name", str, "--name", help="The instance's name, with --count 1."),
-    keyword(
-        "count", int, "--count", default=1, parser=integer, metavar="N", help="How many seeds."
-    ),
-    keyword("seed", int, "--seed", default=0, parser=integer, metavar="N", help="The first seed."),
-    required("output", Option("-o", metavar="DIR", help="Folder to write into.")),
-)
+_PARSERS: dict[Any, Callable[[Any], Any]] = {int: integer, float: real}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,11 +9,11 @@ from typing import Annotated, Any, Literal
 from typer import Argument, Option
 
 from optsched.cli.exit_codes import DONE
-from optsched.cli.generate import command_of, keyword, lazy_group, option, required
+from optsched.cli.generate import annotated_options, command_of, lazy_app, option
 from optsched.cli.settings import (
-    ClusterFile,
+    InstanceName,
+    OutputFile,
     Seed,
-    integer,
     read_offer,
     table_extras,
 )
@@ -33,10 +32,9 @@ from optsched.online.traces.pai_tables import tables_in
 from optsched.profiles import read_pipedream
 from optsched.verbs.generating import arguments_of, parameters_of
 
-AllReduce = Literal["ring", "double-tree"]
-AllReduceOption = Annotated[AllReduce, Option(help="ring or double-tree.")]
+AllReduce = Annotated[Literal["ring", "double-tree"], Option(help="ring or double-tree.")]
 
-OF_THE_ZOO = ("model", "gpus", "mini_batch", "tensor_parallel", "experts")
+REPLACED_BY_PROFILE = ("model", "gpus", "mini_batch", "tensor_parallel", "experts")
 """Arguments of the placement generator that a profile replaces."""
 
 
@@ -46,43 +44,37 @@ def _summaries() -> dict[str, str]:
 
 
 def _command(name: str) -> Any:
-    summary = _summaries()[name]
-    if name == "pipedream":
-        return command_of(name, summary, _profile_options(), _import_pipedream)
-    options = [*inspect.signature(_import_trace, eval_str=True).parameters.values()][1:]
-    return command_of(name, summary, options, partial(_import_trace, name))
-
-
-Formats = lazy_group(_summaries, _command)
-
-
-def _profile_options() -> list[inspect.Parameter]:
-    """Return the options of `import pipedream`: file, offer, and the generator's arguments."""
+    if name != "pipedream":
+        run = partial(_import_trace, name)
+        return command_of(name, _summaries()[name], annotated_options(_import_trace), run)
     parameters = parameters_of(generate_placement)
-    return [
-        required("file", Argument(metavar="FILE", help="PipeDream's graph.txt.")),
-        required("gpus", Option(metavar="N", help="GPUs of the job.", parser=integer)),
-        required("servers", Option(metavar="8,5,3", help="Free GPUs by server.")),
-        required("output", Option("-o", metavar="FILE", help="File to write.")),
-        *(option(parameter) for parameter in parameters if parameter.name not in OF_THE_ZOO),
-        keyword("name", str, "--name", help="The instance's name."),
-    ]
+    generated = [option(p) for p in parameters if p.name not in REPLACED_BY_PROFILE]
+    options = [*annotated_options(_import_pipedream), *generated]
+    return command_of(name, _summaries()[name], options, _import_pipedream)
+
+
+formats = lazy_app(_summaries, _command)
 
 
 def _import_pipedream(
-    file: str, gpus: int, servers: str, output: str, name: str | None, **given: Any
+    file: Annotated[str, Argument(metavar="FILE", help="PipeDream's graph.txt.")],
+    gpus: Annotated[int, Option(metavar="N", help="GPUs of the job.")],
+    servers: Annotated[str, Option(metavar="8,5,3", help="Free GPUs by server.")],
+    output: OutputFile,
+    name: InstanceName = None,
+    **values: Any,
 ) -> int:
     source = "import pipedream"
     require_outputs([output], [file])
     offer = read_offer(servers)
     if sum(offer) != gpus:
         raise InputError(source, "--servers", f"a sum of {sum(offer)}", f"--gpus {gpus}")
-    chosen = {key: value for key, value in given.items() if value is not None}
+    set_values = {key: value for key, value in values.items() if value is not None}
     instance = instance_from_profile(
         read_pipedream(file),
         gpus,
         offer,
-        **arguments_of(generate_placement, chosen, source, ""),
+        **arguments_of(generate_placement, set_values, source, ""),
         name=name,
         provenance={"importer": f"optsched {source}"},
         source=file,
@@ -106,9 +98,9 @@ def _import_trace(
         ),
     ],
     output: Annotated[str, Option("-o", metavar="FILE", help="workload.csv or .parquet to write.")],
-    cluster: ClusterFile = None,
-    all_reduce: AllReduceOption = "ring",
-    jobs: Annotated[int | None, Option(metavar="N", help="Only the first N in time order.")] = None,
+    cluster: Annotated[str | None, Option(metavar="FILE", help="cluster.json.")] = None,
+    all_reduce: AllReduce = "ring",
+    jobs: Annotated[int | None, Option(metavar="N", help="Keep the first N jobs.")] = None,
     throughputs: Annotated[
         str | None,
         Option(
@@ -131,8 +123,8 @@ def _import_trace(
     require_outputs([output, catalogue_file], [*tables_in(files), cluster, throughputs])
     require_extras(table_extras(output))
     has_cluster = cluster_file.exists()
-    given = cluster or (cluster_file if has_cluster else None)
-    reference = OnlineCluster.of() if given is None else read_cluster(given)
+    reference_file = cluster or (cluster_file if has_cluster else None)
+    reference = OnlineCluster.of() if reference_file is None else read_cluster(reference_file)
     source = files[0] if len(files) == 1 else files
     trace = import_trace(file_format, source, throughputs=throughputs)
     for line in trace.report.lines():
@@ -149,13 +141,13 @@ def _import_trace(
     size = f"{reference.servers} servers of {reference.gpus_per_server} GPUs"
     if not has_cluster:
         write_document(cluster_file, reference.to_dict())
-    note(f"{'left' if has_cluster else 'wrote'} {cluster_file}: {size}")
+    note(f"{'kept existing' if has_cluster else 'wrote'} {cluster_file}: {size}")
     largest = int(workload.gpus.argmax())
     if workload.gpus[largest] > reference.gpus:
         count = int((workload.gpus > reference.gpus).sum())
         note(
-            f"{count} of {len(workload)} jobs ask for more than the {reference.gpus} GPUs of the "
-            f"cluster, which simulate refuses: {workload.job_id[largest]} asks for "
-            f"{workload.gpus[largest]}; more servers in {cluster_file} would hold them"
+            f"{count} of {len(workload)} jobs need more than the cluster's {reference.gpus} GPUs "
+            f"(largest: {workload.job_id[largest]} with {workload.gpus[largest]}) and `simulate` "
+            f"will reject them; increase `servers` in {cluster_file}"
         )
     return DONE

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from optsched.cli.exit_codes import BROKEN, DONE
+from optsched.cli.exit_codes import DONE, INFEASIBLE
 from optsched.cli.settings import Json, Seed, print_json, require_folder
 from optsched.cli.show import note
 from optsched.errors import InputError, shown
@@ -17,11 +17,9 @@ from optsched.library.best_records import best_records, status_counts
 from optsched.library.records import unpacked
 from optsched.library.sets import all_entries, library_set, required_entry, set_names, write_set
 
-Store = Annotated[
-    str | None, Option("--store", metavar="DIR", help="Records besides the shipped ones.")
-]
-Name = Annotated[str, Argument(metavar="NAME", help="Such as placement/plans-1/001.")]
-Set = Annotated[str, Argument(metavar="SET", help="Such as placement/plans-1.")]
+Store = Annotated[str | None, Option("--store", metavar="DIR", help="Folder with more records.")]
+Name = Annotated[str, Argument(metavar="NAME", help="e.g. placement/plans-1/001.")]
+Set = Annotated[str, Argument(metavar="SET", help="e.g. placement/plans-1.")]
 
 
 library = typer.Typer(rich_markup_mode=None)
@@ -29,7 +27,7 @@ library = typer.Typer(rich_markup_mode=None)
 
 @library.command("list")
 def list_names(
-    name: Annotated[str | None, Argument(metavar="SET", help="Only this set's.")] = None,
+    name: Annotated[str | None, Argument(metavar="SET", help="List only this set.")] = None,
 ) -> int:
     """List the sets, or the instances of one."""
     if name is not None:
@@ -46,12 +44,8 @@ def show(
     name: Name,
     as_json: Json = False,
     store: Store = None,
-    solution: Annotated[
-        str | None, Option("--solution", metavar="F", help="Write the best solution here.")
-    ] = None,
-    certificate: Annotated[
-        str | None, Option("--certificate", metavar="F", help="Write the best proof here.")
-    ] = None,
+    solution: Annotated[str | None, Option(metavar="F", help="Write the best solution.")] = None,
+    certificate: Annotated[str | None, Option(metavar="F", help="Write the best proof.")] = None,
 ) -> int:
     """Show the best value and bound of an instance, with their history."""
     (best,) = best_records([required_entry(name)], store)
@@ -59,11 +53,12 @@ def show(
         (solution, best.value, "solution"),
         (certificate, best.certified, "certificate"),
     ]
-    for path, record, what in outputs:
+    for path, record, kind in outputs:
         if path is not None:
-            packed = None if record is None else getattr(record, what)
+            packed = None if record is None else getattr(record, kind)
             if packed is None:
-                raise InputError(name, "", f"no {what}", f"one that is known, to write {path}")
+                expected = f"an instance with a stored {kind}"
+                raise InputError(name, "", f"no stored {kind}", expected)
             write_document(path, unpacked(packed, name))
     document = best.to_dict()
     if as_json:
@@ -85,7 +80,7 @@ def show(
 
 @library.command()
 def status(as_json: Json = False, store: Store = None) -> int:
-    """Count what is proved, certified and open, set by set."""
+    """Count proved, certified and open instances by set."""
     if as_json:
         print_json(status_counts(best_records(all_entries(), store)))
         return DONE
@@ -106,30 +101,30 @@ def status(as_json: Json = False, store: Store = None) -> int:
 @library.command("make")
 def make_set(
     name: Set,
-    folder: Annotated[str, Argument(metavar="DIR", help="A folder for the files.")],
+    folder: Annotated[str, Argument(metavar="DIR", help="Output folder.")],
 ) -> int:
-    """Write the instances of a set as files; each must have its frozen hash."""
+    """Write the instances of a set as files, and verify their hashes."""
     require_folder(folder)
-    note(f"{name}: {write_set(name, folder)} instances made in {folder}")
+    note(f"{name}: wrote {write_set(name, folder)} instances to {folder}")
     return DONE
 
 
 @library.command()
 def measure(
     name: Set,
-    store: Annotated[str, Option("--store", metavar="DIR", help="Where records go.")],
-    time_limit: Annotated[float, Option("--time-limit", metavar="S", help="Seconds a run.")] = 60.0,
-    methods: Annotated[
-        str | None, Option("--methods", metavar="A,B", help="By default the set's.")
-    ] = None,
-    by: Annotated[str | None, Option("--by", metavar="TEXT", help="Author of the records.")] = None,
-    only_open: Annotated[bool, Option("--open", help="Only instances not proved.")] = False,
+    store: Annotated[str, Option(metavar="DIR", help="Folder of the records.")],
+    time_limit: Annotated[float, Option(metavar="S", help="Seconds a run.")] = 60.0,
+    methods: Annotated[str | None, Option(metavar="A,B", help="[default: the set's]")] = None,
+    by: Annotated[str | None, Option(metavar="TEXT", help="Author of the records.")] = None,
+    only_open: Annotated[bool, Option("--open", help="Only unproved instances.")] = False,
 ) -> int:
     """Run methods on a set and store values, bounds and certificates; resumes a stopped run."""
-    from optsched.library.measuring import measure as run
+    from optsched.library.measuring import measure as run_methods
 
     names = None if methods is None else [method.strip() for method in methods.split(",")]
-    runs = run(name, store, time_limit=time_limit, methods=names, by=by, only_open=only_open)
+    runs = run_methods(
+        name, store, time_limit=time_limit, methods=names, by=by, only_open=only_open
+    )
     for best, new in runs:
         excess = "-" if best.excess is None else f"{best.excess:.3%}"
         print(f"{best.entry.name}  {best.status}  {excess}  {new} records", flush=True)
@@ -137,32 +132,24 @@ def measure(
 
 
 def verify(
-    name: Annotated[
-        str | None, Argument(metavar="NAME|FILE", help="Of the library, or a file.")
-    ] = None,
-    solution: Annotated[
-        str | None, Option("--solution", metavar="F", help="A solution file.")
-    ] = None,
+    name: Annotated[str | None, Argument(metavar="NAME|FILE", help="Library name or file.")] = None,
+    solution: Annotated[str | None, Option(metavar="F", help="A solution file.")] = None,
     certificate: Annotated[
         str | None,
-        Option(
-            "--certificate", metavar="F", help="Certificate of a bound, under the default options."
-        ),
+        Option(metavar="F", help="Certificate of a bound (default options)."),
     ] = None,
     every: Annotated[bool, Option("--all", help="The whole library.")] = False,
-    sample: Annotated[
-        int | None, Option("--sample", metavar="N", help="Number of instances drawn.")
-    ] = None,
+    sample: Annotated[int | None, Option(metavar="N", help="Verify N random instances.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
     store: Store = None,
 ) -> int:
     """Verify solutions and certificates, stored or in files, without a solver."""
-    from optsched.library.verifying import sample as drawn
+    from optsched.library.verifying import sample as random_entries
     from optsched.library.verifying import verify_files, verify_many
 
     if (name is not None) + every + (sample is not None) != 1:
-        raise InputError("verify", "", "none or several", "one of NAME|FILE, --all, --sample N")
+        raise InputError("verify", "", "none or several of NAME, --all, --sample", "one of them")
     if sample is not None and sample < 1:
         raise InputError("verify", "--sample", shown(sample), "1 or more")
     if store is not None and not Path(store).is_dir():
@@ -170,40 +157,39 @@ def verify(
     if name is not None:
         answers = verify_files(name, solution, certificate)
         if answers:
-            return _answered(answers, as_json)
+            return _print_verdicts(answers, as_json)
     chosen = [required_entry(name)] if name else list(all_entries()) if every else []
     verdicts = []
-    for verdict in verify_many(chosen or drawn(sample or 0, seed), store):
+    for verdict in verify_many(chosen or random_entries(sample or 0, seed), store):
         verdicts.append(verdict)
         if not as_json:
-            words = verdict.faults or ("holds", *verdict.notes)
-            print(f"{verdict.name}: {'; '.join(words)}", flush=True)
+            texts = verdict.faults or ("verified", *verdict.notes)
+            print(f"{verdict.name}: {'; '.join(texts)}", flush=True)
     if as_json:
         print_json([verdict.to_dict() for verdict in verdicts])
-    return BROKEN if any(verdict.faults for verdict in verdicts) else DONE
+    return INFEASIBLE if any(verdict.faults for verdict in verdicts) else DONE
 
 
 def submit(
     name: Name,
     solution: Annotated[str, Argument(metavar="SOLUTION", help="A solution file.")],
-    by: Annotated[str, Option("--by", metavar="TEXT", help="Author of the solution.")],
-    store: Annotated[str, Option("--store", metavar="DIR", help="Where records go.")],
-    certificate: Annotated[
-        str | None, Option("--certificate", metavar="F", help="Certificate of a bound.")
-    ] = None,
+    by: Annotated[str, Option(metavar="TEXT", help="Author of the solution.")],
+    store: Annotated[str, Option(metavar="DIR", help="Folder of the records.")],
+    certificate: Annotated[str | None, Option(metavar="F", help="Certificate of a bound.")] = None,
     as_json: Json = False,
 ) -> int:
     """Check a solution, and record it if it is better than the best known one."""
-    from optsched.library.submitting import submit as run
+    from optsched.library.submitting import submit as submit_solution
 
     require_folder(store, [solution, certificate])
-    return _answered(run(name, solution, by=by, store=store, certificate=certificate), as_json)
+    answers = submit_solution(name, solution, by=by, store=store, certificate=certificate)
+    return _print_verdicts(answers, as_json)
 
 
-def _answered(answers: list[Any], as_json: bool) -> int:
+def _print_verdicts(answers: list[Any], as_json: bool) -> int:
     if as_json:
         print_json([vars(answer) for answer in answers])
     else:
         for answer in answers:
             print(answer)
-    return BROKEN if any(answer.refused for answer in answers) else DONE
+    return INFEASIBLE if any(answer.refused for answer in answers) else DONE

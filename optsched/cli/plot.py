@@ -1,4 +1,4 @@
-"""The command that draws."""
+"""Commands `plot` and `export`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from optsched.cli.exit_codes import DONE
-from optsched.cli.settings import Options, read_options
+from optsched.cli.settings import InstanceFile, Options, OutputFile, read_options
 from optsched.cli.show import note
 from optsched.errors import InputError, shown
 from optsched.experiments.store.store import files_of_store
@@ -17,10 +17,11 @@ from optsched.extras import require_extras
 from optsched.io.outputs import require_outputs
 from optsched.io.writing import replacing
 from optsched.library import files_read
-from optsched.verbs.picturing import plot as draw
+from optsched.verbs.exporting import export as export_model
+from optsched.verbs.picturing import plot as plot_axes
 
 FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
-"""By ending, the metadata left out of the file so that equal pictures are equal files."""
+"""Metadata removed per format, for reproducible files."""
 DOTS_PER_INCH = 160
 
 
@@ -37,25 +38,44 @@ def plot(
         str | None,
         Argument(
             metavar="[SOLUTION|STORE]",
-            help="A solution, or a store of runs; default: --method makes one.",
+            help="A solution, or a store of runs; default: computed by --method.",
         ),
     ] = None,
     picture: Annotated[
-        str | None, Option(metavar="NAME", help="Such as contention; an unknown name lists them.")
+        str | None, Option(metavar="NAME", help="e.g. contention; an invalid name lists all.")
     ] = None,
-    method: Annotated[
-        str | None, Option(metavar="M", help="Method that makes the solution.")
-    ] = None,
+    method: Annotated[str | None, Option(metavar="M", help="Method of the solution.")] = None,
     option: Options = None,
 ) -> int:
     """Draw a solution or run of an instance, or the gaps of a table."""
     stores = files_of_store(solution) if solution is not None else ()
-    given = read_options(option) or None
+    options = read_options(option) or None
 
-    def drawn() -> Any:
-        return draw(file, solution, picture=picture, method=method, options=given)
+    def draw() -> Any:
+        return plot_axes(file, solution, picture=picture, method=method, options=options)
 
-    save_picture(output, [*files_read(file), *files_of_store(file), *stores], drawn)
+    save_picture(output, [*files_read(file), *files_of_store(file), *stores], draw)
+    return DONE
+
+
+def export(
+    file: InstanceFile,
+    method: Annotated[str, Option(metavar="M", help="A method with a Pyomo model.")],
+    file_format: Annotated[str, Option("--format", metavar="mps|lp|nl", help="File format.")],
+    output: OutputFile,
+    option: Options = None,
+    pruned: Annotated[
+        bool,
+        Option(
+            "--pruned", help="Write the model pruned by an incumbent, not meant to be extended."
+        ),
+    ] = False,
+) -> int:
+    """Write a method's Pyomo model for another solver."""
+    require_outputs([output], files_read(file))
+    options = read_options(option)
+    objective_doc = export_model(file, method, file_format, output, options=options, pruned=pruned)
+    note(f"wrote {output}: {objective_doc}")
     return DONE
 
 

@@ -18,88 +18,78 @@ from rich.progress import (
 
 from optsched.experiments.run.runner import SweepState
 
-EVERY = 10.0
+LINE_INTERVAL = 10.0
 """Seconds between two lines where there is no terminal."""
 
 
 class StepProgress:
-    """Call it with how many steps are done, and of how many; use it as a context manager."""
+    """Progress bar (context manager); call with (done, total)."""
 
     def __init__(self, name: str = "", steps: str = "steps") -> None:
         console = Console(stderr=True)
-        columns = (
+        self._name, self._steps = name, steps
+        self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[aside]} remaining"),
+            TextColumn("{task.fields[detail]} remaining"),
             TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+            speed_estimate_period=3600.0,  # steps may take minutes
+            get_time=lambda: time.monotonic(),
         )
-        self._name, self._steps = name, steps
-        self._bar = (
-            Progress(*columns, console=console, transient=True) if console.is_terminal else None
-        )
-        self._task = None if self._bar is None else self._bar.add_task(name, total=None, aside="")
-        self._said = time.monotonic()
-        self._before = self._last = -1
-        self._first: tuple[int, float] | None = None
+        self._initial = -1
+        self._last_print = time.monotonic()
 
     def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
+        self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._bar.stop()
 
-    def __call__(self, done: int, total: int, aside: str = "") -> None:
-        """Show a count; the first call, and one that falls back, sets what was done before."""
-        if self._before < 0 or done < self._last:
-            self._before, self._first = done, None
-        elif self._first is None and done > self._before:
-            self._first = done, time.monotonic()  # the time until then may be that of compiling
-        self._last = done
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, total=total, completed=done, aside=aside)
-            return
-        now = time.monotonic()
-        if self._due(done, total, now):
-            self._said = now
-            print(self._line(done, total, aside, now), file=sys.stderr, flush=True)
+    def __call__(self, done: int, total: int, detail: str = "") -> None:
+        """Update. The first call, and a decreasing count, restart the estimate of the time left."""
+        tasks = self._bar.tasks
+        if not tasks or done < tasks[0].completed:
+            for task in tasks:
+                self._bar.remove_task(task.id)
+            self._initial = done
+            self._bar.add_task(self._name, completed=done, total=total, detail=detail)
+        else:
+            self._bar.update(tasks[0].id, completed=done, total=total, detail=detail)
+        if self._bar.disable and self._is_due(done, total):
+            self._last_print = time.monotonic()
+            name = f"{self._name}: " if self._name else ""
+            remaining = self._bar.tasks[0].time_remaining
+            words = [f"{name}{done} of {total} {self._steps}", detail]
+            words += [f"about {remaining:.0f} s remaining"] if remaining else []
+            print(", ".join(filter(None, words)), file=sys.stderr, flush=True)
 
-    def _due(self, done: int, total: int, now: float) -> bool:
-        return now - self._said >= EVERY
-
-    def _line(self, done: int, total: int, aside: str, now: float) -> str:
-        start = f"{self._name}: " if self._name else ""
-        line = f"{start}{done} of {total} {self._steps}{f', {aside}' if aside else ''}"
-        if self._first is None or done <= self._first[0] or done >= total:
-            return line
-        each = (now - self._first[1]) / (done - self._first[0])
-        return f"{line}, about {each * (total - done):.0f} s remaining"
+    def _is_due(self, done: int, total: int) -> bool:
+        return time.monotonic() - self._last_print >= LINE_INTERVAL
 
 
 class SweepProgress(StepProgress):
-    """Call it with each `SweepState` of a sweep."""
-
     def __init__(self) -> None:
         super().__init__(steps="units")
         self._done_before = 0
 
     def show(self, state: SweepState) -> None:
-        """Show the state of a sweep."""
         if state.run == 0:
             self._done_before = state.done
         done = self._done_before + state.run
         self(done, state.total, f"{state.failed} failed now")
 
-    def _due(self, done: int, total: int, now: float) -> bool:
+    def _is_due(self, done: int, total: int) -> bool:
         """The first and the last line too: a resumed sweep may have nothing to do."""
-        return done == self._before or done >= total or super()._due(done, total, now)
+        return done == self._initial or done >= total or super()._is_due(done, total)
 
 
 class RunProgress:
-    """Call it with a policy's name, how many of its jobs have ended, and how many there are."""
+    """Progress by policy; call with (policy, done, total)."""
 
     def __init__(self) -> None:
         self._bars = ExitStack()
@@ -111,9 +101,8 @@ class RunProgress:
     def __exit__(self, *_: object) -> None:
         self._bars.close()
 
-    def __call__(self, name: str, over: int, jobs: int) -> None:
-        """Show how far a policy's run is."""
+    def __call__(self, name: str, done: int, total: int) -> None:
         if name not in self._by_name:
-            self._bars.close()  # of the policy before
+            self._bars.close()
             self._by_name[name] = self._bars.enter_context(StepProgress(name, "jobs"))
-        self._by_name[name](over, jobs)
+        self._by_name[name](done, total)

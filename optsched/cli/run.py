@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from optsched import interrupts
-from optsched.backends import require_solver
+from optsched.backends.pyomo_solvers import require_solver
 from optsched.cli import show
-from optsched.cli.exit_codes import BROKEN, DONE, FAILED, INTERRUPTED, NO_SOLUTION
+from optsched.cli.exit_codes import DONE, FAILED, INFEASIBLE, INTERRUPTED, NO_SOLUTION
 from optsched.cli.plot import save_picture
 from optsched.cli.settings import (
     Gap,
@@ -44,7 +44,7 @@ from optsched.verbs.comparing import compare_each
 from optsched.verbs.explaining import conflict_of
 from optsched.verbs.explaining import explain as explain_solution
 from optsched.verbs.sensitivity import TIME_LIMIT
-from optsched.verbs.sensitivity import sensitivity as vary
+from optsched.verbs.sensitivity import sensitivity as vary_parameters
 
 
 def solve(
@@ -54,7 +54,7 @@ def solve(
         Option(
             metavar="M",
             autocompletion=complete_method,
-            help="See `optsched methods`, or module:name; default: exact.",
+            help="See `optsched methods`, or module:name [default: exact]",
         ),
     ] = None,
     solver: Solver = "highs",
@@ -64,22 +64,18 @@ def solve(
     threads: Threads = 1,
     seed: Seed = 0,
     option: Options = None,
-    verbose: Annotated[
-        bool, Option("--verbose", help="Print incumbents and bounds while it runs.")
-    ] = False,
+    verbose: Annotated[bool, Option("--verbose", help="Print incumbents and bounds.")] = False,
     as_json: Json = False,
-    output: Annotated[
-        str | None, Option("-o", metavar="SOLUTION", help="Write the solution here.")
-    ] = None,
+    output: Annotated[str | None, Option("-o", metavar="SOLUTION", help="Solution file.")] = None,
 ) -> int:
-    """Solve one instance, check the answer and print it.
+    """Solve an instance, check the solution and print the result.
 
-    Status: optimal, feasible, time-limit (a limit was reached), no-solution (ended without one and
-    without a proof), infeasible (proved), interrupted or error. Exit code: 0 with a solution, 1
+    Status: optimal, feasible, time-limit (a limit was reached), no-solution (no solution and no
+    infeasibility proof), infeasible (proved), interrupted or error. Exit code: 0 with a solution, 1
     infeasible, 3 without a solution, 4 after an error.
     """
     if as_json:
-        require_file(output, "standard output takes what --json prints")
+        require_file(output, "standard output is used by --json")
     require_outputs([output], files_read(file))
     require_solver(solver)
     result = solve_instance(
@@ -103,16 +99,14 @@ def solve(
     elif output != STANDARD_OUTPUT:
         show.result(result)
         show.note_uncompiled()
-    return INTERRUPTED if interrupts.came() else _code(result)
+    return INTERRUPTED if interrupts.received() else _exit_code(result)
 
 
 def compare(
-    paths: Annotated[
-        list[str], Argument(metavar="PATH...", help="Files, folders or shipped names.")
-    ],
+    paths: Annotated[list[str], Argument(metavar="PATH...", help="Files, folders or names.")],
     methods: Annotated[
         str | None,
-        Option("--methods", metavar="A,B", help="Methods, separated by commas or spaces."),
+        Option(metavar="A,B", help="Names of methods."),
     ] = None,
     time_limit: TimeLimit = 10.0,
     iterations: Iterations = None,
@@ -122,20 +116,16 @@ def compare(
     solver: Solver = "highs",
     option: Options = None,
     as_json: Json = False,
-    csv: Annotated[
-        str | None, Option("--csv", metavar="FILE", help="Write the table as CSV.")
-    ] = None,
-    update_best: Annotated[
-        str | None, Option("--update-best", metavar="FILE", help="Extend a best_known.json.")
-    ] = None,
+    csv: Annotated[str | None, Option(metavar="FILE", help="Write the table as CSV.")] = None,
+    update_best: Annotated[str | None, Option(metavar="FILE", help="Extend this file.")] = None,
 ) -> int:
     """Print the gap table: how far each method is from the best proven bound."""
     if as_json and csv is not None:
         raise InputError("compare", "", "--json and --csv", "one of them")
     names = None
     if methods is not None:
-        paths, further = _without_methods(paths)
-        names = [name.strip() for name in (*methods.split(","), *further)]
+        paths, extra_methods = _without_methods(paths)
+        names = [name.strip() for name in (*methods.split(","), *extra_methods)]
     require_file(update_best, "it is read and extended")
     require_outputs([csv, update_best], (f for path in paths for f in files_read(path)))
     if update_best is not None:
@@ -155,31 +145,31 @@ def compare(
     with warnings.catch_warnings():
         warnings.simplefilter("always", MethodWarning)
         warnings.showwarning = lambda message, *_: show.note(f"optsched: {one_line(str(message))}")
-        done, interrupted = show.table(groups, quiet=as_json or csv == STANDARD_OUTPUT)
+        results, interrupted = show.table(groups, quiet=as_json or csv == STANDARD_OUTPUT)
     if seconds_stopped() >= 0.05:
         show.note(f"(timings exclude {seconds_stopped():.1f} s of loading compiled code)")
     show.note_uncompiled()
-    rows = [result.to_dict(with_solution=False) for result in done]
+    rows = [result.to_dict(with_solution=False) for result in results]
     if as_json:
         print_json(rows)
     if csv is not None:
         show.write_csv(csv, rows)
     if update_best is not None:
-        changed = update(update_best, done)
-        show.note(f"{update_best}: {changed} entries new or better")
+        changed = update(update_best, results)
+        show.note(f"{update_best}: {changed} entries added or improved")
     if interrupted:
         return INTERRUPTED
-    return DONE if all(_holds(r) for r in done) else BROKEN
+    return DONE if all(_is_valid(r) for r in results) else INFEASIBLE
 
 
 def _without_methods(paths: list[str]) -> tuple[list[str], list[str]]:
     """Split paths into instances and methods, for ``--methods heavy-edge exact``."""
     known = {name for methods in METHODS.values() for name in methods}
-    further = [path for path in paths if path in known and not Path(path).exists()]
-    instances = [path for path in paths if path not in further]
+    extra_methods = [path for path in paths if path in known and not Path(path).exists()]
+    instances = [path for path in paths if path not in extra_methods]
     if not instances:
         raise InputError("compare", "PATH", "none", "files, folders or shipped names")
-    return instances, further
+    return instances, extra_methods
 
 
 def check(
@@ -194,23 +184,21 @@ def check(
         print_json(report.to_dict())
     else:
         show.report(report, problem_for(instance))
-    return DONE if report.feasible else BROKEN
+    return DONE if report.feasible else INFEASIBLE
 
 
 def explain(
     file: InstanceFile,
     solution: Annotated[
         str | None,
-        Argument(metavar="SOLUTION", help="Default: the method given by --method makes one."),
+        Argument(metavar="SOLUTION", help="[default: by --method]"),
     ] = None,
-    method: Annotated[
-        str | None, Option(metavar="M", help="Method that makes the solution.")
-    ] = None,
+    method: Annotated[str | None, Option(metavar="M", help="Method of the solution.")] = None,
     option: Options = None,
     as_json: Json = False,
     sensitivity: Annotated[
         bool,
-        Option("--sensitivity", help="Optimum and gap against bandwidths and contention instead."),
+        Option("--sensitivity", help="Show optimum and gap over varied bandwidths and contention."),
     ] = False,
     time_limit: TimeLimit = None,
     output: Annotated[
@@ -224,23 +212,25 @@ def explain(
             raise InputError("explain", "SOLUTION", shown(solution), "none with --sensitivity")
         seconds = TIME_LIMIT if time_limit is None else time_limit
         options = read_options(option) or None
-        curves = partial(vary, file, method=method, options=options, time_limit=seconds)
+        compute_curves = partial(
+            vary_parameters, file, method=method, options=options, time_limit=seconds
+        )
         if output is None:
-            _print(curves(), as_json)
+            _print(compute_curves(), as_json)
         else:
             from optsched.plotting.sensitivity import plot_sensitivity
 
-            save_picture(output, files_read(file), lambda: plot_sensitivity(curves()))
+            save_picture(output, files_read(file), lambda: plot_sensitivity(compute_curves()))
         return DONE
-    for name, given in (("-o", output), ("--time-limit", time_limit)):
-        if given is not None:
-            raise InputError("explain", name, shown(given), "--sensitivity with it")
+    for name, value in (("-o", output), ("--time-limit", time_limit)):
+        if value is not None:
+            raise InputError("explain", name, shown(value), "it together with --sensitivity")
     if solution is not None:
         instance = load(file)
         report = check_solution(instance, solution, read_options(option) or None)
         if not report.feasible:
             show.report(report, problem_for(instance))
-            return BROKEN
+            return INFEASIBLE
     breakdown = explain_solution(
         file, solution, method=method, options=read_options(option) or None
     )
@@ -276,14 +266,13 @@ def methods(as_json: Json = False) -> int:
     return DONE
 
 
-def _holds(result: Any) -> bool:
-    """Whether a row has a feasible solution, or only a bound as its method promises."""
+def _is_valid(result: Any) -> bool:
     return bool(result.only_bound if result.check is None else result.check.feasible)
 
 
-def _code(result: Any) -> int:
+def _exit_code(result: Any) -> int:
     if result.termination is Termination.INFEASIBLE:
-        return BROKEN
+        return INFEASIBLE
     if result.termination is Termination.ERROR:
         return FAILED
     done = result.solution is not None or result.only_bound

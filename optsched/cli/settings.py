@@ -12,20 +12,20 @@ from typer import Argument, Option
 
 from optsched.errors import InputError, shown
 from optsched.files import json_text
-from optsched.io.numerals import real_of, whole_of
+from optsched.io.numerals import parse_integer, parse_real
 from optsched.io.outputs import require_file, require_outputs
 from optsched.library import shipped_names
 from optsched.problems import PROBLEMS
 
 TimeLimit = Annotated[float | None, Option("--time-limit", metavar="S", help="Seconds.")]
 Iterations = Annotated[int | None, Option("--iterations", metavar="N", help="Limit of iterations.")]
-Gap = Annotated[float, Option("--gap", metavar="G", help="Relative gap that counts as proved.")]
+Gap = Annotated[float, Option("--gap", metavar="G", help="Relative gap for optimality.")]
 Threads = Annotated[int, Option("--threads", metavar="N", help="Threads of the solver.")]
 Seed = Annotated[int, Option("--seed", metavar="N", help="Seed of every random choice.")]
 Solver = Annotated[
     str,
     Option(
-        "--solver", metavar="NAME", help="highs, scip, or what Pyomo drives: cbc, glpk, gurobi, ..."
+        "--solver", metavar="NAME", help="highs, scip, or a Pyomo solver: cbc, glpk, gurobi, ..."
     ),
 ]
 Options = Annotated[
@@ -35,12 +35,10 @@ Options = Annotated[
 
 
 def complete_instance(incomplete: str) -> list[str]:
-    """Return the names of shipped instances with a prefix."""
     return [name for name in shipped_names() if name.startswith(incomplete)]
 
 
 def complete_method(incomplete: str) -> list[str]:
-    """Return the names of methods of any problem with a prefix."""
     names = {method.name for problem in PROBLEMS.values() for method in problem.methods}
     return sorted(name for name in names if name.startswith(incomplete))
 
@@ -51,7 +49,7 @@ InstanceFile = Annotated[
 ]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 OutputFile = Annotated[str, Option("-o", metavar="FILE", help="File to write.")]
-ClusterFile = Annotated[str | None, Option("--cluster", metavar="FILE", help="cluster.json.")]
+InstanceName = Annotated[str | None, Option(help="Name of the instance (of one only).")]
 
 
 def read_options(pairs: list[str] | None) -> dict[str, str]:
@@ -67,7 +65,7 @@ def read_options(pairs: list[str] | None) -> dict[str, str]:
 
 def read_offer(text: str) -> list[int]:
     """Read free GPUs by server, such as "8,5,3"; raises InputError."""
-    read = [whole_of(part) for part in text.split(",")]
+    read = [parse_integer(part) for part in text.split(",")]
     offer = [free for free in read if free is not None and 0 <= free <= 2**15]
     if len(offer) < len(read):
         expected = "GPUs by server such as 8,5,3"
@@ -76,37 +74,36 @@ def read_offer(text: str) -> list[int]:
 
 
 def table_extras(path: str | None) -> list[str]:
-    """Return the modules that writing a table needs, by the ending of its name."""
+    """Return the modules required to write a table file."""
     if path is not None and path.endswith((".parquet.gz", ".parquet/")):
         raise InputError(path, "", "a compressed parquet", ".parquet, .csv or .csv.gz")
     return ["pyarrow"] if path is not None and path.endswith(".parquet") else []
 
 
 def print_json(value: Any) -> None:
-    """Print valid JSON on standard output."""
     print(json_text(value))
 
 
 def require_folder(path: str | None, inputs: Iterable[str | Path | None] = ()) -> None:
-    """Refuse, before any work, a path that cannot be a folder to write into."""
+    """Raise InputError if a path cannot be a folder to write into."""
     if path is not None:
-        require_file(path, "it is a folder")
+        require_file(path, "this command writes into a folder")
         if os.path.exists(path) and not os.path.isdir(path):
             raise InputError(path, "", "a file", "a folder")
-        require_outputs([Path(path) / ".optsched"], inputs)
+        require_outputs([Path(path) / "any file"], inputs)
 
 
-def read_strictly(app: typer.Typer) -> None:
-    """Make every numeric option and argument take the numbers of `optsched.io.numerals` only."""
+def use_strict_numbers(app: typer.Typer) -> None:
+    """Make numeric options and arguments take the numbers of `optsched.io.numerals` only."""
     for command in app.registered_commands:
         if command.callback is not None:
-            _read_strictly(command.callback)
+            _use_strict_numbers(command.callback)
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            read_strictly(group.typer_instance)
+            use_strict_numbers(group.typer_instance)
 
 
-def _read_strictly(command: Callable[..., Any]) -> None:
+def _use_strict_numbers(command: Callable[..., Any]) -> None:
     hints = get_type_hints(command, include_extras=True)
     for hint in hints.values():
         kind, *extra = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
@@ -119,7 +116,7 @@ def _read_strictly(command: Callable[..., Any]) -> None:
 
 def integer(text: Any) -> Any:
     """Read an option of integers; a default is returned as it is."""
-    value = whole_of(text) if isinstance(text, str) else text
+    value = parse_integer(text) if isinstance(text, str) else text
     if isinstance(text, str) and value is None:
         raise typer.BadParameter(f"{shown(text)} is not a valid integer.")
     return value
@@ -127,7 +124,7 @@ def integer(text: Any) -> Any:
 
 def real(text: Any) -> Any:
     """Read an option of numbers; a default is returned as it is."""
-    value = real_of(text) if isinstance(text, str) else text
+    value = parse_real(text) if isinstance(text, str) else text
     if isinstance(text, str) and value is None:
         raise typer.BadParameter(f"{shown(text)} is not a valid number.")
     return value

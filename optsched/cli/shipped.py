@@ -28,7 +28,7 @@ def list_instances() -> int:
 
 @instances.command("copy")
 def copy_instances(
-    folder: Annotated[str, Argument(metavar="DIR", help="A folder that does not have them.")],
+    folder: Annotated[str, Argument(metavar="DIR", help="Output folder, without these files.")],
 ) -> int:
     """Copy the shipped instances and plans into a folder."""
     require_folder(folder)
@@ -37,7 +37,7 @@ def copy_instances(
 
 
 def schema(
-    name: Annotated[str, Argument(metavar="NAME", help="Such as placement.")],
+    name: Annotated[str, Argument(metavar="NAME", help="Schema name, e.g. placement.")],
 ) -> int:
     """Print the JSON Schema of a file format."""
     if name not in SCHEMAS:
@@ -48,10 +48,10 @@ def schema(
 
 def warm_up(
     problems: Annotated[
-        list[str] | None, Argument(metavar="[PROBLEM]...", help="By default all.")
+        list[str] | None, Argument(metavar="[PROBLEM]...", help="[default: all]")
     ] = None,
 ) -> int:
-    """Compile every kernel now, once on a machine; after an interrupt the finished ones stay."""
+    """Compile all kernels, once per machine. It can be interrupted and resumed."""
     from optsched.methods import warm_up
 
     names = problems or list(PROBLEMS)

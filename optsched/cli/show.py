@@ -20,46 +20,49 @@ from optsched.placement.scaling import SLOWER
 from optsched.problem import Problem
 from optsched.problems import PROBLEMS
 from optsched.result import NOT_COMPARABLE, RELAXES, Result
-from optsched.verbs.explaining import why_none
+from optsched.verbs.explaining import no_solution_reason
 
 if TYPE_CHECKING:
     from optsched.experiments.report.table import FamilyTable
     from optsched.placement.instance import PlacementInstance
 
 
+PIPE_WIDTH = 160
+"""Columns of a line where the output is no terminal: about the width of the widest table."""
+UNLIMITED = 10_000
+
+
 def console() -> Console:
     """Return standard output, wide enough for a table when it is not a terminal."""
     out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=max(out.width, 160))
+    return out if out.is_terminal else Console(highlight=False, width=max(out.width, PIPE_WIDTH))
 
 
-def print_in_full(out: Console, table: Table) -> None:
+def print_in_full(out: Console, table: Table, repeated: int = 1) -> None:
     """Print a table without cutting a cell.
 
-    A terminal that is too narrow gets several tables that share the first column; a file or a pipe
-    gets one table as wide as it takes.
+    A terminal that is too narrow gets several tables that all begin with the `repeated` columns; a
+    file or a pipe gets one table as wide as it takes.
     """
-    endless = out.options.update(max_width=10_000)
     if not out.is_terminal:
-        out.width = max(out.width, out.measure(table, options=endless).maximum)
-    columns = [*range(1, len(table.columns))]
+        out.width = max(out.width, _width(out, table))
+    columns = [*range(repeated, len(table.columns))]
     while columns:
         count = len(columns)
-        while count > 1 and _width(out, table, columns[:count]) > out.width:
+        while count > 1 and _width(out, _part(table, repeated, columns[:count])) > out.width:
             count -= 1
-        out.print(_with_columns(table, columns[:count]))
+        out.print(_part(table, repeated, columns[:count]))
         columns = columns[count:]
 
 
-def _width(out: Console, table: Table, columns: Sequence[int]) -> int:
-    endless = out.options.update(max_width=10_000)
-    return out.measure(_with_columns(table, columns), options=endless).maximum
+def _width(out: Console, table: Table) -> int:
+    return out.measure(table, options=out.options.update(max_width=UNLIMITED)).maximum
 
 
-def _with_columns(table: Table, columns: Sequence[int]) -> Table:
-    """The table's first column and some of the others."""
+def _part(table: Table, repeated: int, columns: Sequence[int]) -> Table:
+    """Return the table's first columns and some of the others."""
     part = Table(title=table.title, title_justify="left")
-    chosen = [table.columns[at] for at in (0, *columns)]
+    chosen = [table.columns[at] for at in (*range(repeated), *columns)]
     for column in chosen:
         part.add_column(
             column.header, justify=column.justify, no_wrap=column.no_wrap, overflow="fold"
@@ -71,12 +74,10 @@ def _with_columns(table: Table, columns: Sequence[int]) -> Table:
 
 
 def note(line: object) -> None:
-    """Print a line on standard error."""
     print(line, file=sys.stderr, flush=True)
 
 
 def note_uncompiled() -> None:
-    """Print a note if Python ran any kernel."""
     from optsched.kernels import python_runs
 
     if python_runs():
@@ -104,8 +105,8 @@ def result(result: Result) -> None:
     ]
     lines += [(key, f"{value:.4g}") for key, value in result.measures.items() if value is not None]
     lines += [(key, str(value)) for key, value in result.details.items()]
-    why = why_none(result)
-    lines += [] if why is None else [("why", why)]
+    reason = no_solution_reason(result)
+    lines += [] if reason is None else [("why", reason)]
     for key, value in lines:
         out.print(f"{key:15} {escape(value)}", soft_wrap=True)
 
@@ -116,28 +117,30 @@ def scaling_line(instance: PlacementInstance) -> str:
     slower = f" ({SLOWER})" if scaling["speed_up"] < 1 else ""
     return (
         f"{instance.job.gpus} GPUs, speed-up {scaling['speed_up']:.2f}{slower}, efficiency "
-        f"{100 * scaling['efficiency']:.0f}%, {1e-9 * memory['bytes_per_gpu']:.1f} GB a GPU"
+        f"{100 * scaling['efficiency']:.0f}%, {1e-9 * memory['bytes_per_gpu']:.1f} GB per GPU"
     )
 
 
 def table(groups: Iterator[list[Result]], *, quiet: bool) -> tuple[list[Result], bool]:
-    """Print the gap table while it grows; returns the results and whether it was interrupted."""
-    done: list[Result] = []
+    """Print the gap table of results; return them and whether they were interrupted."""
+    results: list[Result] = []
     interrupted = False
     out = console()
     progress = Console(stderr=True)
     with progress.status("comparing ...") as status:
         try:
             for group in groups:
-                done.extend(group)
+                results.extend(group)
                 if group:
-                    status.update(f"{len(done)} results, the last of {escape(group[0].instance)}")
+                    status.update(
+                        f"{len(results)} results, the last of {escape(group[0].instance)}"
+                    )
         except KeyboardInterrupt:
             interrupted = True
-    if done and not quiet:
-        print_in_full(out, _gap_table(done, out))
-        _summary(out, done)
-    return done, interrupted
+    if results and not quiet:
+        print_in_full(out, _gap_table(results), repeated=2)
+        _summary(out, results)
+    return results, interrupted
 
 
 def write_csv(path: str, rows: list[dict[str, Any]]) -> None:
@@ -150,7 +153,6 @@ def write_csv(path: str, rows: list[dict[str, Any]]) -> None:
 
 
 def report(report: CheckReport, problem: Problem) -> None:
-    """Print a checker's verdict."""
     out = console()
     out.print("feasible" if report.feasible else "NOT feasible")
     if report.objective is not None:
@@ -160,10 +162,9 @@ def report(report: CheckReport, problem: Problem) -> None:
 
 
 def breakdown(breakdown: Any) -> None:
-    """Print the table of an explanation."""
     title, headings, rows, closing = breakdown.table()
     out = console()
-    print_in_full(out, _titled(title, headings, rows, getattr(breakdown, "right", ())))
+    print_in_full(out, titled(title, headings, rows, getattr(breakdown, "right", ())))
     out.print(escape(closing))
 
 
@@ -171,83 +172,67 @@ def gap_tables(tables: Sequence[FamilyTable]) -> None:
     """Print a table and the paired counts for each family of a store."""
     out = console()
     for table in tables:
-        print_in_full(out, _titled(title(table), headings(table), body(table), headings(table)[1:]))
+        print_in_full(out, titled(title(table), headings(table), body(table), headings(table)[1:]))
         for pair in table.pairings:
             words = f"{pair.wins} wins, {pair.ties} ties, {pair.losses} losses"
             out.print(escape(f"{pair.first} against {pair.second}: {words}"))
         out.print()
     out.print(
-        "excess over the best proven bound; interval of its mean by bootstrap over instances; "
-        f"time ratio: median of seconds / seconds of {REFERENCE}"
+        "excess: over the best proven bound, with a bootstrap interval of the mean over instances; "
+        f"time ratio: median of time / time of {REFERENCE}"
     )
 
 
 def methods(rows: list[dict[str, Any]]) -> None:
-    """Print the methods of every problem."""
-    table = Table()
-    for heading in ("problem", "method", "kind", "Pyomo model", "in compare", "summary"):
-        table.add_column(heading, no_wrap=heading != "summary")
-    for row in rows:
-        flags = ("yes" if row[key] else "" for key in ("model", "default"))
-        table.add_row(row["problem"], row["method"], row["kind"], *flags, row["summary"])
+    keys = ("problem", "method", "kind", "model", "default", "summary")
+    headings = ("problem", "method", "kind", "Pyomo model", "in compare", "summary")
+    texts = {True: "yes", False: ""}
+    cells = [[texts.get(row[key], row[key]) for key in keys] for row in rows]
+    table = titled("", headings, cells, ())
+    table.columns[-1].no_wrap = False
     console().print(table)
 
 
-def _titled(
-    title: str, headings: Iterable[str], rows: Iterable[Iterable[str]], right: Collection[str]
+def titled(
+    title: str,
+    headings: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    right_aligned: Collection[str],
 ) -> Table:
-    """Return a table of plain texts; the columns headed `right` are right-aligned."""
-    table = Table(title=escape(title), title_justify="left")
+    table = Table(title=escape(title) or None, title_justify="left")
     for heading in headings:
-        table.add_column(heading, justify="right" if heading in right else "left", no_wrap=True)
+        table.add_column(
+            heading, justify="right" if heading in right_aligned else "left", no_wrap=True
+        )
     for row in rows:
         table.add_row(*map(escape, row))
     return table
 
 
-EXCESS = "excess %"
-OF_WHAT = "over best bound"
-FIRST_TO_GO = (OF_WHAT, "checked", "seconds", "best bound", "speed-up", "waiting", "objective")
-"""Columns that a narrow terminal leaves out, in this order."""
-LEFT = ("instance", "method", "status", "checked")
+EXCESS = "excess %\nover best bound"
+OPTIONAL = ("speed-up", "waiting")
+"""Columns of some problems only."""
+LEFT_ALIGNED = ("instance", "method", "status", "checked")
 
 
-def _gap_table(results: list[Result], out: Console) -> Table:
-    """Return the gap table with as many columns as can be read in full."""
-    shown = [*_cells(results[0]), OF_WHAT]
-    for heading, measure in (("speed-up", "speed_up"), ("waiting", "jobs_waiting")):
-        if not any(measure in r.measures for r in results):
-            shown.remove(heading)
-    broken = any(r.check is not None and not r.check.feasible for r in results)
-    table = _columns(results, shown)
-    endless = out.options.update(max_width=10_000)
-    for heading in FIRST_TO_GO:
-        if out.measure(table, options=endless).maximum <= out.width:
-            break
-        if heading in shown and not (broken and heading == "checked"):
-            shown.remove(heading)
-            table = _columns(results, shown)
-    return table
-
-
-def _columns(results: list[Result], shown: list[str]) -> Table:
+def _gap_table(results: list[Result]) -> Table:
+    rows = [_cells(r) for r in results]
+    headings = [h for h in rows[0] if h not in OPTIONAL or any(row[h] != "-" for row in rows)]
     units = {PROBLEMS[r.problem].unit for r in results}
     titles = {"objective": f"objective ({units.pop()})"} if len(units) == 1 else {}
-    if OF_WHAT in shown:
-        titles[EXCESS] = f"{EXCESS}\n{OF_WHAT}"
     table = Table()
-    headings = [heading for heading in shown if heading != OF_WHAT]
     for heading in headings:
-        side: Any = "left" if heading in LEFT else "right"
-        table.add_column(titles.get(heading, heading), justify=side, no_wrap=True)
-    last = None
-    for r in results:
-        this = (r.instance, r.instance_sha256)
-        if last is not None and this != last:
+        justify: Any = "left" if heading in LEFT_ALIGNED else "right"
+        table.add_column(titles.get(heading, heading), justify=justify, no_wrap=True)
+    previous = None
+    for r, cells in zip(results, rows, strict=True):
+        key = (r.instance, r.instance_sha256)
+        if key == previous:
+            cells["instance"] = ""
+        elif previous is not None:
             table.add_section()
-        cells = _cells(r) | ({"instance": ""} if this == last else {})
         table.add_row(*(cells[heading] for heading in headings))
-        last = this
+        previous = key
     return table
 
 
@@ -292,7 +277,7 @@ def _summary(out: Console, results: list[Result]) -> None:
         mean = sum(values) / len(values)
         bound = "the best proven bound"
         if method in relaxed:
-            bound = f"its own bound (free of: {relaxed[method]}; not comparable)"
+            bound = f"its own bound (relaxes: {relaxed[method]}; not comparable)"
         out.print(
             f"{method}: excess over {bound} {mean:.2f}% mean, "
             f"{max(values):.2f}% largest, over {counted(len(values), 'instance')}"
@@ -301,13 +286,13 @@ def _summary(out: Console, results: list[Result]) -> None:
         out.print(line)
     slow = [r for r in results if (r.measures.get("speed_up") or 1.0) < 1]
     idle = [r for r in results if _mostly_waiting(r)]
-    for found, words in ((slow, SLOWER), (idle, WAITING)):
+    for flagged, message in ((slow, SLOWER), (idle, WAITING)):
         methods: dict[str, list[str]] = {}
-        for r in found:
+        for r in flagged:
             methods.setdefault(r.instance, []).append(r.method)
         named = "; ".join(f"{name} ({', '.join(by)})" for name, by in methods.items())
-        if found:
-            out.print(escape(f"{words}: {named}"))
+        if flagged:
+            out.print(escape(f"{message}: {named}"))
 
 
 def _without_solution(results: list[Result]) -> list[str]:
@@ -318,19 +303,19 @@ def _without_solution(results: list[Result]) -> list[str]:
             ended.setdefault(r.method, Counter())[r.termination.value] += 1
     return [
         f"{method}: without a solution on {counted(counts.total(), 'instance')} "
-        f"({', '.join(f'{number} {how}' for how, number in sorted(counts.items()))})"
+        f"({', '.join(f'{number} {status}' for status, number in sorted(counts.items()))})"
         for method, counts in ended.items()
     ]
 
 
-WAITING = "most of the excess is what (20) charges for jobs left waiting, not tardiness or energy"
+WAITING = "most of the excess is the waiting cost of equation (20), not tardiness or energy"
 
 
 def _mostly_waiting(r: Result) -> bool:
-    """Whether waiting jobs cost more than half of what the objective exceeds the bound by."""
-    charge = r.measures.get("waiting_cost") or 0.0
+    """Whether the waiting cost exceeds half of (objective - bound)."""
+    waiting = r.measures.get("waiting_cost") or 0.0
     return (
-        r.objective is not None and r.bound is not None and 2 * charge > r.objective - r.bound > 0
+        r.objective is not None and r.bound is not None and 2 * waiting > r.objective - r.bound > 0
     )
 
 

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from optsched.checking import CheckReport
-from optsched.cli.show import console, print_in_full
+from optsched.cli.show import console, print_in_full, titled
+from optsched.display import counted
 from optsched.result import NOT_COMPARABLE, ONLY_A_BOUND
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 
 def prediction_line(report: PredictionReport, fits: int) -> None:
-    """Print the accuracy of the prediction."""
     console().print(
         f"predictor {report.name}: mean absolute error {report.mean_absolute_error:.4g} "
         f"iterations, {100 * report.within_tenth:.1f}% within 10%, "
@@ -34,14 +34,14 @@ def workload_runs(runs: Sequence[OnlineRun]) -> None:
     """Print the runs of `simulate` side by side, then a summary."""
     if not runs:
         return
-    table = _table(
+    table = _policy_table(
         "offer", "hold", "mean flow s", "p95 s", "slowdown", "inflation", "fragm. %", "util. %",
         "makespan s", "excess %", "audit", "engine s",
     )  # fmt: skip
     for run in runs:
         m, options = run.metrics, run.records.options
         table.add_row(
-            run.records.policy if run.records.complete else f"{run.records.policy} (part)",
+            run.records.policy if run.records.complete else f"{run.records.policy} (interrupted)",
             options.offer or "",
             options.hold or "",
             f"{m.mean_flow_time:.1f}",
@@ -58,8 +58,8 @@ def workload_runs(runs: Sequence[OnlineRun]) -> None:
     bounds = {}
     for run in runs:
         if run.bound is not None:
-            stopped = ", pausing" if run.records.preemptions else ""
-            bounds[f"flow-bound{stopped}"] = run.bound / max(len(run.jobs), 1)
+            suffix = ", preemptive" if run.records.preemptions else ""
+            bounds[f"flow-bound{suffix}"] = run.bound / max(len(run.jobs), 1)
     for name, mean in sorted(bounds.items()):
         table.add_row(name, "", "", f"{mean:.1f}", *[""] * 7, ONLY_A_BOUND, "")
     out = console()
@@ -69,7 +69,7 @@ def workload_runs(runs: Sequence[OnlineRun]) -> None:
 
 def rolling_runs(runs: Sequence[RollingRun]) -> None:
     """Print the runs of `roll` side by side, then the load."""
-    table = _table(
+    table = _policy_table(
         "total $", "energy $", "tardiness $", "late", "excess %", "busy %", "decision s",
         "longest ms", "audit",
     )  # fmt: skip
@@ -104,12 +104,8 @@ def load_line(rho: float, plan: dict[str, float]) -> str:
     return f"rho = {rho:.3g}; utilisation of the uncapacitated clairvoyant plan: {shares}"
 
 
-def _table(*headings: str) -> Table:
-    table = Table()
-    table.add_column("policy", no_wrap=True)
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
+def _policy_table(*headings: str) -> Table:
+    return titled("", ["policy", *headings], (), headings)
 
 
 def _percent(excess: float | None) -> str:
@@ -119,7 +115,7 @@ def _percent(excess: float | None) -> str:
 def _verdict(check: CheckReport | None) -> str:
     if check is None:
         return "-"
-    return "clean" if check.feasible else f"{len(check.violations)} VIOLATED"
+    return "passed" if check.feasible else f"{len(check.violations)} violations"
 
 
 def _violations(out: Console, runs: Sequence[OnlineRun | RollingRun]) -> None:
@@ -133,22 +129,22 @@ def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
 
     first = runs[0]
     load = "-" if first.jobs.load is None else f"{first.jobs.load:.3f}"
-    s = first.records.options
+    options = first.records.options
     out.print(
         f"{first.metrics.jobs} jobs on {first.jobs.cluster.servers} x "
-        f"{first.jobs.cluster.gpus_per_server} GPUs, load {load}; tau {s.tau:g}, "
-        f"COMM_HEAVY {s.comm_heavy:g}, slot {s.slot:g} s (timings exclude "
+        f"{first.jobs.cluster.gpus_per_server} GPUs, load {load}; tau {options.tau:g}, "
+        f"comm_heavy {options.comm_heavy:g}, slot {options.slot:g} s (timings exclude "
         f"{first.compile_time:.2f} s of loading compiled code)",
         markup=False,
     )
     for run in runs:
         if counts := preemption_details(run.records):
-            s = run.records.options
-            rounds = "" if s.round is None else f", rounds of {s.round:g} s"
-            stops = f"{counts['preemptions']} preemption" + "s" * (counts["preemptions"] != 1)
+            options = run.records.options
+            rounds = "" if options.round is None else f", rounds of {options.round:g} s"
+            stops = counted(int(counts["preemptions"]), "preemption")
             out.print(
-                f"{run.records.policy}: {stops}{rounds}; resuming takes {s.restore:g} s, "
-                f"{counts['restoring'] / 3600:.1f} GPU-hours in all",
+                f"{run.records.policy}: {stops}{rounds}; {options.restore:g} s per resume, "
+                f"{counts['restoring'] / 3600:.1f} GPU-hours in total",
                 markup=False,
             )
     bounds = next((run.bounds for run in runs if run.bounds is not None), None)
@@ -157,7 +153,7 @@ def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
         out.print(
             f"bounds on the mean flow (s): durations {bounds.durations / jobs:.1f}, fast machine "
             f"{bounds.fast_machine / jobs:.1f}, mean busy time {bounds.mean_busy_time / jobs:.1f}, "
-            f"capacity dual {bounds.capacity_dual / jobs:.1f}; excess is over the best that holds",
+            f"capacity dual {bounds.capacity_dual / jobs:.1f}; excess: over the best valid bound",
             markup=False,
         )
     theorem = next((run.theorem for run in runs if run.theorem is not None), None)

@@ -10,7 +10,8 @@ from typer import Argument, Option
 
 from optsched import declared
 from optsched.cli import show_runs
-from optsched.cli.exit_codes import BROKEN, DONE, INTERRUPTED
+from optsched.cli.exit_codes import DONE, INFEASIBLE, INTERRUPTED
+from optsched.cli.generate import annotated_options, option, with_options
 from optsched.cli.progress import RunProgress
 from optsched.cli.settings import Json, Seed, print_json, table_extras
 from optsched.cli.show import note
@@ -26,6 +27,7 @@ from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import PAPER, POLICIES, find_policy
 from optsched.online.record_files import is_run_file, require_one_run, write_records, write_run
+from optsched.verbs.generating import attributes
 
 if TYPE_CHECKING:
     from optsched.online.policies.by_name import PolicyOptions
@@ -33,66 +35,14 @@ if TYPE_CHECKING:
     from optsched.online.runs import Run
 
 
-def simulate(
-    workload: Annotated[
-        str, Argument(metavar="WORKLOAD", help="workload.csv or .parquet, a folder, or a name.")
-    ],
-    policy: Annotated[
-        str, Option("--policy", metavar="P[,P...]", help="Names of policies, or: all, paper.")
-    ],
+def _simulate(
+    workload: Annotated[str, Argument(metavar="WORKLOAD", help="A file, a folder or a name.")],
+    policy: Annotated[str, Option(metavar="P[,P...]", help="Names of policies, or: all, paper.")],
     cluster: Annotated[
-        str | None,
-        Option("--cluster", metavar="FILE", help="By default cluster.json beside the workload."),
+        str | None, Option(metavar="FILE", help="[default: beside WORKLOAD]")
     ] = None,
     catalogue: Annotated[
-        str | None, Option(metavar="FILE", help="By default catalogue.json beside the workload.")
-    ] = None,
-    predictor: Annotated[
-        str,
-        Option(
-            metavar="NAME",
-            help="forest, group-mean, group-median, log-forest, constant, perfect, or online-*. "
-            "Fitted ones learn from the training share and the rest is simulated.",
-        ),
-    ] = "online-group-mean",
-    training_share: Annotated[
-        float | None, Option(metavar="X", help="Default 0.8; 0 for perfect and online-*.")
-    ] = None,
-    refit_interval: Annotated[
-        float | None, Option(metavar="S", help="Seconds between refits of online-*.")
-    ] = None,
-    unseen: Annotated[
-        str,
-        Option(
-            metavar="mean|median|zero",
-            help="Prediction for a job of a new group: of all known jobs, or 0 as in a-srpt.",
-        ),
-    ] = "mean",
-    offer: Annotated[
-        str | None,
-        Option(
-            metavar="RULE",
-            help="most, least, first-fit, adaptive or best-fit-last, for every policy; by default "
-            "each its own (a-srpt adaptive, baselines most, those that stop jobs best-fit-last).",
-        ),
-    ] = None,
-    tau: Annotated[float, Option(help="The delay's window is tau L.")] = 100.0,
-    comm_heavy: Annotated[
-        float,
-        Option(
-            help="Ratio of worst to best iteration time above which a job is communication-heavy."
-        ),
-    ] = 1.5,
-    hold: Annotated[
-        str | None, Option(metavar="none|window|inf", help="By default the policy's own.")
-    ] = None,
-    slot: Annotated[float, Option(metavar="S", help="Events act at its multiples.")] = 0.0,
-    checkpoint: Annotated[
-        float | None,
-        Option(metavar="S", help="Seconds that restoring a preempted job takes; default 30."),
-    ] = None,
-    round_length: Annotated[
-        float | None, Option("--round", metavar="S", help="Of las and max-min; default 360.")
+        str | None, Option(metavar="FILE", help="[default: beside WORKLOAD]")
     ] = None,
     records: Annotated[
         str | None,
@@ -102,44 +52,36 @@ def simulate(
             "`optsched check`.",
         ),
     ] = None,
-    bound: Annotated[bool, Option("--bound", help="Bound the total flow.")] = False,
+    bound: Annotated[bool, Option("--bound", help="Bound the total flow time.")] = False,
     audit: Annotated[bool, Option("--audit", help="Audit every run.")] = False,
     seed: Seed = 0,
     as_json: Json = False,
+    **values: Any,
 ) -> int:
-    """Simulate policies on a workload, and bound how far from optimal they are."""
+    """Simulate policies on a workload, and bound their distance from optimal."""
     from optsched.online.prediction.predictors import predict_instance, report
     from optsched.online.runs import mark_comparable
 
     declared.require("simulate", "--seed", seed, declared.Seed)
     names = _policies(policy)
-    options = OnlineOptions.from_dict(
-        {
-            "predictor": predictor,
-            "training_share": training_share,
-            "refit_interval": refit_interval,
-            "unseen": unseen,
-            "tau": tau,
-            "comm_heavy": comm_heavy,
-            "offer": offer,
-            "hold": hold,
-            "slot": slot,
-            "checkpoint": checkpoint,
-            "round": round_length,
-        }
-    )
-    names = _fitting(names, policy, options.policy)
+    options = OnlineOptions.from_dict({k: v for k, v in values.items() if v is not None})
+    names = _compatible_policies(names, policy, options.policy)
     if as_json:
-        require_file(records, "standard output takes what --json prints")
+        require_file(records, "standard output is used by --json")
     files = _files(workload, cluster, catalogue)
     require_outputs([records], files)
     require_extras(table_extras(records))
-    instance = _load(*files)
+    table, models, machine = files
+    instance = OnlineInstance(
+        cluster=read_cluster(machine),
+        catalogue=read_catalogue(models),
+        workload=read_workload(table),
+    )
     require_one_run(records, names, len(instance.workload))
     prediction = predict_instance(instance, options, seed)
     if prediction.jobs.replaced:
         count = prediction.jobs.replaced
-        note(f"{count} jobs ask for other GPUs than their configuration: one stage each")
+        note(f"{count} jobs have another GPU count than their configuration: one stage each")
     runs, interrupted = _run(prediction, names, options.policy, bound, audit)
     runs = mark_comparable(runs)
     if records is not None and is_run_file(records):
@@ -148,15 +90,21 @@ def simulate(
     elif records is not None:
         write_records(records, [run.records for run in runs])
     if as_json:
-        trained = {"predictor": predictor, "unseen": unseen, "seed": seed}
-        extra = {**trained, "training_jobs": prediction.training_jobs}
+        extra = {"predictor": options.predictor, "unseen": options.unseen, "seed": seed}
+        extra["training_jobs"] = prediction.training_jobs
         print_json([{**run.to_dict(), **extra} for run in runs])
     elif records != STANDARD_OUTPUT:
         show_runs.prediction_line(report(prediction), prediction.fits)
         show_runs.workload_runs(runs)
     if interrupted:
         return INTERRUPTED
-    return DONE if all(run.check is None or run.check.feasible for run in runs) else BROKEN
+    return DONE if all(run.check is None or run.check.feasible for run in runs) else INFEASIBLE
+
+
+simulate = with_options(
+    _simulate,
+    [*annotated_options(_simulate), *map(option, attributes(OnlineOptions, OnlineOptions))],
+)
 
 
 def _run(
@@ -182,17 +130,16 @@ def _run(
 
 
 def _files(workload: str, cluster: str | None, catalogue: str | None) -> tuple[Path, Path, Path]:
-    """Return the files of the workload, the catalogue and the cluster."""
     named = workload_folder(workload)
     table = Path(workload) if named is None else named / WORKLOAD
     is_instance = table.suffix == ".json"
-    if is_instance or os.path.isdir(table) or not os.path.exists(table):  # it may be a pipe
+    if is_instance or os.path.isdir(table) or not os.path.exists(table):  # pipes are allowed
         expected = "a workload: a file, its folder or a name of `optsched instances list`"
-        raise InputError(workload, "", _instead(workload), expected)
-    for file, option in ((catalogue, "catalogue"), (cluster, "cluster")):
-        if file is None and not (table.parent / f"{option}.json").exists():
-            found = f"no {option}.json beside {table.name}"
-            raise InputError(str(table.parent), "", found, f"one, or --{option} FILE")
+        raise InputError(workload, "", _describe_reference(workload), expected)
+    for file, name in ((catalogue, "catalogue"), (cluster, "cluster")):
+        if file is None and not (table.parent / f"{name}.json").exists():
+            found = f"no {name}.json beside {table.name}"
+            raise InputError(str(table.parent), "", found, f"{name}.json, or --{name} FILE")
     return (
         table,
         Path(catalogue or table.parent / "catalogue.json"),
@@ -200,19 +147,13 @@ def _files(workload: str, cluster: str | None, catalogue: str | None) -> tuple[P
     )
 
 
-def _instead(reference: str) -> str:
+def _describe_reference(reference: str) -> str:
     """Describe what the reference names in place of a workload."""
     try:
         found = find(reference)
     except InputError:
         return "a folder without a workload.csv" if os.path.isdir(reference) else "no such file"
     return "an instance of another problem" if len(found) == 1 else f"{len(found)} instances"
-
-
-def _load(table: Path, catalogue: Path, cluster: Path) -> Any:
-    """Return the instance of a workload, a catalogue and a cluster."""
-    machine, models = read_cluster(cluster), read_catalogue(catalogue)
-    return OnlineInstance(read_workload(table), models, machine)
 
 
 def _policies(text: str) -> list[str]:
@@ -228,8 +169,8 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def _fitting(names: list[str], text: str, options: PolicyOptions) -> list[str]:
-    """Return the policies that take the options; those of a group that do not are left out."""
+def _compatible_policies(names: list[str], text: str, options: PolicyOptions) -> list[str]:
+    """Return the policies that take the options; those of a group that do not are skipped."""
     fitting = []
     for name in names:
         try:
@@ -237,7 +178,7 @@ def _fitting(names: list[str], text: str, options: PolicyOptions) -> list[str]:
         except InputError as refused:
             if name in _names(text):
                 raise
-            note(f"left out of {text}: {refused}")
+            note(f"skipped (from {text!r}): {refused}")
         else:
             fitting.append(name)
     return fitting

@@ -18,34 +18,31 @@ from optsched.errors import InputError
 from optsched.experiments.report import table_formats
 from optsched.experiments.report.table import gap_table
 from optsched.experiments.run.runner import SweepState
-from optsched.experiments.run.runner import sweep as run
+from optsched.experiments.run.runner import sweep as run_sweep
 from optsched.experiments.store.store import files_of_store
 from optsched.io.outputs import require_file, require_outputs
 from optsched.io.writing import STANDARD_OUTPUT, write_text
 
 StoreFile = Annotated[str, Argument(metavar="RESULTS.sqlite", help="A result store.")]
-ToFile = Annotated[str | None, Option(metavar="FILE", help="Write it there instead.")]
+ToFile = Annotated[str | None, Option(metavar="FILE", help="Write the table to this file.")]
 
 
 def sweep(
     plan: Annotated[str, Argument(metavar="PLAN.toml", help="A plan, or plans/placement.")],
-    store: Annotated[str, Option(metavar="RESULTS.sqlite", help="The store of the results.")],
-    workers: Annotated[
-        int | None, Option(metavar="N", help="Processes; default: one per core.")
-    ] = None,
-    dask: Annotated[
-        str | None, Option(metavar="ADDRESS", help="Run on a Dask cluster instead.")
-    ] = None,
+    store: Annotated[str, Option(metavar="RESULTS.sqlite", help="Result store.")],
+    workers: Annotated[int | None, Option(metavar="N", help="[default: one per core]")] = None,
+    dask: Annotated[str | None, Option(metavar="ADDRESS", help="Run on a Dask cluster.")] = None,
     retry: Annotated[str | None, Option(metavar="errors", help="Run failed units again.")] = None,
     allow: Annotated[
-        list[str] | None, Option(metavar="MODULE", help="The plan may run methods of this module.")
+        list[str] | None,
+        Option(metavar="MODULE", help="Allow the plan to run methods of this module."),
     ] = None,
 ) -> int:
-    """Run the units of a plan that the store lacks; the same command resumes a stopped run."""
+    """Run the missing units (instance, method, seed) of a plan; repeat the command to resume."""
     require("sweep", "--retry", retry, Literal["errors"] | None)
     if workers is not None and dask is not None:
         raise InputError("sweep", "", "--workers and --dask", "one of them")
-    require_file(store, "rows are kept in it")
+    require_file(store, "it is a database")
     require_outputs([store], [plan])
     last = SweepState(0, 0)
 
@@ -57,7 +54,7 @@ def sweep(
     command = shlex.join(["optsched", *sys.argv[1:]])
     try:
         with SweepProgress() as progress:
-            state = run(
+            state = run_sweep(
                 plan,
                 store,
                 workers=workers,
@@ -69,9 +66,9 @@ def sweep(
             )
     except KeyboardInterrupt:
         rows = last.done + last.run
-        note(f"{store} keeps the rows of {rows} units of {last.total}; to go on: {command}")
+        note(f"{rows} of {last.total} units are stored in {store}; resume with: {command}")
         raise
-    print(f"{store}: {state.total} units, {state.run} run now, {state.failed} failed now")
+    print(f"{store}: {state.total} units, {state.run} run, {state.failed} failed")
     return DONE
 
 
@@ -80,9 +77,7 @@ def table(
     csv: ToFile = None,
     latex: ToFile = None,
     markdown: ToFile = None,
-    pairs: Annotated[
-        str | None, Option(metavar="FILE", help="CSV of wins, ties and losses by pair.")
-    ] = None,
+    pairs: Annotated[str | None, Option(metavar="FILE", help="CSV of wins by pair.")] = None,
 ) -> int:
     """Print the gap table of each family, or write it as CSV, LaTeX or Markdown."""
     require_outputs([csv, latex, markdown, pairs], files_of_store(store))

@@ -28,7 +28,7 @@ from optsched.errors import InputError, shown
 from optsched.generators.arguments import checked
 from optsched.generators.selection import GPUS, SelectionSettings, generate_selection
 from optsched.generators.selection import due_dates as due_dates
-from optsched.io.numerals import real_of
+from optsched.io.numerals import parse_real
 from optsched.io.reading import csv_rows
 from optsched.online.traces.importing import import_trace
 from optsched.online.traces.trace import MAX_ROWS
@@ -243,7 +243,7 @@ def _rows(path: str | Path) -> list[TraceRow]:
 
 
 def _number(source: str, line: int, name: str, text: str | None) -> float:
-    value = real_of(text)
+    value = parse_real(text)
     if value is None or not abs(value) <= LARGEST:
         raise InputError(source, f"line {line}, {name}", shown(text), "a finite number")
     return value

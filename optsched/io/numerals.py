@@ -10,24 +10,24 @@ import math
 import re
 from typing import Any
 
-LONGEST_NUMERAL = 400
-"""Characters of a number; a float written without an exponent needs at most so many."""
+MAX_NUMERAL = 400
+"""Characters of a number, enough for any float without an exponent."""
 
 _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
-def real_of(text: str | None) -> float | None:
+def parse_real(text: str | None) -> float | None:
     """Return a finite number, or None for any other text."""
-    if text is None or len(text) > LONGEST_NUMERAL or not _REAL.fullmatch(text):
+    if text is None or len(text) > MAX_NUMERAL or not _REAL.fullmatch(text):
         return None
     value = float(text)
     return value if math.isfinite(value) else None
 
 
-def whole_of(text: str | None) -> int | None:
+def parse_integer(text: str | None) -> int | None:
     """Return an integer without point or exponent, or None for any other text."""
-    if text is None or len(text) > LONGEST_NUMERAL or not _WHOLE.fullmatch(text):
+    if text is None or len(text) > MAX_NUMERAL or not _WHOLE.fullmatch(text):
         return None
     return int(text)
 

@@ -1,4 +1,4 @@
-"""Checks of a command's output files before it runs: never over an input, never twice."""
+"""Validation of output paths: no overwritten input, no duplicate output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ File = str | Path
 
 
 def require_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None] = ()) -> None:
-    """Refuse outputs that would overwrite an input or each other, or that cannot be files.
+    """Raise InputError if outputs overwrite an input or each other, or cannot be files.
 
     Symbolic and hard links count as their targets; "-" is standard output. Devices and pipes may be
     named repeatedly.
@@ -24,7 +24,7 @@ def require_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None
         if path is None:
             continue
         if any(is_same_file(path, other) for other in accepted):
-            raise InputError(str(path), "", "the file of two outputs", "a file for each")
+            raise InputError(str(path), "", "a path used for two outputs", "a file for each")
         if str(path) != STANDARD_OUTPUT:
             if any(is_same_file(path, other) for other in read):
                 raise InputError(str(path), "", "a file that is read", "another file to write")
@@ -33,7 +33,7 @@ def require_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None
 
 
 def require_file(path: File | None, why: str) -> None:
-    """Refuse standard output where it cannot be used; raises InputError."""
+    """Raise InputError for standard output where it cannot be used."""
     if path is not None and str(path) == STANDARD_OUTPUT:
         raise InputError(STANDARD_OUTPUT, "", "standard output", f"a file: {why}")
 
@@ -55,7 +55,7 @@ def _is_device(path: File) -> bool:
 
 
 def _require_writable(path: File) -> None:
-    """Refuse a folder, and a file whose folder is not writable or not a folder."""
+    """Raise InputError for a folder, or a file whose folder is not writable or not a folder."""
     try:
         target = Path(os.path.realpath(path))
         if target.is_dir():
@@ -68,5 +68,7 @@ def _require_writable(path: File) -> None:
     except (OSError, ValueError) as error:
         raise InputError(str(path), "", str(error), "a file to write") from None
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        found = "a folder that may not be written" if folder.is_dir() else "a file for a folder"
+        found = (
+            "a folder that may not be written" if folder.is_dir() else "a file for a parent folder"
+        )
         raise InputError(str(path), "", found, "a writable file")

@@ -39,7 +39,7 @@ def json_schema(name: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        The schema. ``unit`` stands beside ``description`` where a number has one.
+        The schema. ``unit`` is next to ``description`` where a number has one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Writing files: whole or not at all, ``.gz`` compressed, "-" to standard output.
+"""Writing files: atomically, ``.gz`` compressed, "-" to standard output.
 
 A text cell of a CSV file that a spreadsheet would run as a formula (it begins with ``=``, ``+``,
 ``-``, ``@``, a tab or a line break, and is no number) gets an apostrophe before it, which
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError
-from optsched.io.numerals import real_of
+from optsched.io.numerals import parse_real
 from optsched.io.reading import FORMULA
 
 STANDARD_OUTPUT = "-"
@@ -49,7 +49,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def write_bytes(path: str | Path, raw: bytes) -> None:
-    """Write bytes so that a reader sees the old file or the whole new one, never a part.
+    """Write bytes atomically.
 
     A name that ends in ``.gz`` is compressed, reproducibly. "-" is standard output. A device or a
     pipe, such as /dev/stdout, is written to, not replaced.
@@ -69,7 +69,7 @@ def write_bytes(path: str | Path, raw: bytes) -> None:
                 None
             )
         return
-    with replacing(path) as made, made.open("wb") as stream:
+    with replacing(path) as temporary, temporary.open("wb") as stream:
         stream.write(raw)
 
 
@@ -81,7 +81,7 @@ def write_text(path: str | Path, text: str) -> None:
     try:
         raw = text.encode("utf-8")
     except UnicodeEncodeError:
-        raise InputError(str(path), "", "half a character to write", "Unicode text") from None
+        raise InputError(str(path), "", "text with lone surrogates", "Unicode text") from None
     write_bytes(path, raw)
 
 
@@ -95,14 +95,14 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def _cell(cell: Any) -> Any:
-    if not isinstance(cell, str) or not cell or cell[0] not in _WATCHED:
+    if not isinstance(cell, str) or not cell or cell[0] not in _FORMULA_STARTS:
         return cell
     rest = cell.lstrip("'")
-    runs = rest[:1] and rest[0] in FORMULA and real_of(cell) is None
+    runs = rest[:1] and rest[0] in FORMULA and parse_real(cell) is None
     return f"'{cell}" if runs else cell
 
 
-_WATCHED = f"'{FORMULA}"
+_FORMULA_STARTS = f"'{FORMULA}"
 
 
 def _umask() -> int:

@@ -12,7 +12,7 @@ from optsched.files import instance_sha256, read_document, write_document
 from optsched.io.outputs import require_outputs
 from optsched.library.shipped import load, shipped_names
 from optsched.problems import PROBLEMS
-from optsched.result import Result, Termination, unrounded
+from optsched.result import Result, Termination, clipped_bound
 
 KEYS = {"sha256", "objective", "bound", "method", "command"}
 
@@ -88,7 +88,7 @@ def _merged(entry: dict[str, Any] | None, result: Result, path: str) -> dict[str
     better: dict[str, Any] = new if is_better else entry
     value = better["objective"]
     bounds = [b for b in (entry["bound"], result.bound) if b is not None]
-    bound = unrounded(max(bounds, default=None), value)
+    bound = clipped_bound(max(bounds, default=None), value)
     if bound is not None and value is not None and bound > value:
         found = f"{value} by {better['method']}"
         raise InputError(path, result.instance, found, f"at least the bound proved, {bound}")

@@ -19,7 +19,7 @@ from optsched.makespan.bounds.best import Bound, best_bound, simple_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Evaluation, Schedule, evaluate, solution_from_evaluation
 from optsched.makespan.instance import MakespanInstance
-from optsched.result import Outcome, Settings, Termination, ended, is_proved
+from optsched.result import Outcome, Settings, Termination, is_proved, termination_of
 
 SEARCH_TIME_SHARE = 0.5
 """Share of the time limit for the heuristic; the rest is for the bound."""
@@ -133,7 +133,7 @@ class Incumbent:
             status = Termination.INFEASIBLE if self.is_infeasible else unproved
             extra = {"message": self._message()}
         else:
-            status = ended(proves and self.is_optimal, limited)
+            status = termination_of(proves and self.is_optimal, limited)
             extra = {"mean_completion_time": self.best.mean_completion_time}
         return self._outcome(status, {**extra, **(details or {})})
 

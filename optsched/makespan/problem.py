@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from optsched.problem import Method, Problem, Varied, rooms
+from optsched.problem import Method, Problem, SensitivityParameter, standard_parts
 
 _HERE = "optsched.makespan"
 _PICTURES = "optsched.plotting"
 
 MAKESPAN = Problem(
     name="makespan",
-    **rooms("makespan", "Makespan"),
+    **standard_parts("makespan", "Makespan"),
     bound=f"{_HERE}.bounds.best:quick_bound",
     features=f"{_HERE}.options:features",
     conflict=f"{_HERE}.conflict:find_conflict",
     naming=f"{_HERE}.conflict:naming",
     varied=(
-        Varied("NIC bandwidth", ("network", "inter_bandwidth"), "Gbit/s", 8e-9),
-        Varied("intra bandwidth", ("network", "intra_bandwidth"), "Gbit/s", 8e-9),
-        Varied("contention share", ("network", "contention_share"), share=True),
+        SensitivityParameter("NIC bandwidth", ("network", "inter_bandwidth"), "Gbit/s", 8e-9),
+        SensitivityParameter("intra bandwidth", ("network", "intra_bandwidth"), "Gbit/s", 8e-9),
+        SensitivityParameter("contention share", ("network", "contention_share"), share=True),
     ),
     objective="makespan",
     unit="slots",

@@ -20,7 +20,8 @@ class OnlineOptions(Options):
     Attributes
     ----------
     predictor : str
-        A name of `optsched.online.prediction.predictors.NAMES`.
+        forest, group-mean, group-median, log-forest, constant or perfect, fitted to the training
+        share, or online-*, fitted as jobs end.
     training_share : float or None
         Share of jobs, by submission, that a predictor is fitted to; they are not simulated.
     refit_interval : float or None

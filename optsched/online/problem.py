@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from optsched.online.policies.by_name import POLICIES
-from optsched.problem import Method, Problem, rooms
+from optsched.problem import Method, Problem, standard_parts
 
 _HERE = "optsched.online"
 _PICTURES = "optsched.plotting"
 ONLINE = Problem(
     name="online",
-    **rooms("online", "Online"),
+    **standard_parts("online", "Online"),
     objective="total flow time",
     unit="h",
     shown_per_unit=1 / 3600,
     standard="a-srpt",
     defaults=("flow-bound", "a-srpt", "a-srpt-perfect", "spjf", "wcs-subtime"),
-    own=f"{_HERE}.runs:custom_policy_method",
+    policy_adapter=f"{_HERE}.runs:custom_policy_method",
     bound=f"{_HERE}.runs:quick_bound",
     over_time=True,
     pictures={

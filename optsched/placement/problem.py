@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from optsched.problem import Method, Problem, Varied, rooms
+from optsched.problem import Method, Problem, SensitivityParameter, standard_parts
 
 _HERE = "optsched.placement"
 _PICTURES = "optsched.plotting"
 
 PLACEMENT = Problem(
     name="placement",
-    **rooms("placement", "Placement"),
+    **standard_parts("placement", "Placement"),
     bound=f"{_HERE}.bounds.combinatorial:quick_bound",
     conflict=f"{_HERE}.conflict:find_conflict",
     naming=f"{_HERE}.conflict:naming",
     varied=(
-        Varied("NIC bandwidth", ("cluster", "inter_bandwidth"), "Gbit/s", 8e-9),
-        Varied("intra bandwidth", ("cluster", "intra_bandwidth"), "Gbit/s", 8e-9),
+        SensitivityParameter("NIC bandwidth", ("cluster", "inter_bandwidth"), "Gbit/s", 8e-9),
+        SensitivityParameter("intra bandwidth", ("cluster", "intra_bandwidth"), "Gbit/s", 8e-9),
     ),
     features=f"{_HERE}.options:features",
     measures=f"{_HERE}.scaling:measures_of_solution",

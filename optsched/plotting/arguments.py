@@ -13,7 +13,8 @@ from optsched.result import Result
 from optsched.verbs.explaining import explain
 
 if TYPE_CHECKING:
-    from optsched.typing import AnInstance, Solution, Solved
+    from optsched.typing import InstanceLike, Solution
+    from optsched.typing import SolutionLike as AnySolution
 
     SolutionLike: TypeAlias = Solution | Result | str | Path
     """A solution, the result that has it, or its file."""
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind")
 
 
-def instance_of(given: AnInstance, kind: type[Kind]) -> Kind:
+def instance_of(given: InstanceLike, kind: type[Kind]) -> Kind:
     """Load an instance if it is a file or a name; raises InputError for another problem's."""
     instance = load(given) if isinstance(given, str | Path) else given
     if not isinstance(instance, kind):
@@ -37,7 +38,7 @@ def solution_in(given: object, kind: type[Kind]) -> Kind:
     return solution
 
 
-def loaded_solution(instance: AnInstance, given: Solved, kind: type[Kind]) -> Kind:
+def loaded_solution(instance: InstanceLike, given: AnySolution, kind: type[Kind]) -> Kind:
     """A solution, the one in a result, or the one in a file."""
     return solution_in(solution_of(problem_for(instance), given), kind)
 
@@ -49,7 +50,7 @@ def runs_in(given: object) -> list[object]:
 
 
 def breakdown_of(
-    instance: AnInstance,
+    instance: InstanceLike,
     solution: SolutionLike,
     kind: type[Kind],
     options: Mapping[str, object] | None = None,

@@ -29,14 +29,14 @@ from optsched.plotting.gantt import Bar, Chart, draw_gantt, draw_utilisation
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from optsched.typing import AnInstance, Solved
+    from optsched.typing import InstanceLike, SolutionLike
 
 MAX_BARS = 600
 """Jobs with bars; for more the utilisation of each server is drawn instead."""
 
 
 @house_style()
-def plot_gantt(instance: AnInstance, solution: Solved, ax: Axes | None = None) -> Axes:
+def plot_gantt(instance: InstanceLike, solution: SolutionLike, ax: Axes | None = None) -> Axes:
     """Draw every job on its GPUs, server by server; jobs that span servers are hatched.
 
     At most nine jobs have a colour each; more share colours by size. Wide bars have
@@ -85,7 +85,7 @@ def plot_gantt(instance: AnInstance, solution: Solved, ax: Axes | None = None) -
 
 
 @house_style()
-def plot_contention(instance: AnInstance, solution: Solved, ax: Axes | None = None) -> Axes:
+def plot_contention(instance: InstanceLike, solution: SolutionLike, ax: Axes | None = None) -> Axes:
     """Draw the highest and the mean contention level of the spanning jobs over time.
 
     Parameters
@@ -126,7 +126,7 @@ def plot_contention(instance: AnInstance, solution: Solved, ax: Axes | None = No
     return ax
 
 
-def _evaluated(instance: AnInstance, solution: Solved) -> Evaluation:
+def _evaluated(instance: InstanceLike, solution: SolutionLike) -> Evaluation:
     loaded = instance_of(instance, MakespanInstance)
     schedule = loaded_solution(loaded, solution, MakespanSolution)
     report = check(loaded, schedule)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
     from optsched.plotting.arguments import SolutionLike
-    from optsched.typing import AnInstance
+    from optsched.typing import InstanceLike
 
 Colour = tuple[float, float, float, float]
 
@@ -75,7 +75,7 @@ class Cells(NamedTuple):
 
 @house_style()
 def plot_placement(
-    instance: AnInstance,
+    instance: InstanceLike,
     solution: SolutionLike,
     options: Mapping[str, Any] | None = None,
     ax: Axes | None = None,
@@ -211,7 +211,7 @@ def _head(breakdown: Breakdown) -> str:
 
 @house_style()
 def plot_breakdown(
-    instance: AnInstance,
+    instance: InstanceLike,
     solution: SolutionLike,
     options: Mapping[str, Any] | None = None,
     ax: Axes | None = None,

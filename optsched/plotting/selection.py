@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from optsched.plotting.arguments import SolutionLike
-    from optsched.typing import AnInstance
+    from optsched.typing import InstanceLike
 
 BAR = 0.82
 PARTS = {"energy": COLOURS[3], "tardiness": COLOURS[1], "postponement": COLOURS[4]}
@@ -36,7 +36,7 @@ SelectionLike = Result | SelectionSolution | str
 
 
 @house_style()
-def plot_selection(instance: AnInstance, solution: SolutionLike, ax: Axes | None = None) -> Axes:
+def plot_selection(instance: InstanceLike, solution: SolutionLike, ax: Axes | None = None) -> Axes:
     """Draw nodes x GPUs: one colour per job; shared GPUs are split by fraction.
 
     Parameters
@@ -101,7 +101,7 @@ def _draw_jobs(
 
 @house_style()
 def plot_cost_split(
-    instance: AnInstance, results: SelectionLike | Sequence[SelectionLike], ax: Axes | None = None
+    instance: InstanceLike, results: SelectionLike | Sequence[SelectionLike], ax: Axes | None = None
 ) -> Axes:
     """Draw each method's expected cost, split into energy, tardiness and postponement.
 

@@ -27,12 +27,12 @@ from optsched.speed_profile.solution import SpeedProfileSolution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from optsched.typing import AnInstance, Solved
+    from optsched.typing import InstanceLike, SolutionLike
 
 
 @house_style()
 def plot_speed_profile(
-    instance: AnInstance, solution: Solved | None = None, ax: Axes | None = None
+    instance: InstanceLike, solution: SolutionLike | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw the GPUs of each epoch over F^c, the probability that the epoch is needed.
 
@@ -53,7 +53,7 @@ def plot_speed_profile(
     loaded = instance_of(instance, SpeedProfileInstance)
     if solution is None:
         solution = solve(loaded)
-        interrupts.heed()
+        interrupts.raise_if_received()
     profile = loaded_solution(loaded, solution, SpeedProfileSolution)
     ax = axes(ax, WIDTH, 3.8)
     curve = curve_of(loaded)

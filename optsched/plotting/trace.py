@@ -18,7 +18,7 @@ from optsched.plotting.axes import (
     short,
 )
 from optsched.problems import PROBLEMS
-from optsched.result import ARITHMETIC, Result
+from optsched.result import ARITHMETIC_RTOL, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def plot_trace(result: Result, ax: Axes | None = None) -> Axes:
     robust_scale(ax.yaxis, [*incumbents, *bounds])
     gap = ""
     if result.gap is not None:
-        gap = f", gap {100 * result.gap if result.gap > ARITHMETIC else 0:.3g} %"
+        gap = f", gap {100 * result.gap if result.gap > ARITHMETIC_RTOL else 0:.3g} %"
     add_heading(ax, f"{short(result.instance)} by {result.method}: {result.termination.value}{gap}")
     return ax
 

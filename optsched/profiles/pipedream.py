@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from optsched.errors import InputError, shown
-from optsched.io.numerals import real_of
+from optsched.io.numerals import parse_real
 from optsched.io.reading import read_bytes
 from optsched.profiles.profile import Layer, LayerProfile
 
@@ -161,7 +161,7 @@ def _size(source: str, where: str, text: str, *, listable: bool) -> float:
     listed = listable and text.startswith("[") and text.endswith("]")
     total = 0.0
     for part in text[1:-1].split(";") if listed else [text]:
-        value = real_of(part.strip())
+        value = parse_real(part.strip())
         if value is None or value < 0:
             raise InputError(source, where, shown(part.strip()), "a finite number of at least 0")
         total += value

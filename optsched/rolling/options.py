@@ -34,7 +34,7 @@ class PriceConstants(Options):
         Rounds over GPU types and bisection steps of the price search.
     """
 
-    left_out: ClassVar[tuple[str, ...]] = (
+    omitted_defaults: ClassVar[tuple[str, ...]] = (
         *("wake", "price_share", "congestion_weight", "congestion_start"),
         *("most_congestion", "memory", "rounds", "bisections"),
     )
@@ -63,7 +63,7 @@ class RollingOptions(Options):
         Index of the replication of a randomised policy (same true epochs).
     """
 
-    left_out: ClassVar[tuple[str, ...]] = ("repeat",)
+    omitted_defaults: ClassVar[tuple[str, ...]] = ("repeat",)
 
     readings: SelectionOptions = field(
         default_factory=lambda: SelectionOptions(postprocessing="off")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from optsched.problem import Method, Problem, rooms
+from optsched.problem import Method, Problem, standard_parts
 from optsched.rolling.policies.by_name import POLICIES
 
 _HERE = "optsched.rolling"
 _PICTURES = "optsched.plotting"
 ROLLING = Problem(
     name="rolling",
-    **rooms("rolling", "Rolling"),
+    **standard_parts("rolling", "Rolling"),
     objective="total cost",
     unit="$",
     standard="sts",
     defaults=("clairvoyant-bound", "sts", "edf", "fifo", "price"),
-    own=f"{_HERE}.runs:custom_policy_method",
+    policy_adapter=f"{_HERE}.runs:custom_policy_method",
     over_time=True,
     bound=f"{_HERE}.runs:quick_bound",
     pictures={

@@ -31,7 +31,7 @@ class SelectionOptions(Options):
         Method ``sts`` only: hand idle GPUs of open nodes out at the end (sts, VI-C).
     """
 
-    left_out: ClassVar[tuple[str, ...]] = ("strict", "postprocessing")
+    omitted_defaults: ClassVar[tuple[str, ...]] = ("strict", "postprocessing")
 
     node_opening: Literal["free", "at-most", "printed"] = "free"
     sharing: Switch = "on"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.problem import Method, Problem, rooms
+from optsched.problem import Method, Problem, standard_parts
 
 _HERE = "optsched.selection"
 _PICTURES = "optsched.plotting"
@@ -39,7 +39,7 @@ _WAITING = f"{_HERE}.exact.waiting_jobs"
 
 SELECTION = Problem(
     name="selection",
-    **rooms("selection", "Selection"),
+    **standard_parts("selection", "Selection"),
     bound=f"{_HERE}.bounds.dual_search:quick_bound",
     features=f"{_HERE}.options:features",
     measures=f"{_HERE}.explain:measures",

@@ -12,6 +12,6 @@ from optsched.declared import Options
 class SpeedProfileOptions(Options):
     """``algorithm``: Algorithm 1 repaired, or as printed, to show how it fails."""
 
-    left_out: ClassVar[tuple[str, ...]] = ("algorithm",)
+    omitted_defaults: ClassVar[tuple[str, ...]] = ("algorithm",)
 
     algorithm: Literal["repaired", "printed"] = "repaired"

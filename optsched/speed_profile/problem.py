@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from optsched.problem import Method, Problem, rooms
+from optsched.problem import Method, Problem, standard_parts
 
 _HERE = "optsched.speed_profile"
 _PICTURES = "optsched.plotting"
 
 SPEED_PROFILE = Problem(
     name="speed-profile",
-    **rooms("speed_profile", "SpeedProfile"),
+    **standard_parts("speed_profile", "SpeedProfile"),
     bound=f"{_HERE}.exact.hull:quick_bound",
     conflict=f"{_HERE}.conflict:find_conflict",
     objective="expected energy",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optsched.errors import InputError, shown
-from optsched.io.numerals import real_of
+from optsched.io.numerals import parse_real
 from optsched.io.reading import csv_rows
 from optsched.uncertainty.distribution import Distribution
 
@@ -40,7 +40,7 @@ def read_epoch_samples(
     path: str | Path, by: Sequence[str] = ("dataset", "network")
 ) -> list[EpochSamples]:
     """Read a file of samples, grouped by columns, groups in the order of their keys."""
-    rows = csv_rows(path, most=MAX_FILE_BYTES)
+    rows = csv_rows(path, max_bytes=MAX_FILE_BYTES)
     _, header = next(rows, (1, []))
     missing = {*by, "target_epoch"} - set(header)
     if missing:
@@ -66,7 +66,7 @@ def read_epoch_samples(
 def _epoch(text: str, source: str, line: int) -> float | None:
     if text.lower() in UNFINISHED_MARKERS:
         return None
-    value = real_of(text)
+    value = parse_real(text)
     if value is None or value <= 0:
         raise InputError(source, f"line {line}", shown(text), "a positive number of epochs")
     return value

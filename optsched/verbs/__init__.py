@@ -1,1 +1,1 @@
-"""What can be asked of every problem alike; `optsched.methods` has solve, check and build_model."""
+"""Operations on every problem: compare, explain, generate, plot, export, sensitivity."""

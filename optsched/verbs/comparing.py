@@ -1,4 +1,4 @@
-"""The gap table: methods on instances, each row beside the best bound proved for its instance."""
+"""The gap table: results of methods on instances, with the best proven bound of each instance."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from optsched.result import (
     Result,
     Settings,
     Termination,
-    unrounded,
+    clipped_bound,
 )
 from optsched.verbs.judging import result_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from optsched.typing import AMethod, Instances
+    from optsched.typing import Instances, MethodLike
 
 DEFAULT_TIME_LIMIT = 10.0
 COLUMNS = ["instance", "method", "objective", "bound", "excess", "status", "seconds", "checked"]
@@ -45,7 +45,7 @@ COLUMNS = ["instance", "method", "objective", "bound", "excess", "status", "seco
 
 def compare(
     instances: Instances,
-    methods: Sequence[AMethod] | None = None,
+    methods: Sequence[MethodLike] | None = None,
     *,
     time_limit: float | None = DEFAULT_TIME_LIMIT,
     options: Mapping[str, object] | None = None,
@@ -63,7 +63,7 @@ def compare(
     instances : instance, str, Path, or a sequence of them
         Instances, files, folders, or shipped names such as "placement".
     methods : sequence of str or callable, optional
-        By default the problem's heuristics and "exact"; methods of your own as in `optsched.solve`.
+        By default the problem's heuristics and "exact"; custom methods as in `optsched.solve`.
     time_limit : float, optional
         Seconds for each method on each instance.
     options, iterations, gap, threads, seed, solver
@@ -76,18 +76,18 @@ def compare(
     pandas.DataFrame
         A row for each instance and method: instance, method, objective, bound, excess, status,
         seconds, checked. ``bound`` is the best one any method proved for the instance, ``excess``
-        is objective / bound - 1, ``checked`` whether the checker found every rule kept (None where
-        there is no solution); ``attrs["problem"]`` is the problem, of one only. A method that may
-        break a rule which other methods of the table keep (a preemptive policy) has no excess:
-        ``attrs["not comparable"]`` lists such methods.
+        is objective / bound - 1, ``checked`` whether the checker accepted the solution (None where
+        there is none); ``attrs["problem"]`` names the problems. Methods that relax a rule (such as
+        preemptive policies) have no excess if other rows do not relax it: they are listed in
+        ``attrs["not comparable"]``.
 
     Raises
     ------
     InputError
-        If an instance or a method cannot be used at all. A method that fails on one instance
-        gets a row with the status "error", and so does a method of `methods` that refuses it;
-        a default method that refuses is left out. A failure that is not one of
-        `optsched.errors` is a `MethodWarning`, too.
+        For invalid instances or methods. A method that fails on one instance gets a row with the
+        status "error", and so does a method of `methods` that does not apply to it; default methods
+        that do not apply are skipped. A failure that is not one of `optsched.errors` is a
+        `MethodWarning`, too.
 
     Examples
     --------
@@ -134,30 +134,31 @@ def _row(result: Result) -> tuple[Any, ...]:
 
 def compare_each(
     instances: Instances,
-    methods: Sequence[AMethod] | None = None,
+    methods: Sequence[MethodLike] | None = None,
     **settings: Any,
 ) -> Iterator[list[Result]]:
     """Yield one instance's results at a time.
 
-    A default method that refuses an instance is left out; one named in `methods` gets a row with
-    the refusal. At an interrupt the results of the instance in progress are yielded first.
+    Default methods that do not apply to an instance are skipped; those named in `methods` get an
+    error row. At an interrupt the results of the instance in progress are yielded first.
     """
     if isinstance(methods, str) or callable(methods):
         methods = [methods]
     loaded = _loaded(instances)
-    names = []
+    methods_by_instance = []
     for instance in loaded:
         problem = problem_for(instance)
-        names.append([method_of(problem, method) for method in methods or problem.defaults])
-    require_extras(module for chosen in names for method in chosen for module in method.modules)
-    for instance, chosen in zip(loaded, names, strict=True):
+        applied = [method_of(problem, method) for method in methods or problem.defaults]
+        require_extras(module for method in applied for module in method.modules)
+        methods_by_instance.append(applied)
+    for instance, applied in zip(loaded, methods_by_instance, strict=True):
         done: list[Result] = []
         try:
-            for name in chosen:
-                result = _solve_or_say(instance, name, settings)
+            for method in applied:
+                result = _solve_or_error_row(instance, method, settings)
                 if methods or "refused" not in result.details:
                     done.append(result)
-                interrupts.heed()
+                interrupts.raise_if_received()
         except KeyboardInterrupt:
             yield _with_best_bound(done)
             raise
@@ -172,20 +173,20 @@ def _loaded(instances: Any) -> list[Any]:
     return [instances]
 
 
-def _solve_or_say(instance: Any, method: Method, settings: Mapping[str, Any]) -> Result:
+def _solve_or_error_row(instance: Any, method: Method, settings: Mapping[str, Any]) -> Result:
     """Return a method's result, or a row with the status "error" and its message."""
     try:
         return solve(instance, method, **settings)
     except NotApplicableError as error:
         return _error_row(instance, method, settings, {"message": str(error), "refused": True})
-    except (InputError, MissingExtraError):  # of the call as a whole: no other row would do better
+    except (InputError, MissingExtraError):  # errors of the whole call, not of one method
         raise
     except OptschedError as error:
         return _error_row(instance, method, settings, {"message": str(error)})
     except Exception as error:
         message = f"{type(error).__name__}: {error}"
         warnings.warn(
-            f"{method.name} failed on {instance.name} with {message}; its row says error",
+            f"{method.name} failed on {instance.name} with {message}; recorded as an error row",
             MethodWarning,
             stacklevel=2,
         )
@@ -208,32 +209,30 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
     A bound above the checked objective of another row is refuted: its row becomes an error. A row
     that relaxes a rule of the problem keeps its own bound and refutes none.
     """
-    results = _without_refuted_bounds(results)
-    classes = {r.details.get(RELAXES) for r in results if r.objective is not None}
-    if len(classes) > 1:
+    feasible = [r for r in results if r.check is not None and r.check.feasible and not r.relaxed]
+    attained = [r for r in feasible if r.objective is not None]
+    if attained:
+        incumbent = min(attained, key=lambda r: r.objective or 0.0)
+        results = [_refuted(r, incumbent) for r in results]
+    relaxations = {r.details.get(RELAXES) for r in results if r.objective is not None}
+    if len(relaxations) > 1:
         results = [_not_comparable(r) if r.relaxed else r for r in results]
-    results = [_with_known_bound(result) for result in results]
+    results = [_with_known_bound(r) for r in results]
     proven = [r for r in results if r.bound is not None and r.termination is not Termination.ERROR]
     best = max(proven, key=lambda r: r.bound or 0.0, default=None)
-    if best is None:
-        return results
-    return [
-        r
-        if r.relaxed
-        else replace(
-            r,
-            bound=unrounded(best.bound, r.objective),
-            bound_source=best.bound_source,
-            certificate=best.certificate,
-        )
-        for r in results
-    ]
+    return [r if r.relaxed or best is None else _with_bound_of(r, best) for r in results]
+
+
+def _with_bound_of(result: Result, best: Result) -> Result:
+    bound = clipped_bound(best.bound, result.objective)
+    source, certificate = best.bound_source, best.certificate
+    return replace(result, bound=bound, bound_source=source, certificate=certificate)
 
 
 def _not_comparable(result: Result) -> Result:
     """Mark a row that relaxes a rule which other rows of its instance follow."""
-    why = f"free of a rule: {result.details[RELAXES]}"
-    return replace(result, details={**result.details, NOT_COMPARABLE: why})
+    reason = f"relaxes a rule: {result.details[RELAXES]}"
+    return replace(result, details={**result.details, NOT_COMPARABLE: reason})
 
 
 def _with_known_bound(result: Result) -> Result:
@@ -242,28 +241,21 @@ def _with_known_bound(result: Result) -> Result:
     known = known_bound(*key)
     if known is None or result.relaxed or result.termination is Termination.ERROR:
         return result
-    if result.bound is not None and known[0] <= result.bound:
+    value, source = known
+    if result.bound is not None and value <= result.bound:
         return result
-    bound = unrounded(known[0], result.objective)
-    return replace(result, bound=bound, bound_source=known[1], certificate=None)
+    bound = clipped_bound(value, result.objective)
+    return replace(result, bound=bound, bound_source=source, certificate=None)
 
 
-def _without_refuted_bounds(results: list[Result]) -> list[Result]:
-    feasible = [r for r in results if r.check is not None and r.check.feasible and not r.relaxed]
-    attained = [r for r in feasible if r.objective is not None]
-    if not attained:
-        return results
-    best = min(attained, key=lambda r: r.objective or 0.0)
-    return [_refuted(r, best) for r in results]
-
-
-def _refuted(result: Result, best: Result) -> Result:
+def _refuted(result: Result, incumbent: Result) -> Result:
     """Return an error in place of a row whose bound exceeds a feasible objective."""
-    if result.bound is None or best.objective is None or best.check is None:
+    objective, check = incumbent.objective, incumbent.check
+    if result.bound is None or objective is None or check is None:
         return result
-    if bound_violation(result.bound, best.objective, best.check.rounding) is None:
+    if bound_violation(result.bound, objective, check.rounding) is None:
         return result
-    message = f"its bound {result.bound:g} is above the {best.objective:g} of {best.method}"
+    message = f"refuted bound: {result.bound:g} exceeds the objective {objective:g}"
     return replace(
         result,
         termination=Termination.ERROR,
@@ -271,5 +263,5 @@ def _refuted(result: Result, best: Result) -> Result:
         bound_source=None,
         only_bound=False,
         certificate=None,
-        details={**result.details, "message": message},
+        details={**result.details, "message": f"{message} of {incumbent.method}"},
     )

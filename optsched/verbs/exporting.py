@@ -23,7 +23,7 @@ def export(
     options: Mapping[str, Any] | None = None,
     pruned: bool = False,
 ) -> str:
-    """Write a method's model, complete or `pruned`, as MPS, LP or NL, whole or not at all."""
+    """Write a method's model as MPS, LP or NL; return the description of its objective."""
     if file_format not in FORMATS:
         raise InputError("export", "--format", shown(file_format), " or ".join(FORMATS))
     import pyomo.environ as pyo

@@ -18,17 +18,17 @@ from optsched.problems import PROBLEMS
 if TYPE_CHECKING:
     from optsched.typing import Instance
 
-RESERVED = ("seed", "name")
-"""Arguments of a generator that a plan's family sets itself."""
-MAKERS = {
+RESERVED = ("seed", "name", "return")
+"""Annotations of a generator that are not set by name: a plan's family has its own seeds."""
+SETTINGS_FACTORIES = {
     "RollingGenerator": "optsched.generators.rolling:rolling_settings",
     "SelectionSettings": "optsched.generators.selection:selection_settings",
 }
-"""Functions that make a settings class from flat names, with defaults that depend on others."""
+"""Functions that make a settings class from flat names, with defaults that depend on each other."""
 
 
 class Parameter(typing.NamedTuple):
-    """An argument of a generator by its flat name: its type, its default and what it is."""
+    """An argument of a generator: its flat name, type, default and description."""
 
     name: str
     hint: Any
@@ -70,23 +70,23 @@ def generate(problem: str, seed: int = 0, **arguments: object) -> Instance:
     require("generate", "seed", seed, Seed)
     name = arguments.pop("name", None)
     if name is not None and not isinstance(name, str):
-        raise InputError("generate", "name", shown(name), "a text")
+        raise InputError("generate", "name", shown(name), "a string")
     chosen = {**arguments_of(make, arguments, "generate", ""), "name": name}
-    instance: Instance = made_by(make, chosen, seed, "generate", "")
+    instance: Instance = generate_with(make, chosen, seed, "generate", "")
     return instance
 
 
-def made_by(
+def generate_with(
     make: Callable[..., Any], arguments: Mapping[str, Any], seed: int, source: str, place: str
 ) -> Any:
-    """Return a generator's instance for a seed; an error names the place of the fault."""
+    """Return a generator's instance for a seed; errors are located at `place`."""
     try:
         return make(**arguments, seed=seed)
     except InputError as error:
-        raise _placed(error, source, place) from None
+        raise _relocated(error, source, place) from None
     except (TypeError, ValueError, ArithmeticError, LookupError) as error:
         found = f"{type(error).__name__}: {error}"
-        raise InputError(source, place, found, "arguments it can use") from None
+        raise InputError(source, place, found, "valid generator arguments") from None
 
 
 def generators() -> list[str]:
@@ -103,42 +103,45 @@ def generator(kind: str, source: str, place: str) -> Callable[..., Any]:
 
 
 def parameters_of(make: Callable[..., Any]) -> Iterator[Parameter]:
-    """Yield a generator's arguments: its own and the fields of those that are data classes."""
-    texts, hints = _described(make), typing.get_type_hints(make)
+    """Yield a generator's arguments, those that are data classes flattened."""
+    texts, hints = _parameter_docs(make), typing.get_type_hints(make)
     for name, parameter in inspect.signature(make).parameters.items():
         inner = data_class(hints.get(name))
         if inner is not None:
-            yield from _attributes(inner, maker(inner)())
+            yield from attributes(inner, factory_of(inner)())
         elif name not in RESERVED:
             yield Parameter(name, hints.get(name), parameter.default, texts.get(name, ""))
 
 
-def _attributes(made_of: Any, values: Any) -> Iterator[Parameter]:
-    """Yield the fields of a settings class, and those of the classes in it."""
-    texts, hints = _described(made_of), typing.get_type_hints(made_of)
-    for field in fields(made_of):
-        inner, value = data_class(hints[field.name]), getattr(values, field.name)
+def attributes(settings_class: Any, defaults: Any) -> Iterator[Parameter]:
+    """Yield the fields of a settings class, and those of the classes in it.
+
+    `defaults` is an instance, or the class itself where it has the defaults.
+    """
+    texts, hints = _parameter_docs(settings_class), typing.get_type_hints(settings_class)
+    for field in fields(settings_class):
+        inner, value = data_class(hints[field.name]), getattr(defaults, field.name, None)
         if inner is not None:
-            yield from _attributes(inner, value)
+            yield from attributes(inner, inner if value is None else value)
         else:
             yield Parameter(field.name, hints[field.name], value, texts.get(field.name, ""))
 
 
-def _described(thing: Any) -> dict[str, str]:
+def _parameter_docs(documented: Any) -> dict[str, str]:
     """Return the texts of a numpydoc list of parameters or attributes, by name."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     names: list[str] = []
-    for line in inspect.cleandoc(thing.__doc__ or "").splitlines():
-        head = re.match(r"^(\w+(?:, \w+)*) : \S", line)
-        if head:
-            names = head[1].split(", ")
-            found.update(dict.fromkeys(names, ""))
+    for line in inspect.cleandoc(documented.__doc__ or "").splitlines():
+        name_line = re.match(r"^(\w+(?:, \w+)*) : \S", line)
+        if name_line:
+            names = name_line[1].split(", ")
+            texts.update(dict.fromkeys(names, ""))
         elif names and line.startswith("    "):
             for name in names:
-                found[name] = f"{found[name]} {line.strip()}".strip()
+                texts[name] = f"{texts[name]} {line.strip()}".strip()
         else:
             names = []
-    return found
+    return texts
 
 
 def data_class(hint: Any) -> Any | None:
@@ -147,45 +150,42 @@ def data_class(hint: Any) -> Any | None:
     return next(classes, None)
 
 
-def maker(made_of: Any) -> Callable[..., Any]:
-    """Return what makes a settings class of flat names: the class, or its function in `MAKERS`."""
-    return resolve(MAKERS[made_of.__name__]) if made_of.__name__ in MAKERS else made_of
+def factory_of(settings_class: Any) -> Callable[..., Any]:
+    """Return what makes a settings class of flat names."""
+    name = settings_class.__name__
+    return resolve(SETTINGS_FACTORIES[name]) if name in SETTINGS_FACTORIES else settings_class
 
 
 def arguments_of(
     make: Callable[..., Any], given: Mapping[str, Any], source: str, place: str
 ) -> dict[str, Any]:
     """Return a generator's arguments from flat names; raises InputError."""
-    hints = declared(make)
-    names = [name for name in inspect.signature(make).parameters if name not in RESERVED]
-    classes = {name: c for name in names if (c := data_class(hints.get(name))) is not None}
-    owners = {key: owner for owner, c in classes.items() for key in _field_types([c])}
-    plain = [name for name in names if name not in classes]
-    arguments: dict[str, Any] = {}
+    hints = {name: hint for name, hint in declared(make).items() if name not in RESERVED}
+    classes = {name: c for name, hint in hints.items() if (c := data_class(hint)) is not None}
+    fields_of = {owner: _field_types(c) for owner, c in classes.items()}
+    owners = {key: owner for owner, types in fields_of.items() for key in types}
+    types = {key: hint for part in fields_of.values() for key, hint in part.items()} | hints
     parts: dict[str, dict[str, Any]] = {name: {} for name in classes if name in _required(make)}
-    types = {**hints, **_field_types(list(classes.values()))}
+    arguments: dict[str, Any] = {}
     for key, value in given.items():
-        usable = tuple(value) if isinstance(value, list) else value
-        if key in types:
-            require(source, _within(place, key), usable, types[key])
-        if key in plain:
-            arguments[key] = usable
-        elif key in owners:
-            parts.setdefault(owners[key], {})[key] = usable
-        else:
-            known = suggestion(key, [*plain, *owners])
+        if key in classes or key not in types:
+            known = suggestion(key, [*(n for n in hints if n not in classes), *owners])
             raise InputError(source, place, f"unknown key {key!r}", known)
+        value = tuple(value) if isinstance(value, list) else value
+        require(source, _within(place, key), value, types[key])
+        into = parts.setdefault(owners[key], {}) if key in owners else arguments
+        into[key] = value
     try:
-        parts_made = {owner: maker(classes[owner])(**part) for owner, part in parts.items()}
+        settings = {owner: factory_of(classes[owner])(**part) for owner, part in parts.items()}
     except InputError as error:
-        raise _placed(error, source, place) from None
+        raise _relocated(error, source, place) from None
     except (TypeError, ValueError) as error:
-        raise InputError(source, place, str(error), "arguments it can use") from None
-    return {**arguments, **parts_made}
+        raise InputError(source, place, str(error), "valid generator arguments") from None
+    return {**arguments, **settings}
 
 
-def _placed(error: InputError, source: str, place: str) -> InputError:
-    """Return the error at the key of a plan, whose name an option has with dashes."""
+def _relocated(error: InputError, source: str, place: str) -> InputError:
+    """Return an error at the key of a plan, which has underscores for an option's dashes."""
     key = error.where.lstrip("-").replace("-", "_")
     return error.at(source, _within(place, key))
 
@@ -199,11 +199,10 @@ def _required(make: Callable[..., Any]) -> list[str]:
     return [p.name for p in parameters if p.default is inspect.Parameter.empty]
 
 
-def _field_types(classes: list[Any]) -> dict[str, Any]:
-    """Return the types of the classes' fields by name, inner data classes included."""
+def _field_types(settings_class: Any) -> dict[str, Any]:
+    """Return the types of a class's fields by name, those of inner data classes included."""
     types: dict[str, Any] = {}
-    for made_of in classes:
-        for name, hint in declared(made_of).items():
-            inner = data_class(hint)
-            types |= {name: hint} if inner is None else _field_types([inner])
+    for name, hint in declared(settings_class).items():
+        inner = data_class(hint)
+        types |= {name: hint} if inner is None else _field_types(inner)
     return types

@@ -1,4 +1,4 @@
-"""Results: outcomes of methods, judged by the problem's checker."""
+"""Checked results from the outcomes of methods."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from optsched.backends import solver_version
+from optsched.backends.pyomo_solvers import solver_version
 from optsched.checking import CheckReport, Violation, bound_violation, claim_violation
 from optsched.files import instance_sha256
 from optsched.library.verify import RefusedError, verify
@@ -17,8 +17,8 @@ from optsched.result import (
     Result,
     Settings,
     Termination,
+    clipped_bound,
     is_proved,
-    unrounded,
 )
 
 
@@ -30,7 +30,7 @@ def result_of(
     settings: Settings,
     outcome: Outcome,
 ) -> Result:
-    """Return the checked result of an outcome; no other code makes a `Result`."""
+    """Return the checked result of an outcome; the only constructor of `Result`."""
     report, solution = None, outcome.solution
     termination, sha256 = outcome.termination, instance_sha256(instance.to_dict())
     if solution is not None:
@@ -41,7 +41,7 @@ def result_of(
         solution = solution.model_copy(update=fields)
         if not report.feasible:
             termination = Termination.ERROR
-        elif callable(method.run):
+        elif callable(method.run):  # a custom method
             termination = _proved_or_feasible(termination, report, outcome, settings)
     return Result(
         problem=problem.name,
@@ -54,7 +54,7 @@ def result_of(
         seed=settings.seed,
         termination=termination,
         objective=None if report is None else report.objective,
-        bound=unrounded(outcome.bound, None if report is None else report.objective),
+        bound=clipped_bound(outcome.bound, None if report is None else report.objective),
         bound_source=outcome.bound_source,
         build_time=outcome.build_time,
         solve_time=outcome.solve_time,
@@ -64,24 +64,24 @@ def result_of(
         trace=outcome.trace,
         details=outcome.details,
         certificate=outcome.certificate,
-        only_bound=_is_only_bound(method, outcome),
+        only_bound=_has_only_bound(method, outcome),
         given=instance,
         measures=problem.measured(instance, solution, options),
     )
 
 
-def _is_only_bound(method: Method, outcome: Outcome) -> bool:
-    """Whether a method that gives no solution, or needs none, ended with a bound."""
+def _has_only_bound(method: Method, outcome: Outcome) -> bool:
+    """Whether an outcome has a bound and no solution, as its method intends."""
     if outcome.solution is not None or outcome.bound is None:
         return False
-    in_order = outcome.termination in (Termination.FEASIBLE, Termination.OPTIMAL)
-    return in_order or (method.kind == "bound" and outcome.termination is Termination.TIME_LIMIT)
+    completed = outcome.termination in (Termination.FEASIBLE, Termination.OPTIMAL)
+    return completed or (method.kind == "bound" and outcome.termination is Termination.TIME_LIMIT)
 
 
 def _proved_or_feasible(
     termination: Termination, report: CheckReport, outcome: Outcome, settings: Settings
 ) -> Termination:
-    """Accept "optimal" of a method from outside only if its own bound proves it."""
+    """Accept "optimal" of a custom method only if its own bound proves it."""
     if termination is not Termination.OPTIMAL or report.objective is None:
         return termination
     proved = outcome.bound is not None and is_proved(report.objective, outcome.bound, settings.gap)
@@ -91,14 +91,14 @@ def _proved_or_feasible(
 def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> CheckReport:
     """Return the checker's report, with violations of the method's claim, bound and certificate."""
     report: CheckReport = resolve(problem.check)(instance, outcome.solution, options.to_dict())
-    found: list[Violation | None] = list(report.violations)
+    violations: list[Violation | None] = list(report.violations)
     if report.objective is not None and outcome.claimed is not None:
-        found.append(claim_violation(outcome.claimed, report.objective, report.rounding))
+        violations.append(claim_violation(outcome.claimed, report.objective, report.rounding))
     if report.objective is not None and outcome.bound is not None:
-        found.append(bound_violation(outcome.bound, report.objective, report.rounding))
+        violations.append(bound_violation(outcome.bound, report.objective, report.rounding))
     if outcome.certificate is not None:
-        found += certificate_violations(instance, outcome.certificate, options.to_dict())
-    return replace(report, violations=tuple(v for v in found if v is not None))
+        violations += certificate_violations(instance, outcome.certificate, options.to_dict())
+    return replace(report, violations=tuple(v for v in violations if v is not None))
 
 
 def certificate_violations(

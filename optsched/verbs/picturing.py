@@ -22,20 +22,19 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from optsched.typing import AMethod, AnInstance, Solution, Solved
+    from optsched.typing import InstanceLike, MethodLike, Solution, SolutionLike
 
 TRACE = "trace"
-_TRACE = "optsched.plotting.trace:plot_trace"
-STORE = b"SQLite format 3\0"
+SQLITE_MAGIC = b"SQLite format 3\0"
 """First bytes of a result store."""
 
 
 def plot(
-    thing: AnInstance | Solution | Result | pd.DataFrame,
-    solution: Solved | Sequence[Solved] | None = None,
+    subject: InstanceLike | Solution | Result | pd.DataFrame,
+    solution: SolutionLike | Sequence[SolutionLike] | None = None,
     *,
     picture: str | None = None,
-    method: AMethod | None = None,
+    method: MethodLike | None = None,
     options: Mapping[str, object] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -43,18 +42,18 @@ def plot(
 
     Parameters
     ----------
-    thing : instance, Result, solution, DataFrame, str or Path
+    subject : instance, Result, solution, DataFrame, str or Path
         An instance or what `optsched.load` takes; a result of `optsched.solve`; a solution of a
         shipped instance, or its file; the table of `optsched.compare` or `optsched.read_store`, a
         file that ``optsched compare --csv`` wrote, or a store.
     solution : solution, Result, run, str or Path, or a sequence of them, optional
-        What to draw of an instance; by default `method` makes it. Pictures of problems over time
-        take several. Of a store the runs of the instance are drawn, as of a table.
+        What to draw of an instance; by default computed by `method`. Pictures of online and
+        rolling instances take several. Of a store, the runs of the instance are drawn.
     picture : str, optional
-        "gantt" or "contention" of a makespan instance, say; each problem has its own, and any
-        other name is answered with a list of them. Of a result, and of an instance without a
-        solution, also "trace": incumbent and bound over time. Of a table "gaps", of a store
-        "excess", of both "profile": the performance profile of its methods.
+        Such as "gantt" or "contention" for makespan; an invalid name raises an error that lists
+        those of the problem. For a result, and for an instance without a solution, also "trace":
+        incumbent and bound over time. For a table "gaps", for a store "excess", for both "profile":
+        the performance profile of its methods.
     method, options
         As in `optsched.explain`: used where there is no solution.
     ax : Axes, optional
@@ -79,46 +78,50 @@ def plot(
     >>> optsched.plot(result).figure.savefig("gantt.svg")
     """
     require_extras(["matplotlib"])
-    return _drawn(thing, solution, picture, method, options, ax)
-
-
-def _drawn(
-    thing: Any,
-    solution: Any,
-    picture: str | None,
-    method: AMethod | None,
-    options: Mapping[str, object] | None,
-    ax: Axes | None,
-) -> Axes:
-    if _is_store(thing):
-        thing = _runs(thing)
-    elif isinstance(thing, str | Path) and Path(thing).suffix == ".csv" and Path(thing).is_file():
-        thing = _read_table(thing)
-    if hasattr(thing, "columns"):
+    table = _table_of(subject)
+    if table is not None:
         if solution is not None or method is not None:
-            given = "a solution" if method is None else f"method {shown(method)}"
-            raise InputError("plot", "", f"{given} beside a table or a store", "the table alone")
-        return _table(thing, picture, ax)
-    if isinstance(thing, str | Path):
-        thing = _read(thing)
-    if isinstance(thing, Result):
-        thing, solution = thing.given, thing if solution is None else solution
-    elif hasattr(thing, "instance"):
-        thing, solution = _shipped_instance_of(thing), thing
-    problem = problem_for(thing)
-    if _is_store(solution):
-        return _table(_runs(solution, thing), picture, ax)
+            found = "a solution" if method is None else f"method {shown(method)}"
+            expected = "the table alone"
+            raise InputError("plot", "", f"{found} beside a table or a store", expected)
+        return _plot_table(table, picture, ax)
+    instance, own_solution = _instance_and_solution(subject)
+    given: Any = own_solution if solution is None else solution
+    problem = problem_for(instance)
+    if _is_store(given):
+        return _plot_table(_runs(given, instance), picture, ax)
     draw = _picture_of(problem, picture)
-    if solution is None:
-        solution = solve(thing, method, options=options)
-        interrupts.heed()
+    if given is None:
+        given = solve(instance, method, options=options)
+        interrupts.raise_if_received()
     if picture == TRACE:
-        return draw(solution, ax)
-    if isinstance(solution, Sequence) and not isinstance(solution, str):
-        several = [_feasible(problem, thing, given) for given in solution]
-        named = zip(solution, several, strict=True)
-        return draw(thing, [g if isinstance(g, Result) else each for g, each in named], ax=ax)
-    return draw(thing, _feasible(problem, thing, solution), ax=ax)
+        return draw(given, ax)
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        checked = [_feasible(problem, instance, each) for each in given]
+        pairs = zip(given, checked, strict=True)
+        return draw(instance, [g if isinstance(g, Result) else c for g, c in pairs], ax=ax)
+    return draw(instance, _feasible(problem, instance, given), ax=ax)
+
+
+def _table_of(subject: Any) -> Any | None:
+    """Return the table in a store or a CSV file, or the table itself; None for other subjects."""
+    if _is_store(subject):
+        return _runs(subject)
+    if isinstance(subject, str | Path):
+        is_csv = Path(subject).suffix == ".csv" and Path(subject).is_file()
+        return _read_table(subject) if is_csv else None
+    return subject if hasattr(subject, "columns") else None
+
+
+def _instance_and_solution(subject: Any) -> tuple[Any, Any]:
+    """Return the instance and the solution of a subject that is one of them, a result or a file."""
+    if isinstance(subject, str | Path):
+        subject = _read(subject)
+    if isinstance(subject, Result):
+        return subject.given, subject
+    if hasattr(subject, "instance"):
+        return _shipped_instance_of(subject), subject
+    return subject, None
 
 
 def _read(file: str | Path) -> Any:
@@ -136,25 +139,21 @@ def _read_table(file: str | Path) -> pd.DataFrame:
     import pandas as pd
 
     lines = csv_rows(file)
-    heads = next(lines, (1, []))[1]
+    header = next(lines, (1, []))[1]
     rows = []
     for line, cells in lines:
-        if len(cells) != len(heads):
-            where = f"line {line}"
-            raise InputError(str(file), where, f"{len(cells)} cells", f"{len(heads)}")
-        row: dict[str, Any] = dict(zip(heads, cells, strict=True))
-        for name in ("objective", "bound"):
-            if name in row:
-                row[name] = _cell(row[name], f"{file}", f"line {line}: {name}")
+        if len(cells) != len(header):
+            found, expected = f"{len(cells)} cells", f"{len(header)}"
+            raise InputError(str(file), f"line {line}", found, expected)
+        row: dict[str, Any] = dict(zip(header, cells, strict=True))
+        for name in {"objective", "bound"} & row.keys():
+            try:
+                row[name] = float(row[name]) if row[name] else None
+            except ValueError:
+                where, expected = f"line {line}: {name}", "a number or an empty cell"
+                raise InputError(str(file), where, shown(row[name]), expected) from None
         rows.append(row)
-    return pd.DataFrame(rows, columns=heads)
-
-
-def _cell(text: str, file: str, where: str) -> float | None:
-    try:
-        return float(text) if text else None
-    except ValueError:
-        raise InputError(file, where, shown(text), "a number or nothing") from None
+    return pd.DataFrame(rows, columns=header)
 
 
 def _runs(store: str | Path, instance: Any = None) -> Any:
@@ -164,7 +163,7 @@ def _runs(store: str | Path, instance: Any = None) -> Any:
         return frame
     runs = frame[frame["sha256"] == instance_sha256(instance.to_dict())]
     if runs.empty:
-        raise InputError(str(store), "", f"no run of {shown(instance.name)}", "one at least")
+        raise InputError(str(store), "", f"no run of {shown(instance.name)}", "at least one")
     return runs
 
 
@@ -173,12 +172,12 @@ def _is_store(path: Any) -> bool:
         return False
     try:
         with Path(path).open("rb") as file:
-            return file.read(len(STORE)) == STORE
+            return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
     except OSError:
         return False
 
 
-def _table(frame: Any, picture: str | None, ax: Axes | None) -> Axes:
+def _plot_table(frame: Any, picture: str | None, ax: Axes | None) -> Axes:
     from optsched.plotting.gaps import plot_excess, plot_gaps, plot_profile
 
     stored = "plan" in frame.columns
@@ -205,7 +204,7 @@ def _picture_of(problem: Problem, name: str | None) -> Any:
     if not problem.pictures:
         drawn = ", ".join(p.name for p in PROBLEMS.values() if p.pictures)
         raise InputError("plot", "problem", problem.name, f"one with pictures: {drawn}")
-    pictures = {**problem.pictures, TRACE: _TRACE}
+    pictures = {**problem.pictures, TRACE: "optsched.plotting.trace:plot_trace"}
     name = name or next(iter(pictures))
     if name not in pictures:
         raise InputError("plot", "picture", shown(name), " or ".join(pictures))
@@ -218,9 +217,9 @@ def _feasible(problem: Problem, instance: Any, given: Any) -> Any:
     if isinstance(solution, resolve(problem.solution)):
         report = given.check if isinstance(given, Result) else check(instance, solution)
         if report is None or not report.feasible:
-            broken = "no check" if report is None else str(report.violations[0])
+            reason = "no check" if report is None else str(report.violations[0])
             source = str(given) if isinstance(given, str | Path) else "solution"
-            raise InputError(source, "", broken, "a feasible solution")
+            raise InputError(source, "", reason, "a feasible solution")
     elif not problem.over_time or hasattr(solution, "schema_"):
         raise InputError("plot", "solution", shown(solution), f"one of {problem.name}")
     return solution

@@ -1,27 +1,26 @@
 """A heuristic's distance from the optimum against a parameter of the instance.
 
-A gap at one setting says little: where communication is cheap any placement is good, and where it
-is expensive other placements are best. Each parameter that the problem names is varied alone, and
-at each value the instance is solved again by the heuristic and exactly.
+The gap depends on bandwidths, so each parameter that the problem names is varied alone, and at each
+value the instance is solved by the heuristic and exactly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from optsched import interrupts
 from optsched.checking import relative_excess
 from optsched.display import Explanation, number
 from optsched.errors import InputError, shown
-from optsched.library import load
-from optsched.methods import problem_for, solve
-from optsched.problem import Problem, Varied, resolve
+from optsched.methods import instance_and_problem, solve
+from optsched.problem import Problem, SensitivityParameter, resolve
+from optsched.problems import PROBLEMS
 
 if TYPE_CHECKING:
-    from optsched.typing import AnInstance, Instance
+    from optsched.typing import Instance, InstanceLike
 
 FACTORS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 """Multiples of the instance's own value."""
@@ -40,7 +39,7 @@ class Point:
     """
 
     value: float
-    own: bool
+    own: bool = False
     heuristic: float | None = None
     optimum: float | None = None
     bound: float | None = None
@@ -49,7 +48,7 @@ class Point:
 
     @property
     def excess(self) -> float | None:
-        """The heuristic over the best bound, less 1."""
+        """Relative excess of the heuristic over the best bound."""
         excess = relative_excess(self.heuristic, self.bound)
         return None if excess is None else max(excess, 0.0)
 
@@ -69,7 +68,7 @@ class Curve:
 
 @dataclass(frozen=True, repr=False)
 class Sensitivity(Explanation):
-    """A curve a parameter: the heuristic's objective, the optimum and the gap between them."""
+    """One curve per parameter: the heuristic's objective, the optimum and the gap between them."""
 
     right = ("value", "heuristic", "optimum", "excess %")
 
@@ -102,8 +101,8 @@ class Sensitivity(Explanation):
                 curve.parameter,
                 number(point.value),
                 curve.unit,
-                self._shown(point.heuristic),
-                self._shown(point.optimum),
+                self._format(point.heuristic),
+                self._format(point.optimum),
                 "-" if point.excess is None else f"{100 * point.excess:.2f}",
                 point.note or ("" if point.proved else "not proved: excess over the bound"),
             ]
@@ -113,26 +112,27 @@ class Sensitivity(Explanation):
         title = (
             f"{self.instance}: {self.heuristic} and the optimum, {self.objective} in {self.unit}"
         )
-        return title, headings, rows, "\n".join(map(self._range, self.curves))
+        return title, headings, rows, "\n".join(map(self._summary_line, self.curves))
 
-    def _shown(self, value: float | None) -> str:
+    def _format(self, value: float | None) -> str:
         return number(None if value is None else value * self.shown_per_unit)
 
-    def _range(self, curve: Curve) -> str:
+    def _summary_line(self, curve: Curve) -> str:
         known = [(p.excess, p) for p in curve.points if p.excess is not None]
         if not known:
             return f"{curve.parameter}: no excess is known"
-        (low, at_low), (high, at_high) = min(known, key=_first), max(known, key=_first)
-        than = "the optimum" if all(point.proved for _, point in known) else "the best bound"
-        said = f"{curve.parameter}: {self.heuristic} is {100 * low:.2f}% above {than}"
+        first = itemgetter(0)
+        (low, at_low), (high, at_high) = min(known, key=first), max(known, key=first)
+        reference = "the optimum" if all(point.proved for _, point in known) else "the best bound"
+        text = f"{curve.parameter}: {self.heuristic} is {100 * low:.2f}% above {reference}"
         if low == high:
-            return f"{said} at every value"
+            return f"{text} at every value"
         at = (number(point.value, curve.unit).rstrip() for point in (at_low, at_high))
-        return f"{said} at {next(at)}, {100 * high:.2f}% at {next(at)}"
+        return f"{text} at {next(at)}, {100 * high:.2f}% at {next(at)}"
 
 
 def sensitivity(
-    instance: AnInstance,
+    instance: InstanceLike,
     *,
     method: str | None = None,
     options: Mapping[str, object] | None = None,
@@ -147,9 +147,9 @@ def sensitivity(
     method : str, optional
         The heuristic; by default the paper's.
     options : mapping, optional
-        Readings of the cost, as in `optsched.solve`.
+        Options of the cost, as in `optsched.solve`.
     time_limit : float
-        Seconds of each search for an optimum; what it proves by then is said to be a bound.
+        Seconds of each exact solve; at the limit only a bound is reported.
 
     Returns
     -------
@@ -167,17 +167,22 @@ def sensitivity(
     >>> [curve.parameter for curve in sensitivity("placement/fig2").curves]
     ['NIC bandwidth', 'intra bandwidth']
     """
-    given: Instance = load(instance) if isinstance(instance, str | Path) else instance
-    problem = problem_for(given)
+    given, problem = instance_and_problem(instance)
     if not problem.varied:
-        raise InputError("explain", "--sensitivity", problem.name, "placement or makespan")
+        expected = " or ".join(p.name for p in PROBLEMS.values() if p.varied)
+        raise InputError("explain", "--sensitivity", problem.name, expected)
     heuristic = problem.method(method or problem.defaults[0]).name
-    known = (given, problem, heuristic, options, time_limit)
     curves = []
     for varied in problem.varied:
         own = _value(given.to_dict(), varied)
-        chosen = SHARES if varied.share else tuple(factor * own for factor in FACTORS)
-        points = (_point(varied, value, value == own, *known) for value in sorted({*chosen, own}))
+        values = {own, *(SHARES if varied.share else (factor * own for factor in FACTORS))}
+        points = [
+            replace(
+                _point(varied, value, given, problem, heuristic, options, time_limit),
+                own=value == own,
+            )
+            for value in sorted(values)
+        ]
         curves.append(Curve(varied.name, varied.unit, tuple(points)))
     return Sensitivity(
         given.name,
@@ -191,9 +196,8 @@ def sensitivity(
 
 
 def _point(
-    varied: Varied,
+    varied: SensitivityParameter,
     value: float,
-    own: bool,
     given: Instance,
     problem: Problem,
     heuristic: str,
@@ -201,28 +205,27 @@ def _point(
     limit: float,
 ) -> Point:
     """Solve by the heuristic and exactly at one value of a parameter."""
-    interrupts.heed()
+    interrupts.raise_if_received()
     shown_value = value * varied.shown_per_unit
-    document = _changed(given.to_dict(), varied.path, value)
     try:
+        document = _with_value(given.to_dict(), varied.path, value)
         instance = resolve(problem.instance).from_dict(document)
     except InputError as error:  # such as a job that makes no progress at so little bandwidth
-        return Point(shown_value, own, note=f"cannot be: {error.found}")
-    quick = solve(instance, heuristic, options=options, time_limit=limit)
-    best = solve(instance, "exact", options=options, time_limit=limit)
-    objectives = [o for o in (quick.objective, best.objective) if o is not None]
+        return Point(shown_value, note=f"invalid instance: {error.found}")
+    runs = [solve(instance, m, options=options, time_limit=limit) for m in (heuristic, "exact")]
+    objectives = [run.objective for run in runs if run.objective is not None]
+    exact = runs[1]
     return Point(
         shown_value,
-        own,
-        quick.objective,
-        min(objectives, default=None),
-        max((b for b in (quick.bound, best.bound) if b is not None), default=None),
-        best.proved,
-        "" if objectives else str(best.details.get("message", best.termination.value)),
+        heuristic=runs[0].objective,
+        optimum=min(objectives, default=None),
+        bound=max((run.bound for run in runs if run.bound is not None), default=None),
+        proved=exact.proved,
+        note="" if objectives else str(exact.details.get("message", exact.termination.value)),
     )
 
 
-def _value(document: dict[str, Any], varied: Varied) -> float:
+def _value(document: dict[str, Any], varied: SensitivityParameter) -> float:
     for key in varied.path:
         document = document[key]
     value: Any = document
@@ -231,11 +234,7 @@ def _value(document: dict[str, Any], varied: Varied) -> float:
     return float(value)
 
 
-def _changed(document: dict[str, Any], path: Sequence[str], value: float) -> dict[str, Any]:
+def _with_value(document: dict[str, Any], path: Sequence[str], value: float) -> dict[str, Any]:
     """The document with another value at a place."""
     first, *rest = path
-    return {**document, first: _changed(document[first], rest, value) if rest else value}
-
-
-def _first(pair: tuple[float, Point]) -> float:
-    return pair[0]
+    return {**document, first: _with_value(document[first], rest, value) if rest else value}

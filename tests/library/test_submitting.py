@@ -93,7 +93,7 @@ def test_nothing_to_write_and_an_infeasible_solution(
     empty_library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _code(["library", "show", NAME, "--solution", str(tmp_path / "s.json")]) == 2
-    assert "no solution" in capsys.readouterr().err
+    assert "no stored solution" in capsys.readouterr().err
     assert not (tmp_path / "s.json").exists()
     solution = optsched.solve(NAME, "heavy-edge").solution.to_dict()
     solution["counts"][0][0] += 1

@@ -13,7 +13,7 @@ from optsched.conflict import Conflict
 from optsched.errors import InputError
 from optsched.makespan.conflict import naming
 from optsched.makespan.instance import MakespanInstance
-from optsched.verbs.explaining import conflict_of, why_none
+from optsched.verbs.explaining import conflict_of, no_solution_reason
 
 FREE = {
     "inter_bandwidth": 1e9, "intra_bandwidth": 1e9, "contention_share": 1.0, "degradation": 0.0,
@@ -127,9 +127,9 @@ def test_a_heuristic_that_finds_nothing_is_no_conflict() -> None:
     case = made([2, 2, 2], [(3, 2, 2.0), (3, 2, 2.0)], 3, SLOW_LINKS, slot=4.0)
     instance = MakespanInstance.from_dict(case)
     with pytest.raises(
-        InputError, match=r"ended no-solution.*best schedule found takes 4 slots.*bound 3"
+        InputError, match=r"status no-solution.*best schedule found takes 4 slots.*bound 3"
     ):
         optsched.explain(instance, method="longest-first")
     cut = optsched.solve(instance, "ilp", time_limit=0.0)
     assert conflict_of(cut) is None
-    assert "; tried longest-first; bound 3 (" in str(why_none(cut))
+    assert "; tried longest-first; bound 3 (" in str(no_solution_reason(cut))

@@ -246,7 +246,7 @@ def test_what_cannot_be_built_in_time_is_not_begun(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.usefixtures("short_searches")
 def test_what_takes_too_much_memory_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizes, "MOST_NONZEROS", 100)
+    monkeypatch.setattr(sizes, "MAX_NONZEROS", 100)
     result = optsched.solve("makespan/contended-3x3", "ilp")
     assert result.termination is Termination.FEASIBLE
     assert "nonzeros" in result.details["stopped_at"]

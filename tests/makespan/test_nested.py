@@ -12,7 +12,7 @@ import pytest
 import optsched
 from optsched.deadline import Deadline
 from optsched.generators.makespan import generate_makespan
-from optsched.kernels import compiled_at_once
+from optsched.kernels import always_compile
 from optsched.makespan.contention import evaluate, solution_from_evaluation
 from optsched.makespan.heuristics import nested
 from optsched.makespan.heuristics.nested import Annealing, _partner, compute_loads
@@ -140,7 +140,7 @@ def test_partners_are_drawn_equally_often_either_way() -> None:
 
 def test_a_time_limit_is_kept() -> None:
     instance = generate_makespan(160, 20, seed=1)
-    with compiled_at_once():
+    with always_compile():
         annealing = Annealing(instance, 1.0, 0)
         annealing.result(1, Deadline(), 0.0)
         deadline = Deadline(0.3)

@@ -7,7 +7,7 @@ from oracles.makespan import optimal_makespan
 from oracles.makespan_cases import tiny_instance
 
 import optsched
-from optsched.backends import solve_model
+from optsched.backends.models import solve_model
 from optsched.generators.makespan import generate_makespan
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance

@@ -60,7 +60,7 @@ def test_runs_before_it_are_whole(folder: Path, tmp_path: Path) -> None:
     records = tmp_path / "records.csv"
     done = interrupted(folder, 150, "--records", str(records))
     assert done.returncode == INTERRUPTED, done.stderr
-    assert "a-srpt (part)" in done.stdout
+    assert "a-srpt (interrupted)" in done.stdout
     with records.open() as stream:
         policies = [row["policy"] for row in csv.DictReader(stream)]
     assert policies.count("spwf") == 300

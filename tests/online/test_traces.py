@@ -311,7 +311,7 @@ def test_jobs_larger_than_the_cluster_are_named(
     arguments = ["import", "philly-csv", str(trace), "-o", str(tmp_path / "workload.csv")]
     assert _code(arguments) == 0
     said = capsys.readouterr().err
-    assert "2 of 3 jobs ask for more than the 16 GPUs of the cluster" in said
+    assert "2 of 3 jobs need more than the cluster's 16 GPUs" in said
     assert "p3 asks for 32" in said
 
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import pyomo.environ as pyo
 
-from optsched.backends import solve_model
 from optsched.backends.irreducible import Naming, row_member
+from optsched.backends.models import solve_model
 from optsched.conflict import Member
 from optsched.result import Settings, Termination
 

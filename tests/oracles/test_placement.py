@@ -42,7 +42,7 @@ from oracles.harness import (
 
 EXACT = ("columns", "ilp", "ilp-vertex", "exact")
 HEURISTICS = ("heavy-edge", "repartition", "min-cut")
-SOLVED = 1e-8
+SOLVER_RTOL = 1e-8
 """Relative; models give HiGHS floats and take back a bound within its tolerance of 1e-9 a row."""
 CUT = (0.0, 0.002, 0.01, 0.03)
 """Seconds after which another run of `columns` is cut short."""
@@ -192,8 +192,10 @@ def solved(
         if best is None:
             assert event.incumbent is None, f"{event.incumbent} of no placement"
             continue
-        assert event.bound is None or event.bound <= best * (1 + SOLVED), f"{event}, not {best}"
-        assert event.incumbent is None or event.incumbent >= best * (1 - SOLVED), f"{event}"
+        assert event.bound is None or event.bound <= best * (1 + SOLVER_RTOL), (
+            f"{event}, not {best}"
+        )
+        assert event.incumbent is None or event.incumbent >= best * (1 - SOLVER_RTOL), f"{event}"
     return found
 
 
@@ -217,7 +219,7 @@ def judge(case: cases.Case, found: Any, best: float | None, may_stay_open: bool 
         said = "no-solution" if method == "heavy-edge" else "infeasible"
         assert (ended, found.solution, found.objective) == (said, None, None), method
         return
-    stays_below(found, best, SOLVED)
+    stays_below(found, best, SOLVER_RTOL)
     assert found.check.feasible, f"{method}: {found.check.violations}"
     table = found.solution.to_dict()["counts"]
     assert oracle.violated_rule(case.instance, table) is None, method
@@ -225,7 +227,7 @@ def judge(case: cases.Case, found: Any, best: float | None, may_stay_open: bool 
     assert close(found.objective, takes), f"{method}: {found.objective}, it takes {takes}"
     is_open = may_stay_open and ended == "feasible"
     if method in EXACT and ended != "time-limit" and not is_open:
-        proves(found, best, max(case.gap, SOLVED if found.solver else 0.0))
+        proves(found, best, max(case.gap, SOLVER_RTOL if found.solver else 0.0))
     elif method in HEURISTICS:
         assert ended in ("feasible", "optimal"), f"{method}: {found}"
 

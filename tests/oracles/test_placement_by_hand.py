@@ -19,7 +19,7 @@ from oracles import placement_cases as cases
 from oracles import placement_edits as edits
 from oracles.harness import accepts, close, loaded, proves, refused, seed_of_the_day, spoil
 from oracles.placement_worked import SLICED, WORKED, Worked, job, stage
-from oracles.test_placement import EXACT, HEURISTICS, SOLVED, judge, solution_file, solved
+from oracles.test_placement import EXACT, HEURISTICS, SOLVER_RTOL, judge, solution_file, solved
 
 
 @pytest.mark.parametrize("worked", WORKED, ids=lambda worked: worked.name)
@@ -32,7 +32,7 @@ def test_values_worked_by_hand(worked: Worked, tmp_path: Path) -> None:
     for method in EXACT:
         found = solved(case, instance, method, worked.optimum, Counter())
         if found is not None:
-            proves(found, worked.optimum, SOLVED)
+            proves(found, worked.optimum, SOLVER_RTOL)
 
 
 @pytest.mark.parametrize("method", [*EXACT, *HEURISTICS])
@@ -51,7 +51,7 @@ def test_a_bound_next_to_a_huge_all_reduce(method: str, tmp_path: Path) -> None:
     instance = job([4, 2, 1, 4], first, second, intra=3e8)
     instance["cluster"]["inter_bandwidth"] = 4e-7
     found = optsched.solve(loaded(tmp_path, instance), method)
-    proves(found, oracle.optimum(instance), SOLVED)
+    proves(found, oracle.optimum(instance), SOLVER_RTOL)
 
 
 @pytest.mark.parametrize("method", ["ilp", "exact"])
@@ -183,7 +183,7 @@ def test_one_stage_and_one_micro_batch_is_asynchronous(number: int, tmp_path: Pa
     none = optsched.solve(loaded(tmp_path, edits.with_parts(drawn, None)))
     assert one.termination == none.termination
     if none.objective is not None:
-        assert close(one.objective, none.objective, SOLVED)
+        assert close(one.objective, none.objective, SOLVER_RTOL)
 
 
 @pytest.mark.parametrize("number", range(0, 48, 3))

@@ -23,7 +23,7 @@ from oracles.selection_cases import document, draw_selection, draw_wide
 
 HEURISTICS = ("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp")
 EXACT = 1e-9
-SOLVED = 1e-8
+SOLVER_RTOL = 1e-8
 """What solvers leave open of a value: their tolerance is 1e-9 a row."""
 
 
@@ -65,7 +65,7 @@ class Case:
             assert result.objective == pytest.approx(cost, rel=EXACT, abs=self.rounding), where
         if self.optimum is not None and result.bound is not None:
             by_solver = result.bound_source is not None and "highs" in result.bound_source
-            most = self.optimum * (1 + (SOLVED if by_solver else EXACT))
+            most = self.optimum * (1 + (SOLVER_RTOL if by_solver else EXACT))
             assert result.bound <= most + self.rounding, where
         return result
 
@@ -159,7 +159,7 @@ def _waiting_jobs(case: Case, seen: Counter[str]) -> None:
     where = f"{result.objective} {result.details} {least} {case.where}"
     assert len(case.instance["jobs"]) - len(case.ran(result)) == least[0], where
     assert result.objective == pytest.approx(least[1], rel=1.5e-6, abs=case.rounding), where
-    assert result.details["least_cost_bound"] <= least[1] * (1 + SOLVED) + case.rounding, where
+    assert result.details["least_cost_bound"] <= least[1] * (1 + SOLVER_RTOL) + case.rounding, where
     seen["fewest"] += 1
     if case.opening == "printed":
         return

@@ -18,7 +18,7 @@ from optsched.placement.conflict import find_conflict, naming
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.result import Termination
-from optsched.verbs.explaining import conflict_of, why_none
+from optsched.verbs.explaining import conflict_of, no_solution_reason
 
 Stages = list[tuple[int, int]]
 """Replicas and GPUs of a replica."""
@@ -103,7 +103,7 @@ def test_a_conflict_just_where_nothing_fits(seed: int) -> None:
 def test_every_method_is_explained_by_the_same_message(method: str) -> None:
     case, message = CASES["an odd offer"]
     instance = PlacementInstance.from_dict(case)
-    assert message in str(why_none(optsched.solve(instance, method)))
+    assert message in str(no_solution_reason(optsched.solve(instance, method)))
     explained = optsched.explain(instance, method=method)
     assert isinstance(explained, Conflict)
     assert explained.line == message
@@ -141,7 +141,7 @@ def test_a_heuristic_that_finds_none_proves_nothing() -> None:
     else:
         pytest.fail("Heavy-Edge places them all: another example is needed")
     assert conflict_of(result) is None
-    assert "no solution by heavy-edge" in str(why_none(result))
+    assert "no solution by heavy-edge" in str(no_solution_reason(result))
     with pytest.raises(InputError, match="could not place"):
         optsched.explain(instance, method="heavy-edge")
     assert optsched.solve(instance).termination is Termination.OPTIMAL

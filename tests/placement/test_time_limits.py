@@ -8,7 +8,8 @@ import pytest
 from pyomo.repn import generate_standard_repn
 
 import optsched
-from optsched.backends import models, sizes, solve_model
+from optsched.backends import models, sizes
+from optsched.backends.models import solve_model
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds import combinatorial as bounds

@@ -8,7 +8,7 @@ import pytest
 from oracles.selection_cases import tiny
 
 import optsched
-from optsched.backends import GrowingLp
+from optsched.backends.arrays import GrowingLp
 from optsched.generators.selection import SelectionSettings, generate_selection
 from optsched.result import Settings
 from optsched.selection.assignment import expected_cost

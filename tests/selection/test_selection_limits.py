@@ -12,7 +12,8 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import optsched
 from optsched import deadline
-from optsched.backends import Answer, sizes
+from optsched.backends import sizes
+from optsched.backends.answer import Answer
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.generators.selection import SelectionSettings, generate_selection
@@ -166,7 +167,7 @@ def test_a_limit_in_the_midst_of_the_model_leaves_what_prices_soon_found(
     """Its programme never answers: the selection is within 2% of the bound of one that did."""
 
     def ended(answer: Answer | None) -> Callable:
-        return lambda *_, **__: deadline.pass_all(True) or answer
+        return lambda *_, **__: deadline.expire_all(True) or answer
 
     options = {"node_opening": opening}
     best = optsched.solve("selection/24x96-six-classes", "columns", options=options)
@@ -176,7 +177,7 @@ def test_a_limit_in_the_midst_of_the_model_leaves_what_prices_soon_found(
             "selection/24x96-six-classes", "columns", options=options, time_limit=600.0
         )
     finally:
-        deadline.pass_all(False)
+        deadline.expire_all(False)
     assert result.termination is Termination.TIME_LIMIT
     assert result.check.feasible
     assert best.bound <= result.objective <= 1.02 * best.bound

@@ -9,7 +9,7 @@ from oracles.selection_cases import tiny
 from scales import in_units
 
 from optsched import build_model, solve
-from optsched.backends import solve_model
+from optsched.backends.models import solve_model
 from optsched.result import Settings, Termination
 from optsched.selection.cost import tables_of
 from optsched.selection.instance import SelectionInstance

@@ -106,7 +106,7 @@ def test_compare_says_where_the_excess_is_of_waiting_jobs(
     assert _code(["compare", "selection/10x20", "--methods", "sts,rg,exact"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert (
-        "most of the excess is what (20) charges for jobs left waiting, not tardiness or energy: "
+        "most of the excess is the waiting cost of equation (20), not tardiness or energy: "
         "10x20 (sts)"
     ) in said
     assert _code(["compare", "selection/12x6-light", "--methods", "sts,exact"]) == 0

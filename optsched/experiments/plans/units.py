@@ -24,7 +24,7 @@ from optsched.methods import problem_for
 from optsched.online.instance import OnlineInstance
 from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
-from optsched.verbs.generating import arguments_of, generator, made_by
+from optsched.verbs.generating import arguments_of, generate_with, generator
 
 RECIPE = "recipe"
 
@@ -143,7 +143,7 @@ def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
     location += ".arguments"
     arguments = arguments_of(generate, family.arguments, plan.source, location)
     for seed in _seeds(family):
-        yield made_by(generate, arguments, seed, plan.source, location)
+        yield generate_with(generate, arguments, seed, plan.source, location)
 
 
 def recipes_of(family: Family) -> Iterator[dict[str, Any]]:
@@ -171,7 +171,7 @@ def instance_of_recipe(recipe: Mapping[str, Any]) -> Any:
     is_user_function = module_of(name) is not None
     generate = resolve(name) if is_user_function else generator(name, RECIPE, "generator")
     arguments = arguments_of(generate, how["arguments"], RECIPE, "arguments")
-    return made_by(generate, arguments, how["seed"], RECIPE, "arguments")
+    return generate_with(generate, arguments, how["seed"], RECIPE, "arguments")
 
 
 def _seeds(family: Family) -> range:

@@ -25,7 +25,7 @@ from optsched.experiments.plans.plan import Limits
 from optsched.experiments.plans.units import Unit
 from optsched.experiments.run.worker import import_code, prepare, run_unit
 from optsched.experiments.store.row import Row, Status
-from optsched.progress import compiling_told, tell_compiling
+from optsched.progress import compile_listener, notify_compiling
 
 ATTEMPTS = 5
 """Start attempts of a worker before its unit is recorded as crashed."""
@@ -158,7 +158,7 @@ class _Supervisor(threading.Thread):
             if remaining is not None and not is_compiling:
                 remaining = max(remaining - (time.monotonic() - began), 0.0)
             is_compiling = received is not None
-            tell_compiling(received)
+            notify_compiling(received)
         raise RunFailed(Status.CRASHED, f"the worker died (exit code {self._end()})")
 
     def _ready(self) -> tuple[SpawnProcess, Connection]:
@@ -208,7 +208,7 @@ class _Supervisor(threading.Thread):
 def work(pipe: Connection, problems: tuple[str, ...]) -> None:
     """Run units from a pipe, in a worker process, until the pipe ends."""
     prepare(problems)
-    with suppress(EOFError, OSError), compiling_told(pipe.send):
+    with suppress(EOFError, OSError), compile_listener(pipe.send):
         pipe.send(None)
         while True:
             run, arguments = pipe.recv()

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Annotated, Protocol
 
 from optsched import __version__
-from optsched.backends import require_solver
+from optsched.backends.pyomo_solvers import require_solver
 from optsched.declared import Between, require
 from optsched.errors import InputError, shown
 from optsched.experiments.plans.plan import MAX_UNITS, Limits, Plan, read_plan

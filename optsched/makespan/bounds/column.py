@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.backends.arrays import ColumnLp
+from optsched.backends.arrays import CoveringLp
 from optsched.deadline import Deadline
 from optsched.kernels import kernel
 from optsched.makespan.bounds.certificate import MAX_DUAL, MAX_RESOLUTION, ColumnCertificate
@@ -181,7 +181,7 @@ class _Search:
 
     def _generate(self, columns: _Columns) -> Ints | None:
         """Duals of the column generation, as soon as they certify."""
-        lp = ColumnLp(columns.demand.tolist(), columns.num_gpus.tolist())
+        lp = CoveringLp(columns.demand.tolist(), columns.num_gpus.tolist())
         for server_class, members in self.pool:  # those generated before that fit this T
             sizes = columns.sizes[server_class][members]
             if (sizes >= 0).all() and sizes.sum() <= columns.resolution:

@@ -313,7 +313,7 @@ def _best_duals(cluster: Cluster, low: float, deadline: Deadline) -> Duals | Non
     lp = GrowingLp(master.programme(), Settings().within(deadline))
     best, best_duals = 0.0, None
     for _ in range(MAX_ROUNDS):
-        answer = None if deadline.is_over else lp.solve(deadline.left)
+        answer = None if deadline.is_over else lp.solve()
         if answer is None or answer.objective <= max(low, best) * (1 + RELATIVE_GAP):
             break
         duals = master.duals(answer.duals)

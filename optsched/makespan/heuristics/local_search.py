@@ -37,7 +37,7 @@ from optsched.makespan.heuristics.random_numbers import RandomState, draw, rando
 from optsched.makespan.incumbent import SEARCH_TIME_SHARE, Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance, duration
 from optsched.makespan.options import MakespanOptions
-from optsched.result import ARITHMETIC, Outcome, Settings
+from optsched.result import ARITHMETIC_RTOL, Outcome, Settings
 
 MOVES_TIMES_JOBS = 3_200_000
 """Moves times jobs without limits of time and iterations: 20,000 moves for 160 jobs."""
@@ -173,7 +173,7 @@ def search(
     instance: MakespanInstance, settings: Settings, target: float, stop: Deadline | None = None
 ) -> SearchResult:
     """Search until the moves or the time are spent, or the target (a bound) is met."""
-    target *= 1 + ARITHMETIC  # bounds are rounded down
+    target *= 1 + ARITHMETIC_RTOL  # bounds are rounded down
     deadline, stop = settings.deadline.share(1.0), stop or Deadline()
     n = len(instance.jobs)
     if settings.iterations is not None:

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import pyomo.environ as pyo
 
-from optsched.backends import Answer, sizes, solve_model
+from optsched.backends import sizes
+from optsched.backends.answer import Answer
+from optsched.backends.models import solve_model
 from optsched.backends.sizes import refuse_many_nonzeros, require_time
 from optsched.deadline import Deadline
 from optsched.makespan.bounds.durations import Durations, durations_of
@@ -223,6 +225,6 @@ def model_nonzeros(data: MakespanModelData) -> int:
             total += horizon * data.max_level * (servers + 2)
         if data.gpus(j) > 1:
             total += horizon * servers * (15 + spanners)
-        if total > sizes.MOST_NONZEROS:
+        if total > sizes.MAX_NONZEROS:
             break
     return total

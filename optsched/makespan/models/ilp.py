@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import pyomo.environ as pyo
 
-from optsched.backends import require_solver
+from optsched.backends.pyomo_solvers import require_solver
 from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
 from optsched.makespan.bounds.best import Bound

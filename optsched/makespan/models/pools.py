@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import pyomo.environ as pyo
 
-from optsched.backends import require_solver
 from optsched.backends import sizes as limits
+from optsched.backends.pyomo_solvers import require_solver
 from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros, require_time
 from optsched.deadline import clock
@@ -66,7 +66,7 @@ class Pools:
                     pools = sum(count > 0 for count in gpus)
                     nonzeros += len(self.starts(candidate)) * (4 + pools * slots)
                     best[gpus] = candidate
-                if nonzeros > limits.MOST_NONZEROS:
+                if nonzeros > limits.MAX_NONZEROS:
                     break
             require_time(data.deadline, nonzeros)
             refuse_many_nonzeros("ilp-relaxed", nonzeros, "fewer jobs or longer slots")

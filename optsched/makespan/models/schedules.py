@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import pyomo.environ as pyo
 
-from optsched.backends import require_solver, solve_model
+from optsched.backends.models import solve_model
+from optsched.backends.pyomo_solvers import require_solver
 from optsched.backends.relations import stated
 from optsched.backends.sizes import require_time
 from optsched.deadline import Deadline, clock

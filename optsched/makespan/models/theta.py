@@ -12,7 +12,8 @@ import math
 
 import pyomo.environ as pyo
 
-from optsched.backends import require_solver, solve_model
+from optsched.backends.models import solve_model
+from optsched.backends.pyomo_solvers import require_solver
 from optsched.backends.sizes import refuse_many_nonzeros, require_time
 from optsched.deadline import Deadline, clock
 from optsched.makespan.bounds.best import Bound, simple_bound

@@ -16,8 +16,8 @@ import numpy as np
 from optsched.declared import About
 from optsched.errors import InputError, shown
 from optsched.extras import require_extras
-from optsched.io.numerals import real_of
-from optsched.io.reading import ALWAYS_EXPANDED, MOST_EXPANSION, csv_rows
+from optsched.io.numerals import parse_real
+from optsched.io.reading import MAX_EXPANSION, MIN_EXPANDED_LIMIT, csv_rows
 from optsched.io.writing import csv_text, replacing, write_text
 from optsched.online.data.workload import COLUMNS, RANGES, WALLTIME, Labels, Workload, walltimes
 
@@ -82,7 +82,7 @@ def write_workload(path: str | Path, workload: Workload) -> None:
 
 def _read_csv(path: str | Path, source: str) -> Workload:
     table = _Table(source)
-    rows = csv_rows(path, most=MAX_FILE_BYTES)
+    rows = csv_rows(path, max_bytes=MAX_FILE_BYTES)
     _, header = next(rows, (1, []))
     if not header:
         raise InputError(source, "line 1", "nothing", f"a CSV table with {', '.join(COLUMNS)}")
@@ -159,7 +159,7 @@ class _Table:
         blank = np.array([cell in ("", None) for cell in column])
         filled = [cell for cell, is_blank in zip(column, blank, strict=True) if not is_blank]
         values = np.full(len(column), np.nan)
-        numbers = [real_of(cell) if isinstance(cell, str) else cell for cell in filled]
+        numbers = [parse_real(cell) if isinstance(cell, str) else cell for cell in filled]
         values[~blank] = [math.nan if number is None else number for number in numbers]
         low, high, expected = RANGES[WALLTIME]
         invalid = ~blank & ~((values >= low) & (values <= high))
@@ -244,10 +244,10 @@ def _floats(column: Sequence[Any]) -> Any:
     """Numbers of a column of decimals; NaN for cells that are not numbers."""
     if isinstance(column, np.ndarray):
         return column.astype(np.float64)
-    if _DECIMALS.fullmatch(",".join(column)):  # only decimals: float() accepts what real_of does
+    if _DECIMALS.fullmatch(",".join(column)):  # only decimals: float() accepts what parse_real does
         with suppress(ValueError):
             return np.array(column, dtype=object).astype(np.float64)
-    return np.array([math.nan if (x := real_of(v)) is None else x for v in column])
+    return np.array([math.nan if (x := parse_real(v)) is None else x for v in column])
 
 
 def _read_parquet(path: str | Path, source: str) -> Workload:
@@ -293,8 +293,8 @@ def _check_expansion(metadata: Any, size: int, source: str) -> None:
         raise InputError(source, "", f"{metadata.num_rows} rows", f"at most {MAX_JOBS}")
     # Of groups, not of columns: pyarrow ends the process at a broken column's metadata.
     total = sum(metadata.row_group(g).total_byte_size for g in range(metadata.num_row_groups))
-    if total > max(ALWAYS_EXPANDED, MOST_EXPANSION * size) or total > MAX_FILE_BYTES:
-        expected = f"at most {MOST_EXPANSION} times the file, and {MAX_FILE_BYTES}"
+    if total > max(MIN_EXPANDED_LIMIT, MAX_EXPANSION * size) or total > MAX_FILE_BYTES:
+        expected = f"at most {MAX_EXPANSION} times the file, and {MAX_FILE_BYTES}"
         raise InputError(source, "", f"{total} bytes in {size}", expected)
 
 

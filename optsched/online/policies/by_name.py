@@ -201,7 +201,7 @@ class PolicyOptions(Options):
         Seconds of a round, in policies that preempt by rounds. None: 360.
     """
 
-    left_out = ("checkpoint", "round")
+    omitted_defaults = ("checkpoint", "round")
 
     tau: Annotated[float, Between(0, MAX_OPTION_VALUE)] = 100.0
     comm_heavy: Annotated[float, Between(1, MAX_OPTION_VALUE)] = 1.5

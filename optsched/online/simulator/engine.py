@@ -224,7 +224,7 @@ def _run_loop(
                     report(int(done), len(jobs))
             except KeyboardInterrupt:
                 stop[0] = True
-            stop[0] |= interrupt.came
+            stop[0] |= interrupt.received
     return not stop[0], [np.asarray(column) for column in last]
 
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from optsched.errors import InputError, shown
-from optsched.io.numerals import real_of
-from optsched.io.reading import MOST_COLUMNS, lines_of, unescaped
+from optsched.io.numerals import parse_real
+from optsched.io.reading import MAX_COLUMNS, lines_of, unescaped
 from optsched.online.traces.trace import RejectedRow, TraceRow
 
 Row = TypeVar("Row")
@@ -90,7 +90,7 @@ def number_of(text: str | None, name: str = "number") -> float | None:
     text = (text or "").strip()
     if text.lower() in MISSING:
         return None
-    value = real_of(text.replace(",", "") if _THOUSANDS.fullmatch(text) else text)
+    value = parse_real(text.replace(",", "") if _THOUSANDS.fullmatch(text) else text)
     if value is None:
         raise UnreadableError(f"unreadable {name}", text)
     return value
@@ -138,7 +138,7 @@ class SubmissionParser:
         text = (text or "").strip()
         if text.lower() in MISSING:
             return None
-        date = date_of(text) if real_of(text) is None else None
+        date = date_of(text) if parse_real(text) is None else None
         if date is None:
             value = (duration_of(text, "submission time") or 0.0) * self._unit
         if self._first is None:
@@ -182,8 +182,8 @@ def open_table(path: str | Path) -> CsvTable:
     header = [re.sub("[ -]+", "_", name.lower()) for name in split_cells(text)]
     while header and not header[-1]:
         header.pop()
-    if len(header) > MOST_COLUMNS:
-        raise InputError(source, "line 1", f"{len(header)} columns", f"at most {MOST_COLUMNS}")
+    if len(header) > MAX_COLUMNS:
+        raise InputError(source, "line 1", f"{len(header)} columns", f"at most {MAX_COLUMNS}")
     positions = {}
     for role, names in COLUMNS.items():
         present = [name for name in header if name in names]

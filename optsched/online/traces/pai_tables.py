@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from optsched.errors import InputError
-from optsched.io.numerals import real_of
-from optsched.io.reading import MOST_COLUMNS, lines_of
+from optsched.io.numerals import parse_real
+from optsched.io.reading import MAX_COLUMNS, lines_of
 from optsched.online.traces.cells import split_cells
 from optsched.online.traces.trace import MAX_ROWS, RejectedRow, TraceRow
 
@@ -79,12 +79,12 @@ def table_of_pai(path: str | Path) -> Table | None:
     if "\0" in text:
         expected = "an unpacked CSV table (run `tar -xzf` first)"
         raise InputError(str(path), "line 1", "binary data (an archive?)", expected)
-    cells = split_cells(text)[:MOST_COLUMNS]
+    cells = split_cells(text)[:MAX_COLUMNS]
     header_file = path.parent / f"{path.name.partition('.')[0]}.header"
     if kind := _kind_of(cells):
         return Table(path, kind, tuple(cells), True)
     if header_file.is_file():
-        header = split_cells(_first_line(header_file))[:MOST_COLUMNS]
+        header = split_cells(_first_line(header_file))[:MAX_COLUMNS]
         kind = _kind_of(header)
         return Table(path, kind, tuple(header), False) if kind else None
     if any(part in path.name for part in OTHER_TABLES):
@@ -111,9 +111,9 @@ def _fits(kind: str, cells: Sequence[str]) -> bool:
     This excludes headers, and rows of machines, whose last three cells are capacities.
     """
     if kind == "group":
-        return None in map(real_of, cells[2:]) and not set(SUMMARY) <= set(cells)
+        return None in map(parse_real, cells[2:]) and not set(SUMMARY) <= set(cells)
     named = zip(TABLES[kind], cells, strict=True)
-    return all(not cell or real_of(cell) is not None for name, cell in named if name in NUMBERS)
+    return all(not cell or parse_real(cell) is not None for name, cell in named if name in NUMBERS)
 
 
 def tables_in(paths: Sequence[str | Path]) -> list[Path]:
@@ -168,7 +168,7 @@ class _Job:
 
     def widen(self, table: str, row: Mapping[str, str]) -> None:
         """Widen a span by a row's start_time and end_time."""
-        start, end = real_of(row["start_time"]), real_of(row["end_time"])
+        start, end = parse_real(row["start_time"]), parse_real(row["end_time"])
         if start is None:
             return  # it never ran
         first, last = self.spans.get(table, (start, start))
@@ -193,7 +193,7 @@ def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
             return "no job_name"
         if name in jobs:
             return "duplicate job"
-        job = jobs[name] = _Job(line, row["inst_id"], row["user"], real_of(row["start_time"]))
+        job = jobs[name] = _Job(line, row["inst_id"], row["user"], parse_real(row["start_time"]))
         by_inst_id.setdefault(job.inst_id, []).append(job)
         return ""
 
@@ -204,8 +204,8 @@ def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
         if row["task_name"] in job.tasks:
             return "duplicate task"
         job.tasks.add(row["task_name"])
-        share = real_of(row["plan_gpu"]) if row["plan_gpu"] else 0.0
-        instances = real_of(row["inst_num"]) if row["inst_num"] else 1.0
+        share = parse_real(row["plan_gpu"]) if row["plan_gpu"] else 0.0
+        instances = parse_real(row["inst_num"]) if row["inst_num"] else 1.0
         job.widen("task", row)
         if share is None or share < 0 or instances is None or instances < 1:
             job.has_unreadable_task = True

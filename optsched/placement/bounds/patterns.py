@@ -150,7 +150,7 @@ class PatternMaster:
         lp = GrowingLp(self.shortage(used, pricing), Settings().within(self.deadline))
         best_surplus = -np.inf
         for _ in range(MAX_ROUNDS):
-            answer = None if self.deadline.is_over else lp.solve(self.deadline.left)
+            answer = None if self.deadline.is_over else lp.solve()
             if answer is None:
                 return None
             if answer.objective <= FEASIBILITY_RTOL * float(demand.replicas.sum()):

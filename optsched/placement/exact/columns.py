@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optsched.backends import MilpArrays, solve_arrays
+from optsched.backends.arrays import MilpArrays, solve_arrays
 from optsched.deadline import Deadline, clock
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.bounds.patterns import PatternMaster
@@ -34,7 +34,7 @@ from optsched.placement.heuristics.repartition import improve, no_placement, sta
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
-from optsched.result import Outcome, Settings, Termination, TracePoint, ended, is_proved
+from optsched.result import Outcome, Settings, Termination, TracePoint, is_proved, termination_of
 
 BOUND_SHARE = 0.4
 """Share of the time limit for raising the bound."""
@@ -151,7 +151,7 @@ class _Search:
         self.record_trace()
         return Outcome(
             PlacementSolution.of(self.instance.name, self.counts.tolist()),
-            ended(self.gap_closed, self.settings.deadline.is_over),
+            termination_of(self.gap_closed, self.settings.deadline.is_over),
             bound=self.bound.value,
             bound_source=self.bound.source,
             claimed=self.value,

@@ -22,7 +22,7 @@ from optsched.placement.instance import PlacementInstance
 from optsched.placement.models.parts import ilp_nonzeros
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
-from optsched.result import Outcome, Settings, Termination, ended, is_proved
+from optsched.result import Outcome, Settings, Termination, is_proved, termination_of
 
 FEW_NONZEROS = 15_000
 """Nonzeros up to which a "bottleneck" instance is solved by `ilp` instead of `columns`: VGG19 on 16
@@ -47,7 +47,7 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
     settings.progress.report(value, bound.value)
     best = Outcome(
         PlacementSolution.of(instance.name, start.counts.tolist()),
-        ended(is_proved(value, bound.value, settings.gap), settings.deadline.is_over),
+        termination_of(is_proved(value, bound.value, settings.gap), settings.deadline.is_over),
         bound=bound.value,
         bound_source=bound.source,
         claimed=value,

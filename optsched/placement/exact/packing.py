@@ -70,7 +70,7 @@ def _by_integer_programme(
     """Solve the packing MILP in x[size, server]; symmetry rows order servers of equal GPUs."""
     from scipy.sparse import csr_array, eye_array, kron, vstack
 
-    from optsched.backends import MilpArrays, solve_arrays
+    from optsched.backends.arrays import MilpArrays, solve_arrays
 
     free = np.array(free_gpus, dtype=np.int64)
     kinds, servers = len(sizes), len(free)

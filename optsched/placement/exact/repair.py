@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optsched.backends import solve_arrays
+from optsched.backends.arrays import solve_arrays
 from optsched.deadline import Deadline
 from optsched.placement.bounds.patterns import LpSolution, PatternMaster
 from optsched.placement.bounds.pricing import Pricing

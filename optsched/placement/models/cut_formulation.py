@@ -12,7 +12,8 @@ import itertools
 
 import pyomo.environ as pyo
 
-from optsched.backends import require_solver, state_and_solve
+from optsched.backends.models import build_and_solve
+from optsched.backends.pyomo_solvers import require_solver
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline, clock
 from optsched.placement.heuristics.heavy_edge import (
@@ -48,7 +49,7 @@ def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Se
     began = clock()
     unit = total_weight(instance) or 1.0
     details: dict[str, object] = {}
-    answer, model = state_and_solve(
+    answer, model = build_and_solve(
         lambda: build(instance, settings.deadline), cut_nonzeros(instance), settings, began=began
     )
     if model is not None and answer.has_solution:

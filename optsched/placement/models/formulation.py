@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from optsched.backends import require_solver, state_and_solve
+from optsched.backends.models import build_and_solve
+from optsched.backends.pyomo_solvers import require_solver
 from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline, clock
@@ -78,7 +79,7 @@ def close_gap(
         set_start(model, data, incumbent)
         return model
 
-    answer, model = state_and_solve(
+    answer, model = build_and_solve(
         build_with_start,
         ilp_nonzeros(instance, min_counts=data.bottleneck),
         settings,

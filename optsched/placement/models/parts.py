@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from optsched.backends import Answer
+from optsched.backends.answer import Answer
 from optsched.backends.relations import stated
 from optsched.placement.bounds.combinatorial import Bound, max_saving
 from optsched.placement.cost import CostTables, Ints, iteration_time
@@ -22,7 +22,7 @@ from optsched.placement.heuristics.heavy_edge import all_reduce_edges
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
-from optsched.result import SOLVED, Outcome, Settings, Termination, ended, is_proved
+from optsched.result import SOLVER_RTOL, Outcome, Settings, Termination, is_proved, termination_of
 
 MIN_COEFFICIENT = 1e-9
 """In model units: HiGHS drops smaller coefficients from rows and may then report infeasible."""
@@ -274,17 +274,17 @@ def model_outcome(
     )
     if answer.bound is not None and (bound is None or answer.bound * unit > bound.value):
         bound = Bound(min(max(answer.bound * unit, 0.0), value), str(answer.solver))
-    gap = max(settings.gap, SOLVED)
+    gap = max(settings.gap, SOLVER_RTOL)
     proved = bound is not None and is_proved(value, bound.value, gap)
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),
-        ended(proved, answer.termination is Termination.TIME_LIMIT),
+        termination_of(proved, answer.termination is Termination.TIME_LIMIT),
         bound=None if bound is None else bound.value,
         bound_source=None if bound is None else bound.source,
         claimed=value,
         build_time=answer.build_time,
         solve_time=answer.solve_time,
         solver=answer.solver,
-        trace=answer.trace_in(unit),
+        trace=answer.scaled_trace(unit),
         details=details or {},
     )

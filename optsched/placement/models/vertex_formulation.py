@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from optsched.backends import require_solver, state_and_solve
+from optsched.backends.models import build_and_solve
+from optsched.backends.pyomo_solvers import require_solver
 from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline, clock
@@ -54,7 +55,7 @@ def close_gap(
     require_solver(settings.solver)
     began = clock()
     data = vertex_data(instance, options, pruned=True)
-    answer, model = state_and_solve(
+    answer, model = build_and_solve(
         lambda: build(data, settings.deadline),
         vertex_nonzeros(instance, data.bottleneck),
         settings,

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import coo_array, csr_array, hstack
 
-from optsched.backends import GrowingLp, MilpArrays
+from optsched.backends.arrays import GrowingLp, MilpArrays
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.result import Settings
@@ -239,7 +239,7 @@ class _Search:
             if self._is_close(gap) or self.rounds >= max_rounds or clock.is_over:
                 return
             self._add(roles, cost)
-            answer = self._lp.solve(clock.left)
+            answer = self._lp.solve(clock)
             if answer is None:
                 return
             self.rounds += 1

@@ -20,11 +20,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optsched.backends import Answer, MilpArrays, require_solver, solve_arrays
-from optsched.backends.sizes import MOST_NONZEROS, refuse_many_nonzeros
+from optsched.backends.answer import Answer
+from optsched.backends.arrays import MilpArrays, solve_arrays
+from optsched.backends.pyomo_solvers import require_solver
+from optsched.backends.sizes import MAX_NONZEROS, refuse_many_nonzeros
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
-from optsched.result import ARITHMETIC, Outcome, Settings, Termination, TracePoint, is_proved
+from optsched.result import ARITHMETIC_RTOL, Outcome, Settings, Termination, TracePoint, is_proved
 from optsched.selection.assignment import Assignment, expected_cost
 from optsched.selection.bounds.dual_search import DualSearchResult, maximise_bound
 from optsched.selection.bounds.prices import DualBound, cheapest_leaders
@@ -53,7 +55,7 @@ LEADERS_PER_CLASS = 60
 FOLLOWER_LIMIT = 20_000
 SPARE_FOLLOWERS = 5_000
 """If there are more than FOLLOWER_LIMIT followers, keep one per job plus this many."""
-MAX_COLUMNS = MOST_NONZEROS // 4
+MAX_COLUMNS = MAX_NONZEROS // 4
 """Leader columns of one MILP, of about four nonzeros each."""
 VERTEX_SECONDS = 0.5
 """Seconds allowed after the deadline to round a fractional incumbent."""
@@ -240,7 +242,7 @@ class _Search:
 def _claimable(tables: Tables, bound: float) -> float:
     """The bound, lowered where d_j - now rounds to more than the solver's arithmetic does."""
     rounding = tables.rounding
-    return max(bound - rounding, 0.0) if rounding > ARITHMETIC * bound else bound
+    return max(bound - rounding, 0.0) if rounding > ARITHMETIC_RTOL * bound else bound
 
 
 def _solve(flow: ArcFlow, leaders: Ints, settings: Settings) -> tuple[Answer, Assignment | None]:

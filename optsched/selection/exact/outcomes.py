@@ -14,10 +14,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.backends import Answer
+from optsched.backends.answer import Answer
 from optsched.deadline import OutOfTimeError
 from optsched.progress import Progress
-from optsched.result import ARITHMETIC, Outcome, Settings, Termination, ended, is_proved
+from optsched.result import (
+    ARITHMETIC_RTOL,
+    Outcome,
+    Settings,
+    Termination,
+    is_proved,
+    termination_of,
+)
 from optsched.selection.assignment import Assignment, expected_cost, solution_of
 from optsched.selection.bounds.dual_search import quick_bound
 from optsched.selection.cost import TARDINESS, Tables
@@ -53,13 +60,13 @@ def model_outcome(
         build_time=answer.build_time,
         solve_time=answer.solve_time,
         solver=answer.solver,
-        trace=answer.trace_in(unit),
+        trace=answer.scaled_trace(unit),
     )
     assignment = cheaper(tables, incumbent, solver_assignment)
     if assignment is None:
         return outcome
     limited = answer.termination is Termination.TIME_LIMIT
-    rounding = ARITHMETIC * unit
+    rounding = ARITHMETIC_RTOL * unit
     return with_assignment(
         tables, assignment, outcome, settings, rounding=rounding, limited=limited
     )
@@ -87,7 +94,7 @@ def with_assignment(
     return replace(
         outcome,
         solution=solution_of(tables, assignment, certificate),
-        termination=ended(proved, limited),
+        termination=termination_of(proved, limited),
         bound=bound,
         claimed=value,
     )
@@ -155,7 +162,7 @@ def solved_in_finer_units(
         unit = finer.money_unit
         outcome = replace(outcome, bound=bound, bound_source=source, trace=())
         outcome = with_assignment(
-            tables, incumbent, outcome, settings, certificate, ARITHMETIC * unit
+            tables, incumbent, outcome, settings, certificate, ARITHMETIC_RTOL * unit
         )
         if settings.deadline.is_over:
             break

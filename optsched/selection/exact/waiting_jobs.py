@@ -21,11 +21,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyomo.environ as pyo
 
-from optsched.backends import require_solver, solve_model
+from optsched.backends.models import solve_model
+from optsched.backends.pyomo_solvers import require_solver
 from optsched.backends.sizes import refuse_many_nonzeros, require_time
 from optsched.deadline import OutOfTimeError, clock
 from optsched.progress import Progress
-from optsched.result import ARITHMETIC, Outcome, Settings, Termination
+from optsched.result import ARITHMETIC_RTOL, Outcome, Settings, Termination
 from optsched.selection.assignment import Assignment, expected_cost, solution_of
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.exact.incumbents import heuristic_assignments, report_start
@@ -164,11 +165,11 @@ def _outcome_with_bound(
 ) -> Outcome:
     """Complete an outcome with an assignment and the least cost that is proved."""
     value = expected_cost(tables, assignment)
-    tolerance = max(settings.gap * abs(value), tables.rounding, ARITHMETIC * unit)
+    tolerance = max(settings.gap * abs(value), tables.rounding, ARITHMETIC_RTOL * unit)
     proved = bound is not None and value - bound <= tolerance
     out_of_time = not proved and settings.deadline.is_over
     if bound is not None:  # lowered by the solver's tolerance, absolute in the model's unit
-        bound = min(max(bound - ARITHMETIC * unit, 0.0), value)
+        bound = min(max(bound - ARITHMETIC_RTOL * unit, 0.0), value)
     return replace(
         outcome,
         solution=solution_of(tables, assignment),

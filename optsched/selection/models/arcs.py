@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, vstack
 
-from optsched.backends import MilpArrays
+from optsched.backends.arrays import MilpArrays
 from optsched.selection.cost import NodeClass, Tables
 from optsched.selection.models.packings import decode_counts, fills_by_leader
 

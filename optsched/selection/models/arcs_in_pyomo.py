@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from optsched.backends import MilpArrays
+from optsched.backends.arrays import MilpArrays
 from optsched.errors import NotApplicableError
 from optsched.selection.cost import tables_of
 from optsched.selection.instance import SelectionInstance

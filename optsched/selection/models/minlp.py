@@ -15,7 +15,8 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from optsched.backends import require_solver, state_and_solve
+from optsched.backends.models import build_and_solve
+from optsched.backends.pyomo_solvers import require_solver
 from optsched.deadline import Deadline, clock
 from optsched.result import Outcome, Settings, Termination, is_proved
 from optsched.selection.assignment import expected_cost
@@ -70,7 +71,7 @@ def solve_p1(
             return with_assignment(tables, incumbent or {}, shell, settings)
         data = formulation_data(tables, method, value)
         unit = data.dollars_unit
-        answer, model = state_and_solve(
+        answer, model = build_and_solve(
             partial(build, data, settings.deadline),
             data.nonzeros,
             settings,

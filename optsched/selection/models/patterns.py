@@ -22,7 +22,9 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from optsched.backends import Answer, require_solver, solve_model
+from optsched.backends.answer import Answer
+from optsched.backends.models import solve_model
+from optsched.backends.pyomo_solvers import require_solver
 from optsched.backends.sizes import fits, refuse_many_nonzeros, require_time
 from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError

@@ -1,7 +1,7 @@
-"""Models solved by MIP solvers that Pyomo runs by name: CBC, GLPK, Gurobi, CPLEX, Xpress.
+"""Solvers by name, and MIP solvers run through Pyomo: CBC, GLPK, Gurobi, CPLEX, Xpress.
 
-Most run in a process of their own that reads the model from a file, so that an incumbent is known
-only when they end. Their bounds are trusted like those of HiGHS and SCIP.
+Most run in a process of their own that reads the model from a file, so that no incumbents are
+reported during the run. Their bounds are trusted like those of HiGHS and SCIP.
 """
 
 from __future__ import annotations
@@ -15,57 +15,77 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, unsolved
+from optsched.backends.answer import (
+    FEASIBILITY_TOL,
+    Answer,
+    answer_at_end,
+    finite,
+    timed_out,
+)
 from optsched.deadline import OutOfTimeError, clock
 from optsched.errors import InputError, SolverError, one_line
 from optsched.extras import require_extras
-from optsched.result import Settings, TracePoint
+from optsched.result import Settings
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 
 @dataclass(frozen=True)
-class _Family:
+class _SolverOptions:
     """Names of a solver's options: its relative gap, and its tolerances."""
 
     gap: str | None
     tolerances: tuple[str, ...] = ()
-    whole_seconds: bool = False
+    integral_time_limit: bool = False
 
 
-FAMILIES = {
-    "cbc": _Family("ratioGap", ("primalT", "integerT")),
-    "cplex": _Family(
+SOLVER_OPTIONS = {
+    "cbc": _SolverOptions("ratioGap", ("primalT", "integerT")),
+    "cplex": _SolverOptions(
         "mip_tolerances_mipgap", ("simplex_tolerances_feasibility", "mip_tolerances_integrality")
     ),
-    "glpk": _Family(None, whole_seconds=True),  # with a gap set, GLPK reports no bound
-    "gurobi": _Family("MIPGap", ("FeasibilityTol", "IntFeasTol")),
-    "xpress": _Family("miprelstop", ("feastol", "miptol")),
+    "glpk": _SolverOptions(None, integral_time_limit=True),  # with a gap set, GLPK reports no bound
+    "gurobi": _SolverOptions("MIPGap", ("FeasibilityTol", "IntFeasTol")),
+    "xpress": _SolverOptions("miprelstop", ("feastol", "miptol")),
 }
-"""By a solver's name in Pyomo, or its first part (gurobi_direct, cplex_direct, xpress_direct)."""
+"""By Pyomo's name of the solver without the suffix ``_direct``."""
 
 
-def require_pyomo_solver(name: str) -> None:
-    """Refuse a solver that is not one of `FAMILIES` in Pyomo, or not installed."""
+def require_solver(name: str) -> None:
+    """Raise InputError if a solver is unknown or MissingExtraError if it is not installed."""
+    if name == "scip":
+        require_extras(["pyscipopt"])
+    elif name != "highs":
+        _require_pyomo_solver(name)
+
+
+def solver_version(name: str) -> str:
+    require_solver(name)
+    if name == "highs":
+        import highspy as of
+
+        return f"{of.HIGHS_VERSION_MAJOR}.{of.HIGHS_VERSION_MINOR}.{of.HIGHS_VERSION_PATCH}"
+    if name == "scip":
+        import pyscipopt
+
+        return str(pyscipopt.Model().version())
+    with _quiet():
+        return ".".join(str(part) for part in _solver(name).version() or ())
+
+
+def _require_pyomo_solver(name: str) -> None:
     import pyomo.environ as pyo
 
-    expected = ", ".join(["highs", "scip", *FAMILIES])
-    if _family(name) is None or name not in list(pyo.SolverFactory):
+    expected = ", ".join(["highs", "scip", *SOLVER_OPTIONS])
+    if _options_of(name) is None or name not in list(pyo.SolverFactory):
         raise InputError("settings", "solver", repr(name), f"one of {expected}")
     with _quiet():
         if name == "cbc" and shutil.which("cbc") is None:
             require_extras(["pulp.solverdir"])
         if not _solver(name).available(False):
-            found = f"{name!r}, which Pyomo cannot run here"
+            found = f"{name!r}, which is not installed or not licensed"
             raise InputError("settings", "solver", found, f"an installed one of {expected}")
-
-
-def pyomo_solver_version(name: str) -> str:
-    """Return the installed version of a solver; raises as `require_pyomo_solver`."""
-    require_pyomo_solver(name)
-    with _quiet():
-        return ".".join(str(part) for part in _solver(name).version() or ())
 
 
 def solve_with_pyomo(
@@ -76,18 +96,18 @@ def solve_with_pyomo(
     from pyomo.common.tempfiles import TempfileManager
 
     left = settings.deadline.left
-    family = _family(settings.solver)
-    assert family is not None
-    options: dict[str, Any] = dict.fromkeys(family.tolerances, FEASIBILITY)
-    if family.gap is not None:
-        options[family.gap] = settings.gap
+    names = _options_of(settings.solver)
+    assert names is not None
+    options: dict[str, Any] = dict.fromkeys(names.tolerances, FEASIBILITY_TOL)
+    if names.gap is not None:
+        options[names.gap] = settings.gap
     arguments: dict[str, Any] = {"load_solutions": False, "options": options}
     seconds = math.inf
     if left is not None:
         seconds = left - build_time  # writing the file takes about as long as building the model
         if seconds <= 0:
-            return unsolved(settings, build_time)
-        if family.whole_seconds:
+            return timed_out(settings, build_time)
+        if names.integral_time_limit:
             seconds = max(math.floor(seconds), 1)
         arguments["timelimit"] = seconds
     began = clock()
@@ -98,76 +118,61 @@ def solve_with_pyomo(
         try:
             results = solver.solve(model, **arguments)
         except (subprocess.TimeoutExpired, OutOfTimeError):
-            return unsolved(settings, build_time)
+            return timed_out(settings, build_time)
         except (OSError, RuntimeError, ValueError, ApplicationError) as error:
             if not start:
                 raise SolverError(f"{settings.solver}: {one_line(str(error))}") from None
-            return _start_alone(model, settings, build_time, clock() - began)
+            late, spent = settings.deadline.is_over, clock() - began  # the start is all there is
+            return answer_at_end(settings, _value(model), None, build_time, spent, False, late)
         spent = clock() - began
-        return _read(model, results, settings, family, build_time, spent, spent >= seconds)
+        return _read(model, results, settings, names, build_time, spent, spent >= seconds)
 
 
 def _read(
     model: pyo.ConcreteModel,
     results: Any,
     settings: Settings,
-    family: _Family,
+    names: _SolverOptions,
     build_time: float,
     seconds: float,
     is_cut: bool,
 ) -> Answer:
     import pyomo.environ as pyo
 
-    ended = results.solver.termination_condition
-    proved = ended == pyo.TerminationCondition.optimal
-    is_said = ended in (
+    condition = results.solver.termination_condition
+    is_optimal = condition == pyo.TerminationCondition.optimal
+    reported_infeasible = condition in (
         pyo.TerminationCondition.infeasible,
         pyo.TerminationCondition.infeasibleOrUnbounded,
     )
-    infeasible = is_said and not is_cut  # CBC also says so if its time ends in its presolve
-    fractional = ended == pyo.TerminationCondition.intermediateNonInteger  # a limit, and CBC's LP
+    # CBC also reports it when its time limit is reached in presolve.
+    infeasible = reported_infeasible and not is_cut
+    # CBC reports it at a limit, with the solution of the LP relaxation.
+    fractional = condition == pyo.TerminationCondition.intermediateNonInteger
     objective = bound = None
-    if len(results.solution) and not is_said and not fractional:
+    if len(results.solution) and not reported_infeasible and not fractional:
         model.solutions.load_from(results)
         objective = _value(model)
-    if not is_said:
+    if not reported_infeasible:
         bound = finite(float(results.problem.lower_bound))
-        if bound is None and proved and objective is not None:
-            bound = objective - (settings.gap if family.gap else 0.0) * abs(objective)
+        if bound is None and is_optimal and objective is not None:
+            bound = objective - (settings.gap if names.gap else 0.0) * abs(objective)
     limits = (pyo.TerminationCondition.maxTimeLimit, pyo.TerminationCondition.userInterrupt)
-    limited = settings.deadline.is_over or fractional or is_said or ended in limits
-    if objective is None and not infeasible and not limited and family.gap is not None:
-        raise SolverError(f"{settings.solver} ended with {ended}")
-    return Answer(
-        judged(objective, bound, settings, infeasible, limited),
-        objective,
-        bound,
-        build_time,
-        seconds,
-        settings.solver,
-        trace=(TracePoint(seconds, objective, bound),),
-    )
-
-
-def _start_alone(
-    model: pyo.ConcreteModel, settings: Settings, build_time: float, seconds: float
-) -> Answer:
-    """Return the answer of a failed run: the start, whose values the variables still have."""
-    value = _value(model)
-    ended = judged(value, None, settings, infeasible=False, limited=settings.deadline.is_over)
-    trace = (TracePoint(seconds, value, None),)
-    return Answer(ended, value, None, build_time, seconds, settings.solver, trace=trace)
+    hit_limit = settings.deadline.is_over or fractional or reported_infeasible
+    hit_limit = hit_limit or condition in limits
+    if objective is None and not infeasible and not hit_limit and names.gap is not None:
+        raise SolverError(f"{settings.solver} ended with {condition}")
+    return answer_at_end(settings, objective, bound, build_time, seconds, infeasible, hit_limit)
 
 
 def _value(model: pyo.ConcreteModel) -> float:
-    """Return the objective at the variables' values."""
     import pyomo.environ as pyo
 
     return float(pyo.value(next(model.component_data_objects(pyo.Objective, active=True))))
 
 
-def _family(name: str) -> _Family | None:
-    return FAMILIES.get(name.removesuffix("_direct"))
+def _options_of(name: str) -> _SolverOptions | None:
+    return SOLVER_OPTIONS.get(name.removesuffix("_direct"))
 
 
 def _solver(name: str) -> Any:

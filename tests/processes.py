@@ -1,0 +1,30 @@
+"""Python in a process of its own, with this package."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def python(
+    *arguments: object,
+    code: int | None = 0,
+    variables: dict[str, str] | None = None,
+    **settings: Any,
+) -> subprocess.CompletedProcess[str]:
+    """Run Python and expect an exit code; `variables` of the environment besides ours."""
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **(variables or {})},
+        text=True,
+        timeout=600,
+        check=False,
+        **({"capture_output": True} | settings),
+    )
+    assert code in (None, done.returncode), done.stderr
+    return done
