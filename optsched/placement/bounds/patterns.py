@@ -25,7 +25,7 @@ import numpy as np
 from optsched.backends.arrays import GrowingLp, MilpArrays
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
-from optsched.placement.bounds.pricing import THETA_RTOL, Demand, PatternCertificate, Pricing
+from optsched.placement.bounds.pricing import THETA_RTOL, PatternCertificate, Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, time_matrix
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import STANDARD
@@ -108,11 +108,10 @@ class PatternMaster:
         return np.array([self._index[c, pattern.tobytes()] for c, pattern in keys], dtype=np.int64)
 
     def usable_patterns(self, pricing: Pricing) -> Ints:
-        """Indices of the pool's patterns that take at most theta and fit in the demand."""
-        demand = pricing.demand
+        """Indices of the pool's patterns that take at most theta and fit what is left."""
         usable = np.array(self.times) <= pricing.theta * (1 + THETA_RTOL)
-        usable &= (self.counts <= demand.replicas).all(axis=1)
-        usable &= demand.servers[np.array(self.classes)] > 0
+        usable &= (self.counts <= pricing.replicas).all(axis=1)
+        usable &= pricing.servers[np.array(self.classes)] > 0
         return np.flatnonzero(usable)
 
     @property
@@ -125,8 +124,8 @@ class PatternMaster:
 
     def price(self, theta: float) -> Pricing:
         """Pricing at theta; adds the pool's usable patterns without filler replicas."""
-        demand = Demand(self.tables.replicas, self.servers)
-        pricing = Pricing(self.tables, self.sizes, theta, demand, self.instance.uses_all_gpus)
+        full = self.instance.uses_all_gpus
+        pricing = Pricing(self.tables, self.sizes, self.servers, theta, full)
         if pricing.free.any():
             usable = self.usable_patterns(pricing)
             classes = np.array(self.classes)[usable]
@@ -134,13 +133,13 @@ class PatternMaster:
         return pricing
 
     def relax(self, pricing: Pricing) -> LpSolution | PatternCertificate | None:
-        """Solve the linear programme of a demand at theta, or certify that it has no solution.
+        """Solve the linear programme at theta, or certify that it has no solution.
 
         Return None at the deadline, or if the rounds run out before either.
         """
-        demand, stages = pricing.demand, len(pricing.demand.replicas)
+        stages = len(pricing.replicas)
         values, _ = pricing.best_patterns(np.zeros(stages))
-        if not np.isfinite(values[demand.servers > 0]).all():  # a class without any pattern
+        if not np.isfinite(values[pricing.servers > 0]).all():  # a class without any pattern
             return PatternCertificate(pricing.theta, (0,) * stages)
         if self._best_duals is not None:
             certificate = pricing.certificate(self._best_duals)
@@ -153,7 +152,7 @@ class PatternMaster:
             answer = None if self.deadline.is_over else lp.solve()
             if answer is None:
                 return None
-            if answer.objective <= FEASIBILITY_RTOL * float(demand.replicas.sum()):
+            if answer.objective <= FEASIBILITY_RTOL * float(pricing.replicas.sum()):
                 return LpSolution(used, answer.values[stages + 1 :])
             filler = max(float(answer.duals[stages]), 0.0)
             duals = np.where(pricing.free, filler, 0.0) + answer.duals[:stages]
@@ -169,7 +168,7 @@ class PatternMaster:
                     if certificate is not None:
                         return certificate
                 before = len(self.times)
-                available = np.flatnonzero(demand.servers > 0)
+                available = np.flatnonzero(pricing.servers > 0)
                 added = self.add(available, pricing.without_fillers(patterns[available]))
                 if added:
                     new = np.arange(before, len(self.times))
@@ -188,17 +187,17 @@ class PatternMaster:
         """
         from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-        demand, free = pricing.demand, pricing.free
+        free = pricing.free
         shortages, classes = len(free) + 1, len(self.sizes)
         rows, columns = shortages + classes, shortages + len(used)
         identity = vstack([eye_array(shortages), csr_array((classes, shortages))])
         matrix = csr_array(hstack([identity, self._pool_columns(used, pricing).T], format="csr"))
         lower = np.full(rows, -np.inf)
         upper = np.full(rows, np.inf)
-        lower[: shortages - 1] = np.where(free, -np.inf, demand.replicas)
-        upper[: shortages - 1] = np.where(free, demand.replicas, np.inf)
-        lower[shortages - 1] = pricing.filler_demand if free.any() else 0
-        upper[shortages:] = demand.servers
+        lower[: shortages - 1] = np.where(free, -np.inf, pricing.replicas)
+        upper[: shortages - 1] = np.where(free, pricing.replicas, np.inf)
+        lower[shortages - 1] = pricing.fillers_left if free.any() else 0
+        upper[shortages:] = pricing.servers
         return MilpArrays(
             np.concatenate((np.ones(shortages), np.zeros(len(used)))),
             matrix,

@@ -53,30 +53,21 @@ class PatternCertificate:
         return {"kind": "patterns", "threshold": self.threshold, "prices": list(self.prices)}
 
 
-@dataclass(frozen=True)
-class Demand:
-    """Replicas left to place, by stage (S,), and servers left, by class (C,).
-
-    `filled` counts replicas of free stages that fill servers already given a pattern.
-    """
-
-    replicas: Ints
-    servers: Ints
-    filled: int = 0
-
-
 class Pricing:
-    """Patterns within theta that take no more replicas than the demand.
+    """Patterns within theta that take no more replicas than are left to place.
 
-    `free` (S,) are the free stages; `fills` says whether replicas are of one size and fill the
-    servers, without which no stage is free.
+    `replicas` (S,) and `servers` (C,) are left, by stage and server class; `filled` counts replicas
+    of free stages that fill servers already given a pattern. `free` (S,) are the free stages;
+    `fills` says whether replicas are of one size and fill the servers, without which no stage is
+    free.
     """
 
     def __init__(
-        self, tables: CostTables, sizes: Ints, theta: float, demand: Demand, full: bool
+        self, tables: CostTables, sizes: Ints, servers: Ints, theta: float, full: bool
     ) -> None:
         """Compute which counts keep a stage within theta."""
-        self.theta, self.demand, self.sizes = theta, demand, sizes
+        self.theta, self.sizes = theta, sizes
+        self.replicas, self.servers, self.filled = tables.replicas, servers, 0
         self._gpus, self._full = tables.gpus, full
         size = int(sizes.max())
         self._steps = len(tables.gpus) * (size + 1.0) ** 3
@@ -86,17 +77,20 @@ class Pricing:
         run = _min_previous.for_size(self._steps / 40)
         self._min_previous = run(tables.costs, size, theta * (1 + THETA_RTOL))
         self.free: NDArray[np.bool_] = np.zeros(len(tables.gpus), dtype=bool)
-        room = int(demand.servers @ self.slots)
-        self.fills = (tables.gpus == tables.gpus[0]).all() and room == demand.replicas.sum()
+        room = int(servers @ self.slots)
+        self.fills = (tables.gpus == tables.gpus[0]).all() and room == self.replicas.sum()
         if self.fills:
             max_counts = np.minimum(tables.replicas, sizes.max() // tables.gpus)
             alone = [self._min_previous[s, 1 : v + 1, 0] for s, v in enumerate(max_counts)]
             self.free = np.array([bool((needed == 0).all()) for needed in alone])
 
-    def with_demand(self, demand: Demand) -> Pricing:
-        """The same of another demand."""
+    def after(self, classes: Ints, patterns: Ints) -> Pricing:
+        """The same once servers of these classes have these patterns, shape (P, S)."""
         other = copy(self)
-        other.demand = demand
+        other.replicas = self.replicas - patterns.sum(axis=0)
+        other.servers = self.servers - np.bincount(classes, minlength=len(self.servers))
+        if self.free.any():
+            other.filled = self.filled + int(self.slots[classes].sum() - patterns.sum())
         return other
 
     def window(self, first: int, last: int) -> Pricing:
@@ -116,17 +110,9 @@ class Pricing:
         return np.asarray(self.sizes // self._gpus[0])
 
     @property
-    def filler_demand(self) -> int:
+    def fillers_left(self) -> int:
         """Replicas of free stages that are still to be placed."""
-        return int(self.demand.replicas[self.free].sum()) - self.demand.filled
-
-    def remaining_demand(self, classes: Ints, patterns: Ints) -> Demand:
-        """What is left once servers of these classes have these patterns, shape (P, S)."""
-        demand = self.demand
-        replicas = demand.replicas - patterns.sum(axis=0)
-        servers = demand.servers - np.bincount(classes, minlength=len(demand.servers))
-        filled = int(self.slots[classes].sum() - patterns.sum()) if self.free.any() else 0
-        return Demand(replicas, servers, demand.filled + filled)
+        return int(self.replicas[self.free].sum()) - self.filled
 
     def without_fillers(self, patterns: Ints) -> Ints:
         """Patterns, shape (P, S), without replicas of free stages that no other stage needs."""
@@ -137,7 +123,7 @@ class Pricing:
 
     def best_patterns(self, duals: Floats) -> tuple[Floats, Ints]:
         """Value of the best pattern of each class (C,), and the patterns (C, S)."""
-        stages = self.demand.replicas, self._gpus
+        stages = self.replicas, self._gpus
         run = _best_patterns.for_size(self._steps / 6)
         duals = np.asarray(duals, dtype=float)
         values, patterns = run(self._min_previous, stages, self.sizes, duals, self._full)
@@ -150,7 +136,7 @@ class Pricing:
         size = int(self.sizes[server_class])
         if size > MAX_ENUMERATED:
             return None
-        replicas, full = self.demand.replicas, self._full
+        replicas, full = self.replicas, self._full
         if self.free.any():  # reduced by the most valuable filler of the same slot
             filler = self._filler_dual(duals)
             duals = duals - filler
@@ -172,11 +158,11 @@ class Pricing:
         """
         values, _ = self.best_patterns(duals)
         slack = -self._surplus(duals, values)
-        total = float(np.abs(duals) @ self.demand.replicas)
+        total = float(np.abs(duals) @ self.replicas)
         rounding = VALUE_RTOL * abs(slack) + 4 * len(duals) * float(np.spacing(total))
         classes: list[Ints] = []
         patterns: list[Ints] = []
-        for server_class in np.flatnonzero(self.demand.servers > 0).tolist():
+        for server_class in np.flatnonzero(self.servers > 0).tolist():
             best = float(values[server_class])
             min_value = best - slack - VALUE_RTOL * abs(best) - rounding
             own = self.patterns_above(duals, server_class, min_value, max_patterns)
@@ -217,9 +203,9 @@ class Pricing:
         return float(duals[self.free].max()) if self.free.any() else 0.0
 
     def _surplus(self, duals: Floats, values: Floats) -> float:
-        demand, available = self.demand, self.demand.servers > 0
-        demand_value = float(demand.replicas @ duals) - self._filler_dual(duals) * demand.filled
-        return demand_value - float(demand.servers[available] @ values[available])
+        available = self.servers > 0
+        total_value = float(self.replicas @ duals) - self._filler_dual(duals) * self.filled
+        return total_value - float(self.servers[available] @ values[available])
 
 
 @kernel

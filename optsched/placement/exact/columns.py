@@ -256,17 +256,17 @@ class _Search:
     def _cover(
         self, pricing: Pricing, patterns: Patterns, settings: Settings
     ) -> tuple[Termination, list[int] | None]:
-        """Covering programme: its status, and patterns of the pool that cover the demand."""
+        """Covering programme: its status, and patterns of the pool that cover the rest."""
         classes, counts = patterns
         if not len(classes):
             return Termination.INFEASIBLE, None
-        demand, free = pricing.demand, pricing.free
+        free = pricing.free
         matrix = self.master.columns_of(classes, counts, pricing).T.tocsr()
-        rows = (demand.replicas, [pricing.filler_demand], demand.servers)
+        rows = (pricing.replicas, [pricing.fillers_left], pricing.servers)
         upper = np.concatenate(rows).astype(float)
         is_free = np.concatenate((free, np.zeros(len(upper) - len(free), bool)))
         lower = np.where(is_free, 0.0, upper)
-        limits, zeros = demand.servers[classes].astype(float), np.zeros(len(classes))
+        limits, zeros = pricing.servers[classes].astype(float), np.zeros(len(classes))
         problem = MilpArrays(zeros, matrix, lower, upper, zeros, limits, zeros == 0)
         answer = solve_arrays(problem, replace(settings, gap=0.0))
         if answer.values is None:

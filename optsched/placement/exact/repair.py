@@ -52,7 +52,7 @@ TIE_BREAK_COST = 1e-3
 class Repair:
     """Patterns fixed so far for servers, and the replicas they leave over.
 
-    `pricing` is that of the full demand at theta; patterns are sampled by `duals` (S,); `fixed` are
+    `pricing` is that of the whole job at theta; patterns are sampled by `duals` (S,); `fixed` are
     indices of patterns in the pool, one a server; `stale` counts repairs in a row without fewer
     replicas left over.
     """
@@ -75,8 +75,8 @@ class Repair:
         pricing, solution = self.pricing, self.master.relax(self.pricing)
         if not isinstance(solution, LpSolution):
             return False
-        while pricing.demand.servers.sum() > FEW_SERVERS:
-            step = max(1, int(pricing.demand.servers.sum()) // STEPS)
+        while pricing.servers.sum() > FEW_SERVERS:
+            step = max(1, int(pricing.servers.sum()) // STEPS)
             tries = MAX_INFEASIBLE_FIXINGS
             # Fix some patterns; if the rest has no solution, fix fewer.
             while True:
@@ -98,7 +98,7 @@ class Repair:
         """Give some servers other patterns; return whether every replica now has a server."""
         missing_before = int(self.missing.sum())
         order = self._release_order()
-        idle_servers = int(self._without(self.fixed).demand.servers.sum())
+        idle_servers = int(self._without(self.fixed).servers.sum())
         positions = set(order[: max(0, RELEASED - idle_servers)].tolist())
         fixed = [i for at, i in enumerate(self.fixed) if at not in positions]
         released = [i for at, i in enumerate(self.fixed) if at in positions]
@@ -115,13 +115,13 @@ class Repair:
         return left_over == 0
 
     def _without(self, fixed: list[int], pricing: Pricing | None = None) -> Pricing:
-        """The pricing of what some patterns leave of the full demand, or of a given one."""
+        """The pricing of what some patterns leave of the job, or of a given rest."""
         pricing = pricing or self.pricing
         classes = np.array(self.master.classes)[fixed]
-        return pricing.with_demand(pricing.remaining_demand(classes, self.master.counts[fixed]))
+        return pricing.after(classes, self.master.counts[fixed])
 
     def _unplaced(self, pricing: Pricing) -> Ints:
-        return np.where(pricing.free, 0, pricing.demand.replicas)
+        return np.where(pricing.free, 0, pricing.replicas)
 
     def _fix(self, solution: LpSolution, pricing: Pricing, step: int) -> tuple[Pricing, list[int]]:
         """Fix `step` patterns, those of large values with random perturbation."""
@@ -129,7 +129,7 @@ class Repair:
         values = solution.multiplicities
         noise = self.random.exponential(FIXING_NOISE, len(values))
         perturbed = np.where(values > 1e-9, np.minimum(values, step) + noise, 0.0)
-        replicas, servers = pricing.demand.replicas.copy(), pricing.demand.servers.copy()
+        replicas, servers = pricing.replicas.copy(), pricing.servers.copy()
         for at in np.argsort(-perturbed).tolist():
             i = int(solution.pattern_indices[at])
             server_class, pattern = self.master.classes[i], self.master.patterns[i]
@@ -158,13 +158,13 @@ class Repair:
 
     def _columns(self, pricing: Pricing, released: list[int]) -> Ints:
         """Patterns for a repair: all, or a sample of known and new ones with the released."""
-        master, demand = self.master, pricing.demand
+        master = self.master
         every_pattern = pricing.possible_patterns(np.zeros(len(self.duals)), MAX_ENUMERATED)
         if every_pattern is not None:
             master.add(*every_pattern)
         else:
             master.relax(pricing)
-            classes = np.flatnonzero(demand.servers > 0)
+            classes = np.flatnonzero(pricing.servers > 0)
             missing = self._unplaced(self._without(self.fixed)) > 0
             largest_dual = float(self.duals.max())
             for _ in range(SAMPLED_PATTERNS):
@@ -172,9 +172,9 @@ class Repair:
                 duals = self.duals * noise + missing * largest_dual * self.random.random()
                 _, patterns = pricing.best_patterns(duals)
                 master.add(classes, pricing.without_fillers(patterns[classes]))
-            rest = demand.replicas @ master.tables.gpus
-            if demand.servers.sum() == 1 and rest <= master.sizes[classes[0]]:
-                master.add(classes, pricing.without_fillers(demand.replicas[None, :]))
+            rest = pricing.replicas @ master.tables.gpus
+            if pricing.servers.sum() == 1 and rest <= master.sizes[classes[0]]:
+                master.add(classes, pricing.without_fillers(pricing.replicas[None, :]))
         columns = master.usable_patterns(pricing)
         if len(columns) > MAX_COLUMNS:
             order = self.random.random(len(columns)) - np.isin(columns, released)
@@ -188,7 +188,7 @@ class Repair:
         cost, upper = problem.cost.copy(), problem.row_upper.copy()
         integer = problem.integer.copy()
         cost[shortages:] = TIE_BREAK_COST * self.random.random(len(columns))
-        upper[: shortages - 1] = pricing.demand.replicas
+        upper[: shortages - 1] = pricing.replicas
         integer[shortages:] = True
         problem = replace(problem, cost=cost, row_upper=upper, integer=integer)
         left = self.settings.deadline.left
