@@ -24,6 +24,7 @@ from optsched.schema import (
 
 SCHEMA = "optsched/placement"
 MAX_GPUS_PER_SERVER = 1024
+"""Counts on a server then fit in the 16 bits of the kernels' tables."""
 MAX_REPLICAS = 2**15
 MAX_STAGES = 4096
 MAX_SERVERS = 2**15

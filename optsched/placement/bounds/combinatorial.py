@@ -20,7 +20,7 @@ from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 
 MAX_DP_STEPS = 200_000_000
-"""Innermost steps of the pattern bound's dynamic programmes: a fraction of a second, compiled."""
+"""Innermost steps of the pattern bound's dynamic programmes; larger offers are left out."""
 MAX_DP_CELLS = 4_000_000
 """Cells of a dynamic programme's table: two of 32 MB."""
 

@@ -131,7 +131,7 @@ def improve(
     """
     costs = tables.pipeline_costs if pipeline else tables.asynchronous_costs
     rounds = MAX_ROUNDS if settings.iterations is None else settings.iterations
-    run = _redistribute.for_size(20.0 * counts.size)  # about 20 splits a count, in the median
+    run = _redistribute.for_size(20.0 * counts.size)  # roughly its innermost steps
     accepted, seconds = run(costs, counts, free, rounds, MAX_SPLITS)
     return int(accepted), float(seconds)
 
