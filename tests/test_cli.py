@@ -670,7 +670,7 @@ def test_export(run: Run, method: str, file_format: str) -> None:
     name = f"made/model.{file_format}"
     argv = ("export", "small.json", "--method", method, "--format", file_format, "-o", name)
     code, out, error = run(*argv)
-    unit = "min bytes cut, share of all" if method == "min-cut" else r"min alpha, in [\d.e-]+ s"
+    unit = "min bytes cut / total bytes" if method == "min-cut" else r"min alpha, in [\d.e-]+ s"
     assert (code, out) == (0, "")
     assert re.fullmatch(rf"wrote {name}: (\(C0\) )?{unit}\n", error)
     text = Path(name).read_text(encoding="utf-8")
