@@ -284,11 +284,11 @@ def grow_servers(graph: JobGraph, free: Any, servers: Any) -> Any:
             edge_to_server[:] = NO_EDGE
         while room > 0:
             if free[m] == 1:
-                v = _lightest(graph, total, unassigned)
+                v = _largest(graph, -total, unassigned, 1)  # the lightest
             elif room == free[m]:
                 v = _heaviest_end(graph, unassigned, unplaced_by_stage, room)
             else:
-                v = _most_attracted(graph, edge_to_server, unassigned, room)
+                v = _largest(graph, edge_to_server, unassigned, room)
             if v < 0:
                 break
             s = stage_of[v]
@@ -303,22 +303,12 @@ def grow_servers(graph: JobGraph, free: Any, servers: Any) -> Any:
 
 
 @register_jitable
-def _lightest(graph: JobGraph, total: Any, unassigned: Any) -> int:
+def _largest(graph: JobGraph, values: Any, unassigned: Any, room: int) -> int:
+    """Unassigned vertex of the largest value that fits, of equal ones the lowest; -1 for none."""
     best = -1
-    for v in range(len(total)):
-        fits = unassigned[v] and graph.gpus[graph.stage_of[v]] == 1
-        if fits and (best < 0 or total[v] < total[best]):
-            best = v
-    return best
-
-
-@register_jitable
-def _most_attracted(graph: JobGraph, edge_to_server: Any, unassigned: Any, room: int) -> int:
-    """Fitting vertex with the heaviest edge to the server; ties and no edge: lowest index."""
-    best = -1
-    for v in range(len(edge_to_server)):
+    for v in range(len(values)):
         fits = unassigned[v] and graph.gpus[graph.stage_of[v]] <= room
-        if fits and (best < 0 or edge_to_server[v] > edge_to_server[best]):
+        if fits and (best < 0 or values[v] > values[best]):
             best = v
     return best
 
