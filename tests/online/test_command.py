@@ -69,7 +69,7 @@ def test_tables_are_printed_in_full(
     assert "\u2026" not in out
     table = [line for line in out.splitlines() if line[:1] in "┏┃┡│└"]
     assert max(map(len, table)) <= 100 or not terminal
-    assert sum("policy" in line for line in table) == (2 if terminal else 1)
+    assert sum("policy" in line for line in table) == (3 if terminal else 1)
     for word in ("srpt-workload-hold", "best-fit-last", "engine s", "not comparable", "passed"):
         assert any(word in line for line in table)
 
@@ -160,12 +160,16 @@ def test_a_workload_without_its_cluster(
     alone = tmp_path / "workload.csv"
     alone.write_bytes((folder / "workload.csv").read_bytes())
     assert _code(["simulate", str(alone), "--policy", "spjf"]) == 2
-    lacks = "found no catalogue.json beside workload.csv, expected one, or --catalogue FILE"
+    lacks = (
+        "found no catalogue.json beside workload.csv, expected catalogue.json, or --catalogue FILE"
+    )
     assert lacks in capsys.readouterr().err
     (tmp_path / "catalogue.json").write_bytes((folder / "catalogue.json").read_bytes())
     for given in (tmp_path, alone):
         assert _code(["simulate", str(given), "--policy", "spjf"]) == 2
-        lacks = "found no cluster.json beside workload.csv, expected one, or --cluster FILE"
+        lacks = (
+            "found no cluster.json beside workload.csv, expected cluster.json, or --cluster FILE"
+        )
         assert lacks in capsys.readouterr().err
     assert _code(["solve", str(tmp_path)]) == 2
     assert "cluster.json: found No such file" in capsys.readouterr().err
@@ -224,7 +228,7 @@ def test_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(cluster.read_text())
     cluster.write_text(json.dumps({**document, "servers": 1, "gpus_per_server": 2}))
     assert _code(["import", "swf", str(trace), "-o", str(target)]) == 0
-    assert "1 asks for 4" in capsys.readouterr().err
+    assert "(largest: 1 with 4)" in capsys.readouterr().err
     assert _code(["simulate", str(target), "--policy", "fifo"]) == 2
     assert "gpus: found 4, expected at most the cluster's 2" in capsys.readouterr().err
 

@@ -312,7 +312,7 @@ def test_jobs_larger_than_the_cluster_are_named(
     assert _code(arguments) == 0
     said = capsys.readouterr().err
     assert "2 of 3 jobs need more than the cluster's 16 GPUs" in said
-    assert "p3 asks for 32" in said
+    assert "(largest: p3 with 32)" in said
 
 
 def test_estimates_of_users(tmp_path: Path) -> None:
