@@ -23,8 +23,7 @@ from optsched.generators.rolling import RollingGenerator, generate_rolling, roll
 from optsched.methods import warm_up
 from optsched.result import Settings
 from optsched.rolling.audit import audit
-from optsched.rolling.metrics import compute_metrics
-from optsched.rolling.offered_load import offered_load
+from optsched.rolling.metrics import compute_metrics, offered_load
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.by_name import make_policy
 from optsched.rolling.simulator.engine import simulate_rolling

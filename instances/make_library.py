@@ -228,7 +228,7 @@ def features(problem: str, instance: Any) -> dict[str, float]:
         "cost vectors": len({(n.gpu_type, n.cost_rate) for n in instance.nodes}),
     }
     if problem == "rolling":
-        from optsched.rolling.offered_load import offered_load
+        from optsched.rolling.metrics import offered_load
 
         made["load"] = _digits(offered_load(instance))
     return made

@@ -28,7 +28,7 @@ from optsched.online.data.catalogue import read_catalogue, write_catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.workload_files import read_workload, write_workload
 from optsched.online.instance import FILES
-from optsched.rolling.epochs import draw_epochs
+from optsched.rolling.instance import draw_epochs
 from optsched.verbs import generating
 from optsched.verbs.generating import Parameter
 
@@ -177,7 +177,7 @@ def _write_rolling(
 ) -> None:
     from optsched.generators.rolling import generate_from_trace, generate_rolling, read_trace
     from optsched.rolling.bounds.clairvoyant import clairvoyant_utilisation
-    from optsched.rolling.offered_load import offered_load
+    from optsched.rolling.metrics import offered_load
     from optsched.rolling.simulator.world import World
 
     if trace is None and trace_format is not None:

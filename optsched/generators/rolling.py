@@ -33,7 +33,7 @@ from optsched.io.reading import csv_rows
 from optsched.online.traces.importing import import_trace
 from optsched.online.traces.trace import MAX_ROWS
 from optsched.rolling.instance import SCHEMA, RollingInstance
-from optsched.rolling.offered_load import offered_load
+from optsched.rolling.metrics import offered_load
 from optsched.schema import LARGEST
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions

@@ -18,8 +18,8 @@ import numpy as np
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import CANCELLATION, CheckReport, Violation
 from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes, offer_violations
-from optsched.online.audit_rules.preemption import PREEMPTING, preemption_violations
 from optsched.online.audit_rules.queue import AUDITED, queue_violations
+from optsched.online.audit_rules.replays import PREEMPTING, preemption_violations
 from optsched.online.records import Records
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.result import Settings, Termination
+from optsched.rolling import runs as rolling_runs
 from optsched.rolling.bounds.clairvoyant import BoundSettings
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.policies import by_name as policies
-from optsched.rolling.policies import limited
 from optsched.rolling.runs import Run, run_policies
 from optsched.rolling.simulator import engine
 from optsched.rolling.simulator.engine import (
@@ -179,7 +179,7 @@ def test_a_limit_is_kept_by_every_policy(workload: RollingInstance) -> None:
 def test_a_run_too_long_for_the_grace_ends_without_records(
     workload: RollingInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limited, "GRACE", -1.0)
+    monkeypatch.setattr(rolling_runs, "GRACE", -1.0)
     result = optsched.solve(workload, "sts", time_limit=0.0)
     assert (result.status, result.objective) == ("time-limit", None)
     assert "the time limit passed" in str(result.details["message"])

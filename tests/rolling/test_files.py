@@ -23,7 +23,7 @@ from optsched.generators.rolling import (
 )
 from optsched.io.schemas import json_schema
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.offered_load import offered_load
+from optsched.rolling.metrics import offered_load
 from optsched.rolling.runs import run_policies
 
 KEYS = {

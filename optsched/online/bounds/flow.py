@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.arrays import Floats
-from optsched.online.bounds.kernels import dual_value, mean_busy_times, srpt_completions
+from optsched.online.bounds.kernels import lagrangian_value, mean_busy_times, srpt_completions
 from optsched.online.data.jobs import Jobs
 
 CELLS, ITERATIONS = 240, 60
@@ -138,13 +138,13 @@ def capacity_duals(
     """Subgradient ascent from duals of 0: the best value, the cells' edges and the best duals."""
     edges = cell_edges(jobs, length, cells)
     capacity = jobs.cluster.gpus * np.diff(edges)
-    dual, used = np.zeros(len(capacity)), np.empty(len(capacity))
+    dual, used, none = np.zeros(len(capacity)), np.empty(len(capacity)), np.empty(0)
     best, best_dual = 0.0, dual
     target = known_flow or 0.0
     step_factor, steps_without_gain = 1.0, 0
     for _ in range(iterations):
-        value = dual_value.for_size(20 * len(jobs))(
-            edges, dual, jobs.submit, length, jobs.gpus, used
+        value = lagrangian_value.for_size(20 * len(jobs))(
+            edges, dual, none, jobs.submit, length, jobs.gpus, used, none
         )
         value -= float(jobs.cluster.gpus * (dual * np.diff(edges)).sum())
         if value > best:

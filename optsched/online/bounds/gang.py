@@ -27,7 +27,7 @@ import numpy as np
 from optsched.arrays import Floats
 from optsched.deadline import Deadline
 from optsched.online.bounds.flow import MIN_GAP, cell_edges
-from optsched.online.bounds.kernels import gang_value
+from optsched.online.bounds.kernels import lagrangian_value
 from optsched.online.data.jobs import Jobs
 
 MIN_CELLS, MAX_CELLS = 1_000, 16_000
@@ -124,7 +124,7 @@ class _Relaxation:
         jobs, cells = self.jobs, len(self.edges) - 1
         capacity_dual, no_wait_dual = duals[:cells], duals[cells:]
         used, run = self.used[:cells], self.used[cells:]
-        total = gang_value.for_size(50 * len(jobs))(
+        total = lagrangian_value.for_size(50 * len(jobs))(
             self.edges, capacity_dual, no_wait_dual, jobs.submit, self.length, jobs.gpus, used, run
         )
         dual_cost = float((self.limits * duals).sum())

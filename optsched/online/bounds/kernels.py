@@ -59,54 +59,7 @@ def mean_busy_times(release: Any, work: Any) -> Floats:
 
 
 @kernel
-def dual_value(edges: Any, dual: Any, submit: Any, length: Any, gpus: Any, used: Any) -> float:
-    """Lagrangian value: sum over jobs of the minimum priced flow; fills `used` with GPU-seconds.
-
-    A job's candidate starts are its submission and the starts that put its start or end on an edge:
-    in between its cost is linear. They are enumerated in ascending order until the flow alone is no
-    better than the best cost so far.
-    """
-    cells = len(dual)
-    integral = np.zeros(cells + 1)
-    for k in range(cells):
-        integral[k + 1] = integral[k] + dual[k] * (edges[k + 1] - edges[k])
-    used[:] = 0.0
-    total = 0.0
-    for i in range(len(submit)):
-        r, d, g = submit[i], length[i], gpus[i]
-        start_edge, end_edge = _upper_bound(edges, r), _upper_bound(edges, r + d)
-        best_start = r
-        best = d + g * (
-            _integral_until(edges, integral, dual, r + d)
-            - _integral_until(edges, integral, dual, r)
-        )
-        while True:
-            by_start = edges[start_edge] if start_edge <= cells else np.inf
-            by_end = edges[end_edge] - d if end_edge <= cells else np.inf
-            if by_start <= by_end:
-                t = by_start
-                start_edge += 1
-            else:
-                t = by_end
-                end_edge += 1
-            if t == np.inf or t + d - r >= best:
-                break
-            if t < r:
-                continue
-            cost = t + d - r
-            cost += g * (
-                _integral_until(edges, integral, dual, t + d)
-                - _integral_until(edges, integral, dual, t)
-            )
-            if cost < best:
-                best, best_start = cost, t
-        total += best
-        _add_usage(edges, used, best_start, best_start + d, g)
-    return total
-
-
-@kernel
-def gang_value(
+def lagrangian_value(
     edges: Any,
     dual: Any,
     no_wait_dual: Any,
@@ -116,38 +69,44 @@ def gang_value(
     used: Any,
     run: Any,
 ) -> float:
-    """`dual_value` with a second dual, on every second that a job runs before submit + length.
+    """Lagrangian value: sum over jobs of the minimum priced flow; fills `used` with GPU-seconds.
 
-    One additional candidate start is submit + length. `run` is filled with those seconds by cell.
+    `no_wait_dual`, if not empty, is a second dual, on every second that a job runs before submit +
+    length; `run` is filled with those seconds by cell. A job's candidate starts are its submission,
+    with a second dual submit + length, and the starts that put its start or end on an edge: in
+    between its cost is linear. They are enumerated in ascending order until the flow alone is no
+    better than the best cost so far.
     """
-    cells = len(dual)
+    cells, has_no_wait = len(dual), len(no_wait_dual) > 0
     integral, no_wait_integral = np.zeros(cells + 1), np.zeros(cells + 1)
     for k in range(cells):
         width = edges[k + 1] - edges[k]
         integral[k + 1] = integral[k] + dual[k] * width
-        no_wait_integral[k + 1] = no_wait_integral[k] + no_wait_dual[k] * width
+        if has_no_wait:
+            no_wait_integral[k + 1] = no_wait_integral[k] + no_wait_dual[k] * width
     used[:] = 0.0
     run[:] = 0.0
     total = 0.0
     for i in range(len(submit)):
         r, d, g = submit[i], length[i], gpus[i]
-        early_until = r + d
-        no_wait_total = _integral_until(edges, no_wait_integral, no_wait_dual, early_until)
+        early_until, no_wait_total = r + d, 0.0
+        if has_no_wait:
+            no_wait_total = _integral_until(edges, no_wait_integral, no_wait_dual, early_until)
         start_edge, end_edge = _upper_bound(edges, r), _upper_bound(edges, early_until)
         best, best_start, t = np.inf, r, r
         while t + d - r < best:
-            cost = t + d - r
+            cost = d if t == r else t + d - r
             cost += g * (
                 _integral_until(edges, integral, dual, t + d)
                 - _integral_until(edges, integral, dual, t)
             )
-            if t < early_until:
+            if has_no_wait and t < early_until:
                 cost += no_wait_total - _integral_until(edges, no_wait_integral, no_wait_dual, t)
             if cost < best:
                 best, best_start = cost, t
             by_start = edges[start_edge] if start_edge <= cells else np.inf
             by_end = edges[end_edge] - d if end_edge <= cells else np.inf
-            if t < early_until <= min(by_start, by_end):
+            if has_no_wait and t < early_until <= min(by_start, by_end):
                 t = early_until
                 continue
             if by_start <= by_end:
@@ -157,7 +116,8 @@ def gang_value(
             t = max(min(by_start, by_end), r)
         total += best
         _add_usage(edges, used, best_start, best_start + d, g)
-        _add_usage(edges, run, best_start, early_until, 1.0)
+        if has_no_wait:
+            _add_usage(edges, run, best_start, early_until, 1.0)
     return total
 
 

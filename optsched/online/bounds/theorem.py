@@ -68,8 +68,6 @@ class TheoremOne:
 
 def theorem_one(jobs: Jobs, predicted: Floats, tau: float) -> TheoremOne:
     """The factor by which Theorem 1 bounds A-SRPT's total completion time over the optimal one."""
-    if not len(jobs):
-        raise ValueError("no job")
     used = np.unique(jobs.configuration)
     worst, estimate = jobs.configurations.worst[used], jobs.configurations.estimate[used]
     rho = float((worst / estimate).max())

@@ -97,7 +97,7 @@ def make_policy(name: str, world: World, settings: Settings) -> Policy:
     settings : Settings
         The seed; `iterations` are the passes of ``rg`` at each decision (default 20), `deadline`
         limits a solver at a decision, which takes at most 5 s in any case. After the deadline
-        `optsched.rolling.policies.limited` decides instead of the policy.
+        `optsched.rolling.runs.Limited` decides instead of the policy.
 
     Returns
     -------

@@ -19,7 +19,7 @@ import numpy as np
 from optsched.deadline import clock
 from optsched.errors import InputError
 from optsched.result import Termination
-from optsched.rolling.epochs import draw_epochs
+from optsched.rolling.instance import draw_epochs
 from optsched.rolling.records import Decision, JobRecord, Records
 from optsched.rolling.simulator.assignment import WAITS
 from optsched.rolling.simulator.execution import Execution, Jobs
