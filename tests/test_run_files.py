@@ -117,7 +117,7 @@ def test_one_policy_a_file_and_not_too_many_jobs(
     command = ["simulate", FILES["online"], "--records", str(target), "--policy"]
     assert _code([*command, "spjf,spwf"]) == 2
     assert "found 2 policies, expected one policy for a .json file" in capsys.readouterr().err
-    monkeypatch.setattr("optsched.online.record_files.MAX_JOBS", 399)
+    monkeypatch.setattr("optsched.online.solution.MAX_JOBS", 399)
     assert _code([*command, "spjf"]) == 2
     assert "found 400 jobs, expected at most 399" in capsys.readouterr().err
     assert not target.exists()

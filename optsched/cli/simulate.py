@@ -26,7 +26,7 @@ from optsched.online.data.workload_files import read_workload
 from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import PAPER, POLICIES, find_policy
-from optsched.online.record_files import is_run_file, require_one_run, write_records, write_run
+from optsched.online.solution import is_run_file, require_one_run, write_records, write_run
 from optsched.verbs.generating import attributes
 
 if TYPE_CHECKING:

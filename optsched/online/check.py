@@ -19,8 +19,8 @@ from optsched.online.data.jobs import Jobs
 from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import PolicyOptions, find_policy
+from optsched.online.prediction.models import ZERO
 from optsched.online.prediction.predictors import predict_instance
-from optsched.online.prediction.statistics import ZERO
 from optsched.online.records import Records, Segment, Segments
 from optsched.online.solution import OnlineSolution
 

@@ -40,8 +40,8 @@ class OnlineOptions(Options):
     policy: PolicyOptions = field(default_factory=PolicyOptions)
 
     def __post_init__(self) -> None:
+        from optsched.online.prediction.models import UNSEEN
         from optsched.online.prediction.predictors import NAMES
-        from optsched.online.prediction.statistics import UNSEEN
 
         super().__post_init__()
         for name, allowed in (("predictor", NAMES), ("unseen", UNSEEN)):

@@ -12,9 +12,8 @@ from optsched.generators.online import generate_workload
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload
-from optsched.online.prediction.forests import fit_forest, tree_values
+from optsched.online.prediction.models import Examples, fit_forest, tree_values
 from optsched.online.prediction.predictors import FITTED, NAMES, predict, report
-from optsched.online.prediction.statistics import Examples
 
 
 def case(seed: int = 1, count: int = 400) -> Jobs:

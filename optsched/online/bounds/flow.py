@@ -138,13 +138,13 @@ def capacity_duals(
     """Subgradient ascent from duals of 0: the best value, the cells' edges and the best duals."""
     edges = cell_edges(jobs, length, cells)
     capacity = jobs.cluster.gpus * np.diff(edges)
-    dual, used, none = np.zeros(len(capacity)), np.empty(len(capacity)), np.empty(0)
+    dual, used, empty = np.zeros(len(capacity)), np.empty(len(capacity)), np.empty(0)
     best, best_dual = 0.0, dual
     target = known_flow or 0.0
     step_factor, steps_without_gain = 1.0, 0
     for _ in range(iterations):
         value = lagrangian_value.for_size(20 * len(jobs))(
-            edges, dual, none, jobs.submit, length, jobs.gpus, used, none
+            edges, dual, empty, jobs.submit, length, jobs.gpus, used, empty
         )
         value -= float(jobs.cluster.gpus * (dual * np.diff(edges)).sum())
         if value > best:

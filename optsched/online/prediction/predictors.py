@@ -4,7 +4,7 @@ A predictor fitted once learns from a time-ordered prefix and predicts the rows 
 ``online-*`` one predicts row i from the rows with r + n alpha~ <= r_i, or, with a refit interval,
 <= the last multiple of it. Features are user and group only. For an unseen group a predictor
 returns 0 (group-median falls back to the user's, then the overall median); `unseen` replaces the 0:
-see `optsched.online.prediction.statistics`.
+see `optsched.online.prediction.models`.
 Source: a-srpt, IV-C 3 and V-B 2-d; models/online/README.md.
 """
 
@@ -20,8 +20,7 @@ from optsched.arrays import Floats, Ints
 from optsched.deadline import clock
 from optsched.errors import InputError, shown
 from optsched.online.data.jobs import Jobs, prepare_jobs
-from optsched.online.prediction.forests import fit_forest, fit_log_forest
-from optsched.online.prediction.statistics import (
+from optsched.online.prediction.models import (
     MEAN,
     UNSEEN,
     ZERO,
@@ -29,8 +28,10 @@ from optsched.online.prediction.statistics import (
     Model,
     default_lengths,
     fit_constant,
+    fit_forest,
     fit_group_mean,
     fit_group_median,
+    fit_log_forest,
     running_group_mean,
     running_group_median,
 )

@@ -1,36 +1,10 @@
 """Custom policies in Python: slower than the compiled ones.
 
 Write a class with one method, ``schedule(view)``. It is called once per event time, after the ends
-and arrivals of that time, and starts jobs through the view. Example, shortest job first:
-
-    class ShortestFirst:
-        def schedule(self, view):
-            for job in sorted(view.queue, key=lambda job: (job.predicted * job.estimate, job.row)):
-                if job.gpus > view.free_gpus:
-                    break
-                view.start(job, view.offer(job, "most"))
-
-    records = simulate_policy(jobs, ShortestFirst(), predicted)
-
-Call ``view.wake(time)`` to be called again at a later time. ``view.preempt(job)`` stops a job,
-which keeps its completed iterations and returns to the queue; when it resumes, its first
-`checkpoint` seconds (an option, 30) are lost. Least attained service in rounds of six minutes,
-which is the policy `las`:
-
-    class LeastAttained:
-        def schedule(self, view):
-            jobs = [*view.queue, *(running.job for running in view.running)]
-            room, first = view.gpus, {job.row for job in view.queue}
-            for job in sorted(jobs, key=lambda job: (view.attained(job), job.row)):
-                if job.gpus <= room:
-                    room -= job.gpus
-                elif view.now % 360 == 0 and job.row not in first:
-                    view.preempt(job)
-            for job in sorted(view.queue, key=lambda job: (view.attained(job), job.row)):
-                if (offer := view.offer(job, "best-fit-last")) is not None:
-                    view.start(job, offer)
-            if view.queue:
-                view.wake((view.now // 360 + 1) * 360)
+and arrivals of that time, and starts jobs through the view. Call ``view.wake(time)`` to be called
+again at a later time. ``view.preempt(job)`` stops a job, which keeps its completed iterations and
+returns to the queue; when it resumes, its first `checkpoint` seconds (an option, 30) are lost.
+docs/how-to/own-policy.md has shortest job first, and `las`, as examples.
 
 Rules of the cluster (gang, capacity) are enforced. O(servers) per offer.
 """

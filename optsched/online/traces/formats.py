@@ -1,4 +1,4 @@
-"""The published traces that are tables: CSV files, Gavel's .trace and the Standard Workload Format.
+"""The published traces: CSV files, Gavel's .trace, the Standard Workload Format and Philly's JSON.
 
 The importers of CSV files differ in the unit of their times and in the columns that name a group,
 as `LAYOUTS` states. A job's duration is checked where a file states it twice: Muri's rows have
@@ -7,18 +7,22 @@ iterations x iteration_time = duration, all in milliseconds.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 from optsched.files import read_document
-from optsched.io.reading import lines_of
+from optsched.io.reading import lines_of, text_blocks
 from optsched.online.traces.cells import (
     COLUMNS,
     SubmissionParser,
     UnreadableError,
+    date_of,
     duration_of,
     gpus_of,
     number_of,
@@ -256,3 +260,96 @@ def read_swf(path: str | Path) -> Rows:
 
     lines = ((n, text.split(";", 1)[0].split()) for n, text in lines_of(path, errors="replace"))
     yield from readable_rows(((n, fields) for n, fields in lines if fields), parse)
+
+
+MAX_JOB_LENGTH = 2**22
+"""Characters of one job; the largest of Philly's have some 100,000."""
+
+
+def read_philly_json(path: str | Path) -> Rows:
+    """Stream the jobs of Microsoft Philly's cluster_job_log, a JSON array of jobs with attempts.
+
+    GPUs: of the first attempt that lists them, summed over its servers. Duration: the time that
+    attempts ran, from start to end, summed. An attempt without both times is left out of the sum; a
+    job without any is dropped (no duration). User: the user; group: (virtual cluster, user, GPUs).
+    """
+    submissions = SubmissionParser(str(path))
+
+    def parse(line: int, job: dict[str, Any]) -> TraceRow:
+        attempts = job.get("attempts")
+        if not isinstance(attempts, list) or not all(isinstance(a, dict) for a in attempts):
+            raise UnreadableError("no list of attempts", str(job.get("jobid", "")))
+        gpus = next((count for a in attempts if (count := _gpus(a)) is not None), None)
+        spans = [span for a in attempts if (span := _span(a)) is not None]
+        submitted = job.get("submitted_time")
+        user, cluster = str(job.get("user", "")), str(job.get("vc", ""))
+        return TraceRow(
+            line,
+            str(job.get("jobid", f"line {line}")),
+            submissions.seconds(line, submitted if isinstance(submitted, str) else None),
+            sum(spans) if spans else None,
+            0.0 if gpus is None else float(gpus),
+            user,
+            f"{cluster}/{user}/{gpus}",
+        )
+
+    yield from readable_rows(_objects(path), parse)
+
+
+def _gpus(attempt: dict[str, Any]) -> int | None:
+    """Return the GPUs of an attempt, or None if it lists none."""
+    detail = attempt.get("detail")
+    if not isinstance(detail, list):
+        return None
+    lists = [server.get("gpus") for server in detail if isinstance(server, dict)]
+    return sum(len(gpus) for gpus in lists if isinstance(gpus, list)) or None
+
+
+def _span(attempt: dict[str, Any]) -> float | None:
+    """Return the seconds of an attempt, or None if it has no start or no end."""
+    start, end = (attempt.get(key) for key in ("start_time", "end_time"))
+    if not isinstance(start, str) or not isinstance(end, str):
+        return None
+    began, ended = date_of(start.strip()), date_of(end.strip())
+    return ended - began if began is not None and ended is not None and ended >= began else None
+
+
+def _objects(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Parse the objects of a JSON array as they are read; yield each with its first line."""
+    source, blocks = str(path), text_blocks(path)
+    decoder = json.JSONDecoder()
+    text, line, expected = "", 1, "["
+    while True:
+        rest = text.lstrip("\ufeff \t\r\n")
+        line += text.count("\n", 0, len(text) - len(rest))
+        text = rest
+        if not text:
+            block = next(blocks, None)
+            if block is None:
+                raise InputError(source, f"line {line}", "end of file", "a JSON array of jobs")
+            text = block
+            continue
+        if text[0] not in expected:
+            raise InputError(source, f"line {line}", shown(text[:60]), "a JSON array of jobs")
+        if text[0] == "]":
+            return
+        if text[0] != "{":
+            text, expected = text[1:], "{]" if text[0] == "[" else "{"
+            continue
+        while True:  # a job may go on in the next blocks
+            try:
+                job, end = decoder.raw_decode(text)
+                break
+            except json.JSONDecodeError as error:
+                block = next(blocks, None) if len(text) <= MAX_JOB_LENGTH else None
+                if block is None:
+                    at = line + text.count("\n", 0, error.pos)
+                    found = f"invalid JSON ({error.msg})"
+                    raise InputError(source, f"line {at}", found, "jobs in an array") from None
+                text += "".join((block, *islice(blocks, len(text) // len(block))))
+            except (ValueError, RecursionError):
+                found = "a number or nesting beyond the limits of the JSON parser"
+                raise InputError(source, f"line {line}", found, "jobs in an array") from None
+        yield line, job
+        line += text.count("\n", 0, end)
+        text, expected = text[end:], ",]"

@@ -14,9 +14,8 @@ from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.configuration_draw import ConfigurationDrawer
 from optsched.online.data.workload import Labels, Workload
 from optsched.online.traces import FORMATS
-from optsched.online.traces.formats import read_csv, read_gavel, read_swf
+from optsched.online.traces.formats import read_csv, read_gavel, read_philly_json, read_swf
 from optsched.online.traces.pai_tables import read_pai_tables, table_of_pai
-from optsched.online.traces.philly_json import read_philly_json
 from optsched.online.traces.trace import Trace, collect
 
 
