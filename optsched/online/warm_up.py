@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from optsched.generators.workload import generate_workload
+from optsched.generators.online import generate_workload
 from optsched.online.bounds.flow import flow_bounds
 from optsched.online.bounds.gang import gang_bound
 from optsched.online.data.cluster import OnlineCluster
