@@ -140,17 +140,6 @@ def running_group_median(examples: Examples, order: Ints, num_observed: Ints) ->
     return values
 
 
-def running_medians(values: Floats, num_observed: Ints) -> Floats:
-    """Row i: median of the first num_observed[i] values, 0 of none; num_observed non-decreasing."""
-    median, medians, seen = _Median(), np.zeros(len(num_observed)), 0
-    for row, bound in enumerate(num_observed.tolist()):
-        while seen < bound:
-            median.add(float(values[seen]))
-            seen += 1
-        medians[row] = median.value
-    return medians
-
-
 class _Median:
     """A running median: the smaller half in one heap, the larger in another."""
 
@@ -187,13 +176,20 @@ def _medians(codes: Codes, values: Floats, kinds: int) -> Floats:
 
 
 def default_lengths(lengths: Floats, order: Ints, num_observed: Ints, unseen: str) -> Floats:
-    """Row i: mean or median of the first num_observed[i] lengths in `order`; an hour of none."""
+    """Row i: mean or median of the first num_observed[i] lengths in `order`; an hour of none.
+
+    num_observed is non-decreasing.
+    """
     past = lengths[order]
     if unseen == MEAN:
         total = np.concatenate(([0.0], np.cumsum(past)))
         values = total[num_observed] / np.maximum(num_observed, 1)
     else:
-        values = running_medians(past, num_observed)
+        median, values, seen = _Median(), np.zeros(len(num_observed)), 0
+        for row, bound in enumerate(num_observed.tolist()):
+            for length in past[seen:bound].tolist():
+                median.add(length)
+            seen, values[row] = max(seen, bound), median.value
     return np.where(num_observed > 0, values, HOUR)
 
 
