@@ -33,7 +33,7 @@ from optsched.rolling.metrics import compute_metrics
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.by_name import make_policy
 from optsched.rolling.policies.fewest_migrations import with_fewest_migrations
-from optsched.rolling.policies.price import LEAST_VALUE, Price, gains
+from optsched.rolling.policies.price import MIN_EPOCH_VALUE, Price, gains
 from optsched.rolling.records import Records
 from optsched.rolling.simulator.engine import Plan, simulate_rolling
 from optsched.rolling.simulator.world import View, World
@@ -141,7 +141,7 @@ def cheapest_run(
     cheapest = (policy.types.rates[:, None] * policy.types.sizes).ravel()
     speed = policy.configurations.speed
     floor = np.where(speed > 0, cheapest / np.where(speed > 0, speed, 1.0), np.inf).min(axis=1)
-    floor = np.maximum(1.001 * floor, LEAST_VALUE)
+    floor = np.maximum(1.001 * floor, MIN_EPOCH_VALUE)
     values = floor + world.weights / policy.fastest
     best = run = simulate_rolling(world, ByValue(world, values), epochs=epochs)
     least = cost = compute_metrics(world.instance, run).total_cost

@@ -29,5 +29,5 @@ def check(
     if mismatch is not None:
         return mismatch
     claimed = {} if solution.objective is None else {"total_cost": solution.objective}
-    epochs, shares = draw_epochs(instance, solution.seed), run_options.readings.shares
+    epochs, shares = draw_epochs(instance, solution.seed), run_options.selection.shares
     return audit(instance, solution.run, claimed, epochs, shares=shares)

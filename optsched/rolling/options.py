@@ -55,7 +55,7 @@ class RollingOptions(Options):
 
     Attributes
     ----------
-    readings : SelectionOptions
+    selection : SelectionOptions
         Over time ``postprocessing`` is off unless asked for.
     constants : PriceConstants
         Of the policies ``price`` and ``price-patterns``.
@@ -65,7 +65,7 @@ class RollingOptions(Options):
 
     omitted_defaults: ClassVar[tuple[str, ...]] = ("repeat",)
 
-    readings: SelectionOptions = field(
+    selection: SelectionOptions = field(
         default_factory=lambda: SelectionOptions(postprocessing="off")
     )
     constants: PriceConstants = field(default_factory=PriceConstants)

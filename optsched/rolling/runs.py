@@ -234,7 +234,7 @@ def clairvoyant_duals(
         records = []
     effort = BoundSettings(iterations=settings.iterations or BoundSettings.iterations)
     bound = _bound(world, settings, records, effort)
-    return bound, [kind.name for kind in world.all.kinds]
+    return bound, [kind.name for kind in world.tables.kinds]
 
 
 def quick_bound(
@@ -313,7 +313,7 @@ def _audited_runs(
     for records, message in done:
         metrics = compute_metrics(instance, records)
         claimed = {name: getattr(metrics, name) for name in ("energy_cost", "tardiness_cost")}
-        shares = world.readings.shares
+        shares = world.selection_options.shares
         audit_report = audit(instance, records, claimed, epochs, shares=shares)
         yield Run(records, metrics, audit_report, value, load, plan, message)
 

@@ -79,7 +79,7 @@ def test_constants_are_exposed() -> None:
 def test_a_job_alone_takes_its_cheapest_gpus_while_there_is_time() -> None:
     world = World(instance([job("a", 0.0, 100.0, 10)]))
     plan = Price(world).decide(View(world, 0.0, (0,), (0.0,), {}, frozenset()))
-    assert len(plan.seats[0].gpus) == 1
+    assert len(plan.placements[0].gpus) == 1
 
 
 def test_jobs_with_ample_time_run_now_all_the_same() -> None:
@@ -93,4 +93,4 @@ def test_jobs_with_ample_time_run_now_all_the_same() -> None:
             view = View(world, 0.0, (0,), (0.0,), {}, frozenset())
             for name in ("price", "price-patterns"):
                 plan = make_policy(name, world, Settings()).decide(view)
-                assert len(plan.seats[0].gpus) == 1
+                assert len(plan.placements[0].gpus) == 1

@@ -28,14 +28,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
-from numpy.typing import NDArray
 
+from optsched.arrays import Floats, Ints
 from optsched.deadline import Deadline
 from optsched.kernels import kernel
 from optsched.rolling.simulator.world import World
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MAX_BISECTIONS, MULTIPLIER_RTOL = 40, 1e-11
 """40 halvings of a factor of 2 reach 1e-12, below the tolerance of a multiplier."""
 MAX_DOUBLINGS = 200
@@ -200,12 +198,12 @@ def _first_multipliers(load: Workload, slots: int) -> Floats:
 
 def workload_of(world: World, epochs: tuple[float, ...]) -> Workload:
     """Arrays of the per-job subproblems."""
-    instance, seconds = world.instance, world.all.seconds
+    instance, seconds = world.instance, world.tables.seconds
     usable = np.isfinite(seconds)
     job, kind, configuration = usable.nonzero()
     # c_t, the minimum cost of a GPU second by type
     rates = np.full(len(world.gpus), np.inf)
-    for node, t in zip(instance.nodes, world.all.kind_of, strict=True):
+    for node, t in zip(instance.nodes, world.tables.kind_of, strict=True):
         rates[t] = min(rates[t], *(c / k for k, c in enumerate(node.cost_rate, 1)))
     size, speed = world.sizes[kind, configuration], 1 / seconds[usable]
     energy = size * rates[kind]
@@ -246,7 +244,7 @@ def clairvoyant_utilisation(world: World, epochs: tuple[float, ...]) -> dict[str
         kind.name: float(bound.gpu_seconds[t] / (world.gpus[t] * span))
         if span > 0
         else float("inf")
-        for t, kind in enumerate(world.all.kinds)
+        for t, kind in enumerate(world.tables.kinds)
     }
 
 

@@ -40,7 +40,7 @@ class PolicyEntry:
 
 
 _QUEUE = f"{_HERE}.queue:queue"
-_GREEDY = f"{_HERE}.randomised_greedy:randomised_greedy"
+_GREEDY = f"{_HERE}.queue:randomised_greedy"
 _PROGRAMME = f"{_HERE}.queue:dp"
 _PATTERNS = f"{_HERE}.price_patterns:price_patterns"
 _OPTIMUM = f"{_HERE}.interval_optimum:interval_optimum"
@@ -120,7 +120,7 @@ def make_policy(name: str, world: World, settings: Settings) -> Policy:
     True
     """
     entry = find_policy(name)
-    world.readings.require_free_opening(name)
+    world.selection_options.require_free_opening(name)
     seed = settings.seed + REPEAT_SEED_STRIDE * world.options.repeat
     policy: Policy = resolve(entry.make)(name, world, replace(settings, seed=seed))
     return policy

@@ -1,9 +1,9 @@
 """Policies ``patterns``, ``milp``, ``minlp``, ``columns``, ``exact``: rolling optima of intervals.
 
-Guarantee: each decision is optimal for (P1), to a relative gap of 1e-4, when its solve ends within
-`MAX_DECISION_SECONDS` and the run's limit; the run as a whole is not, since (19) freezes the
-configuration while STS plans to speed up. A decision that is cut takes the best selection known, or
-that of STS if there is none; `cut` and `fallen_back` count both.
+Guarantee: each decision is optimal for (P1), to a relative gap of 1e-4, if its solve ends within
+`MAX_DECISION_SECONDS` and the run's limit; the run is not optimal: (19) assumes a fixed
+configuration, while later decisions may change it. A decision cut by the limit uses the best
+incumbent, or the selection of STS if there is none; `unproved` and `fallbacks` count them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
 from optsched.rolling.simulator.engine import Plan
-from optsched.rolling.simulator.world import NEGLIGIBLE, View, World
+from optsched.rolling.simulator.world import EPOCH_RTOL, View, World
 from optsched.selection.assignment import Placement
 from optsched.selection.cost import Tables
 from optsched.selection.heuristics.sts import sts_assignment
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 GAP = 1e-4
 MAX_DECISION_SECONDS = 5.0
-"""Whatever the run's limit."""
+"""Time limit per decision, even if the run has more time left."""
 
 Solve = Callable[[SelectionInstance, SelectionOptions, Settings], Outcome]
 
@@ -52,7 +52,7 @@ class IntervalOptimum:
     def __init__(self, world: World, name: str, settings: Settings) -> None:
         self.world, self.name = world, name
         self.seed, self.deadline = settings.seed, settings.deadline
-        self.decided, self.cut, self.fallen_back = 0, 0, 0
+        self.decided, self.unproved, self.fallbacks = 0, 0, 0
         self._solve: Solve = resolve(SELECTION.method(name).run)
 
     def decide(self, view: View) -> Plan:
@@ -62,23 +62,23 @@ class IntervalOptimum:
         settings = Settings(time_limit=limit, gap=GAP, seed=self.seed)
         self.decided += 1
         try:
-            outcome = self._solve(moment_of(view), self.world.readings, settings)
-        except NotApplicableError:  # such as more patterns than the model takes
+            outcome = self._solve(selection_at(view), self.world.selection_options, settings)
+        except NotApplicableError:  # e.g. too many patterns
             outcome = Outcome(None, Termination.ERROR)
-        self.cut += outcome.termination is not Termination.OPTIMAL
+        self.unproved += outcome.termination is not Termination.OPTIMAL
         if outcome.solution is None:
-            self.fallen_back += 1
-            seats = sts_assignment(view.tables)
+            self.fallbacks += 1
+            placements = sts_assignment(view.tables)
         else:
-            seats = seats_of(view.tables, outcome.solution)
-        return Plan(with_fewest_migrations(view.tables, placed_of(seats), view.running))
+            placements = placements_of(view.tables, outcome.solution)
+        return Plan(with_fewest_migrations(view.tables, placed_of(placements), view.running))
 
     @property
     def message(self) -> str | None:
         """How many decisions were not proved optimal; None if all were."""
-        if self.cut == 0:
+        if self.unproved == 0:
             return None
-        return f"{self.cut} of {counted(self.decided, 'decision')} not proved optimal"
+        return f"{self.unproved} of {counted(self.decided, 'decision')} not proved optimal"
 
 
 def first_model(
@@ -89,29 +89,30 @@ def first_model(
     first = min(job.submit_time for job in instance.jobs)
     jobs = tuple(j for j, job in enumerate(instance.jobs) if job.submit_time == first)
     done = tuple(float(instance.jobs[j].completed_epochs) for j in jobs)
-    moment = moment_of(View(world, float(first), jobs, done, {}, frozenset()))
-    return SELECTION.method(name).model(moment, options.readings, pruned=pruned)
+    selection = selection_at(View(world, float(first), jobs, done, {}, frozenset()))
+    return SELECTION.method(name).model(selection, options.selection, pruned=pruned)
 
 
-def moment_of(view: View) -> SelectionInstance:
-    """The selection problem of a decision: the jobs present, and the epochs that they have made."""
+def selection_at(view: View) -> SelectionInstance:
+    """Selection instance of a decision: jobs present with their completed epochs."""
     jobs = []
     for index, done in zip(view.jobs, view.done, strict=True):
         job = view.world.instance.jobs[index]
-        most = max(job.epochs.values) * (1 - NEGLIGIBLE)  # rounding may end a job a little late
-        jobs.append(job.model_copy(update={"completed_epochs": min(done, most)}))
+        # rounding may leave a finished job present
+        limit = max(job.epochs.values) * (1 - EPOCH_RTOL)
+        jobs.append(job.model_copy(update={"completed_epochs": min(done, limit)}))
     return view.world.selection_instance(view.time, tuple(jobs))
 
 
-def seats_of(tables: Tables, solution: SelectionSolution) -> dict[int, Placement]:
-    """A solution file's placements as seats."""
+def placements_of(tables: Tables, solution: SelectionSolution) -> dict[int, Placement]:
+    """Placements of a solution file, by position of the job."""
     node_of = {node.name: n for n, node in enumerate(tables.instance.nodes)}
-    seats = {}
+    placements = {}
     for j, placed in enumerate(solution.jobs):
         if placed.node is not None:
             node = node_of[placed.node]
             configurations = tables.kinds[tables.kind_of[node]].configurations
-            sizes = [(each.gpus, float(each.fraction)) for each in configurations]
+            sizes = [(c.gpus, float(c.fraction)) for c in configurations]
             index = sizes.index((len(placed.gpus), placed.fraction))
-            seats[j] = Placement(node, tuple(placed.gpus), index)
-    return seats
+            placements[j] = Placement(node, tuple(placed.gpus), index)
+    return placements

@@ -6,17 +6,16 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.arrays import Bools, Ints
 from optsched.selection.assignment import Placement
 
-Ints = NDArray[np.int64]
-WAITS, NO_GPU = -1, -1
-"""Node of a waiting job, and filler behind a job's GPUs."""
+NO_NODE, NO_GPU = -1, -1
+"""Node of a waiting job, and padding of a job's GPU list."""
 
 
 class Assignment(Mapping[int, Placement]):
-    """The seats of jobs 0 to J - 1; as a mapping it leaves out the waiting jobs.
+    """The placements of jobs 0 to J - 1; as a mapping it omits the waiting jobs.
 
     Attributes
     ----------
@@ -32,32 +31,32 @@ class Assignment(Mapping[int, Placement]):
     @classmethod
     def waiting(cls, jobs: int, width: int) -> Assignment:
         """All jobs wait; G is `width`."""
-        node, gpus = np.full(jobs, WAITS), np.full((jobs, width), NO_GPU)
+        node, gpus = np.full(jobs, NO_NODE), np.full((jobs, width), NO_GPU)
         return cls(node, np.zeros(jobs, np.int64), gpus)
 
     @classmethod
-    def of(cls, seats: Mapping[int, Placement], jobs: int, width: int) -> Assignment:
-        """Convert a mapping of seats; G is at least `width`."""
-        if isinstance(seats, Assignment) and len(seats.node) == jobs:
-            return seats.widened(width)
-        made = cls.waiting(jobs, max([width, *(len(seat.gpus) for seat in seats.values())]))
-        for j, seat in seats.items():
-            made.node[j], made.configuration[j] = seat.node, seat.configuration
-            made.gpus[j, : len(seat.gpus)] = seat.gpus
-        return made
+    def of(cls, placements: Mapping[int, Placement], jobs: int, width: int) -> Assignment:
+        """Convert a mapping of placements; G is at least `width`."""
+        if isinstance(placements, Assignment) and len(placements.node) == jobs:
+            return placements.padded(width)
+        new = cls.waiting(jobs, max([width, *(len(p.gpus) for p in placements.values())]))
+        for j, p in placements.items():
+            new.node[j], new.configuration[j] = p.node, p.configuration
+            new.gpus[j, : len(p.gpus)] = p.gpus
+        return new
 
     def of_jobs(self, jobs: Ints) -> Assignment:
-        """The seats of some jobs, by position among them."""
+        """The placements of some jobs, by position among them."""
         return Assignment(self.node[jobs], self.configuration[jobs], self.gpus[jobs])
 
-    def widened(self, width: int) -> Assignment:
-        """The same with room for so many GPUs a job."""
+    def padded(self, width: int) -> Assignment:
+        """The same with at least `width` columns of GPUs."""
         missing = max(width - self.gpus.shape[1], 0)
         gpus = np.pad(self.gpus, ((0, 0), (0, missing)), constant_values=NO_GPU)
         return Assignment(self.node, self.configuration, gpus) if missing else self
 
-    def differs_from(self, other: Assignment) -> NDArray[np.bool_]:
-        """Whether each job's seat differs (J,)."""
+    def differs_from(self, other: Assignment) -> Bools:
+        """Whether each job's placement differs (J,)."""
         differs = (self.node != other.node) | (self.configuration != other.configuration)
         return differs | (self.gpus != other.gpus).any(axis=1)
 
@@ -70,7 +69,7 @@ class Assignment(Mapping[int, Placement]):
     def _by_job(self) -> dict[int, Placement]:
         columns = (self.node, self.gpus, self.sizes, self.configuration)
         rows = enumerate(zip(*(column.tolist() for column in columns), strict=True))
-        return {j: Placement(n, tuple(gpus[:k]), c) for j, (n, gpus, k, c) in rows if n != WAITS}
+        return {j: Placement(n, tuple(gpus[:k]), c) for j, (n, gpus, k, c) in rows if n != NO_NODE}
 
     def __getitem__(self, job: int) -> Placement:
         return self._by_job[job]
@@ -79,4 +78,4 @@ class Assignment(Mapping[int, Placement]):
         return iter(self._by_job)
 
     def __len__(self) -> int:
-        return int(np.count_nonzero(self.node != WAITS))
+        return int(np.count_nonzero(self.node != NO_NODE))

@@ -16,13 +16,14 @@ from typing import Protocol
 
 import numpy as np
 
+from optsched.arrays import Ints
 from optsched.deadline import clock
 from optsched.errors import InputError
 from optsched.result import Termination
 from optsched.rolling.instance import draw_epochs
 from optsched.rolling.records import Decision, JobRecord, Records
-from optsched.rolling.simulator.assignment import WAITS
-from optsched.rolling.simulator.execution import Execution, Jobs
+from optsched.rolling.simulator.assignment import NO_NODE
+from optsched.rolling.simulator.execution import Execution
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Placement
 
@@ -50,10 +51,10 @@ class UnfinishedRunError(Exception):
 
 @dataclass(frozen=True)
 class Plan:
-    """A decision: seats by local job (the others wait), and for jobs whose speed is to change later
-    the seconds until then, T_j - T_c."""
+    """A decision: placements by position in `view.jobs` (missing jobs wait), and for jobs whose
+    speed is to change later the seconds until then, T_j - T_c."""
 
-    seats: Mapping[int, Placement]
+    placements: Mapping[int, Placement]
     changes: Mapping[int, float] = field(default_factory=dict)
 
 
@@ -123,7 +124,7 @@ class _Run:
         self.next_arrival = 0
         self.stalled_decisions, self.last_progress, self.epochs_done = 0, 0.0, 0.0
         self.timer = math.inf
-        self.present: Jobs = np.empty(0, dtype=np.int64)  # increasing
+        self.present: Ints = np.empty(0, dtype=np.int64)  # increasing
         self.finished: list[JobRecord] = []
         self.decisions: list[Decision] = []
 
@@ -175,16 +176,16 @@ class _Run:
 
     def _decide(self, now: float, cause: str) -> None:
         present, execution = self.present, self.execution
-        done, seats = execution.done_at(present, now), execution.seats.of_jobs(present)
+        done, placements = execution.done_at(present, now), execution.assignment.of_jobs(present)
         self._abort_if_stalled(now, cause, float(done.sum()))
         due = np.flatnonzero(execution.change[present] <= _latest_simultaneous(now)).tolist()
         jobs = tuple(present.tolist())
-        view = View(self.world, now, jobs, tuple(done.tolist()), seats, frozenset(due))
+        view = View(self.world, now, jobs, tuple(done.tolist()), placements, frozenset(due))
         began = clock()
         plan = self.policy.decide(view)
         seconds = clock() - began
-        self.decisions.append(Decision(now, len(present), len(plan.seats), cause, seconds))
-        execution.reassign(present, now, seats, plan.seats, done)
+        self.decisions.append(Decision(now, len(present), len(plan.placements), cause, seconds))
+        execution.reassign(present, now, placements, plan.placements, done)
         self._plan_changes(now, plan.changes)
         self.timer = now + max(min(self.world.instance.interval, self.policy.wake), _tick(now))
 
@@ -198,7 +199,7 @@ class _Run:
         seconds_to_change = np.fromiter(changes.values(), float, len(changes))
         is_present = positions < len(self.present)
         jobs, delay = self.present[positions[is_present]], seconds_to_change[is_present]
-        running = execution.seats.node[jobs] != WAITS
+        running = execution.assignment.node[jobs] != NO_NODE
         min_delay = max(MIN_CHANGE_SHARE * self.world.instance.interval, _tick(now))
         execution.change[jobs[running]] = now + np.maximum(delay[running], min_delay)
 

@@ -13,13 +13,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.arrays import Floats, Ints
 from optsched.rolling.records import JobRecord, NodeInterval, Segment
-from optsched.rolling.simulator.assignment import NO_GPU, WAITS, Assignment
+from optsched.rolling.simulator.assignment import NO_GPU, NO_NODE, Assignment
 from optsched.rolling.simulator.world import World
 from optsched.selection.assignment import Placement
-
-Floats = NDArray[np.float64]
-Jobs = NDArray[np.int64]
 
 
 class Execution:
@@ -27,20 +25,20 @@ class Execution:
 
     Attributes
     ----------
-    seats : Assignment
-        Of all jobs of the instance.
+    assignment : Assignment
+        Placements of all jobs of the instance.
     finish, change : array (J,)
         Times of each job's end and of its planned change of speed; infinite if there is none.
     """
 
     def __init__(self, world: World, epochs: tuple[float, ...]) -> None:
-        jobs, kinds = world.instance.jobs, world.all.kinds
-        self._tables, self._delay = world.all, float(world.instance.reconfiguration_delay)
-        self._shares = np.ones(world.all.seconds.shape[1:])
+        jobs, kinds = world.instance.jobs, world.tables.kinds
+        self._tables, self._delay = world.tables, float(world.instance.reconfiguration_delay)
+        self._shares = np.ones(world.tables.seconds.shape[1:])
         for t, kind in enumerate(kinds):
             for c in kind.fractions:
                 self._shares[t, c] = kind.configurations[c].share
-        self.seats = Assignment.waiting(len(jobs), max(kind.gpus for kind in kinds))
+        self.assignment = Assignment.waiting(len(jobs), max(kind.gpus for kind in kinds))
         self._target = np.array(epochs, dtype=float)
         self._done = np.array([float(job.completed_epochs) for job in jobs])  # at segment start
         infinite = np.full((4, len(jobs)), math.inf)
@@ -50,16 +48,16 @@ class Execution:
         self._usage_is_current = True
         self._used, self._since = np.zeros((2, len(world.instance.nodes)))
         self._segments: list[tuple[NDArray[np.float64 | np.int64], ...]] = []
-        self._gpus: list[Jobs] = []  # of the segments, one after another
+        self._gpus: list[Ints] = []  # of the segments, one after another
         self.intervals: list[NodeInterval] = []
 
-    def done_at(self, jobs: Jobs, now: float) -> Floats:
+    def done_at(self, jobs: Ints, now: float) -> Floats:
         """Epochs completed by each job."""
         productive = np.maximum(now - self._productive[jobs], 0.0)
         done = self._done[jobs] + productive / self._seconds[jobs]  # inf while a job waits
         return np.minimum(done, self._target[jobs])
 
-    def complete(self, jobs: Jobs, now: float) -> list[JobRecord]:
+    def complete(self, jobs: Ints, now: float) -> list[JobRecord]:
         """Complete jobs and release their GPUs."""
         self._end_segments(jobs, now, self._target[jobs])
         self._clear(jobs)
@@ -71,18 +69,18 @@ class Execution:
 
     def reassign(
         self,
-        present: Jobs,
+        present: Ints,
         now: float,
         old: Assignment,
-        seats: Mapping[int, Placement],
+        placements: Mapping[int, Placement],
         done: Floats,
     ) -> None:
-        """Give the jobs present other seats, or none; those whose seat is unchanged run on."""
-        new = Assignment.of(seats, *old.gpus.shape)
+        """Apply a new assignment; jobs with unchanged placement continue."""
+        new = Assignment.of(placements, *old.gpus.shape)
         width = new.gpus.shape[1]
-        self.seats = self.seats.widened(width)
-        differs, waits = new.differs_from(old.widened(width)), new.node == WAITS
-        stopping = (differs & (old.node != WAITS)).nonzero()[0]
+        self.assignment = self.assignment.padded(width)
+        differs, waits = new.differs_from(old.padded(width)), new.node == NO_NODE
+        stopping = (differs & (old.node != NO_NODE)).nonzero()[0]
         if len(stopping):
             self._end_segments(present[stopping], now, done[stopping])
             preempted = present[stopping[waits[stopping]]]
@@ -92,55 +90,58 @@ class Execution:
         if len(starting):
             self._start_segments(present[starting], now, new.of_jobs(starting))
 
-    def _clear(self, jobs: Jobs) -> None:
-        self.seats.node[jobs], self.seats.configuration[jobs] = WAITS, 0
-        self.seats.gpus[jobs] = NO_GPU
+    def _clear(self, jobs: Ints) -> None:
+        self.assignment.node[jobs], self.assignment.configuration[jobs] = NO_NODE, 0
+        self.assignment.gpus[jobs] = NO_GPU
         self.finish[jobs] = self._seconds[jobs] = math.inf
         self._usage_is_current = False
 
-    def _start_segments(self, jobs: Jobs, now: float, seats: Assignment) -> None:
-        """Start a segment of each job; `self.seats` still holds the previous placement."""
-        old, configuration = self.seats.node[jobs], self.seats.configuration[jobs]
-        kind_of, had = self._tables.kind_of, old != WAITS
-        kind = kind_of[seats.node]
-        moved = had & (old != seats.node)
-        changed = had & ((kind_of[old] != kind) | (configuration != seats.configuration))
+    def _start_segments(self, jobs: Ints, now: float, new: Assignment) -> None:
+        """Start a segment of each job; `self.assignment` still holds the previous placement."""
+        old, configuration = self.assignment.node[jobs], self.assignment.configuration[jobs]
+        kind_of, had = self._tables.kind_of, old != NO_NODE
+        kind = kind_of[new.node]
+        moved = had & (old != new.node)
+        changed = had & ((kind_of[old] != kind) | (configuration != new.configuration))
         needs_setup = (self._first_start[jobs] < math.inf) & (~had | moved | changed)
         # a first start needs no set-up; on other GPUs of its node a job's set-up continues
         productive_from = np.where(had, np.maximum(self._productive[jobs], now), now)
         productive = np.where(needs_setup, now + self._delay, productive_from)
-        seconds = self._tables.seconds[jobs, kind, seats.configuration]
+        seconds = self._tables.seconds[jobs, kind, new.configuration]
         remaining = np.maximum(self._target[jobs] - self._done[jobs], 0.0)
         self._migrations[jobs] += moved
         self._changes[jobs] += changed & ~moved
-        self.seats.node[jobs], self.seats.configuration[jobs] = seats.node, seats.configuration
-        self.seats.gpus[jobs] = seats.gpus
+        self.assignment.node[jobs], self.assignment.configuration[jobs] = (
+            new.node,
+            new.configuration,
+        )
+        self.assignment.gpus[jobs] = new.gpus
         self._usage_is_current = False
         self._start[jobs] = now
         self._first_start[jobs] = np.minimum(self._first_start[jobs], now)
         self._productive[jobs], self._seconds[jobs] = productive, seconds
         self.finish[jobs] = productive + remaining * seconds
 
-    def _end_segments(self, jobs: Jobs, now: float, end: Floats) -> None:
+    def _end_segments(self, jobs: Ints, now: float, end: Floats) -> None:
         """End the current segments of jobs, with `end` epochs completed."""
-        done, start, seats = self._done[jobs], self._start[jobs], self.seats.of_jobs(jobs)
+        done, start, placed = self._done[jobs], self._start[jobs], self.assignment.of_jobs(jobs)
         epochs = end - done
         self._done[jobs] = done + epochs
-        is_gpu = seats.gpus != NO_GPU
+        is_gpu = placed.gpus != NO_GPU
         setup, ends = np.minimum(self._productive[jobs], now) - start, np.full(len(jobs), now)
         sizes = is_gpu.sum(axis=1)
-        columns = (jobs, start, ends, seats.node, seats.configuration, sizes, setup, epochs)
+        columns = (jobs, start, ends, placed.node, placed.configuration, sizes, setup, epochs)
         self._segments.append(columns)
-        self._gpus.append(seats.gpus[is_gpu])
+        self._gpus.append(placed.gpus[is_gpu])
 
-    def record_node_usage(self, present: Jobs, now: float) -> None:
+    def record_node_usage(self, present: Ints, now: float) -> None:
         """End the intervals of nodes whose number of GPUs in use has changed."""
         if self._usage_is_current:
             return
-        self._usage_is_current, seats = True, self.seats.of_jobs(present)
-        in_use = np.zeros((len(self._used) + 1, seats.gpus.max(initial=NO_GPU) + 2), dtype=bool)
-        in_use[seats.node[:, None], seats.gpus] = True  # index -1: unplaced jobs and padding
-        used = in_use[:WAITS, :NO_GPU].sum(axis=1)
+        self._usage_is_current, placed = True, self.assignment.of_jobs(present)
+        in_use = np.zeros((len(self._used) + 1, placed.gpus.max(initial=NO_GPU) + 2), dtype=bool)
+        in_use[placed.node[:, None], placed.gpus] = True  # index -1: unplaced jobs and padding
+        used = in_use[:NO_NODE, :NO_GPU].sum(axis=1)
         for node in np.flatnonzero(used != self._used).tolist():
             start, before = float(self._since[node]), int(self._used[node])
             if before and now > start:

@@ -1,4 +1,4 @@
-"""Data that stay the same over a run, and the view that a policy has of a decision."""
+"""Static data of a run, and the state shown to a policy."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.arrays import Floats, Ints
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
 from optsched.selection.assignment import Placement
@@ -16,11 +16,8 @@ from optsched.selection.cost import Tables, tables_of
 from optsched.selection.instance import SelectionInstance, SelectionJob
 from optsched.uncertainty.remaining_epochs import RemainingEpochs
 
-Floats = NDArray[np.float64]
-
-
-NEGLIGIBLE = 1e-9
-"""Share of a value of W within which the epochs made have reached it, but for rounding."""
+EPOCH_RTOL = 1e-9
+"""Relative tolerance below which a value of W counts as reached."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class View:
     jobs, done : tuple
         The instance's index of each job, and the epochs that it has completed.
     running : mapping
-        Seats held until now, by position in `jobs`.
+        Current placements, by position in `jobs`.
     due_for_change : frozenset of int
         Positions of jobs whose planned change of speed, T_j, is now.
     """
@@ -45,7 +42,7 @@ class View:
     due_for_change: frozenset[int]
 
     @cached_property
-    def index(self) -> NDArray[np.int64]:
+    def index(self) -> Ints:
         """The instance's index of each job."""
         return np.array(self.jobs, dtype=np.int64)
 
@@ -57,7 +54,7 @@ class View:
     @cached_property
     def works(self) -> RemainingEpochs:
         """Distributions of the remaining epochs: W - w given W > w."""
-        return self.world.works.conditioned_on(self.index, self.completed, NEGLIGIBLE)
+        return self.world.works.conditioned_on(self.index, self.completed, EPOCH_RTOL)
 
     @cached_property
     def means(self) -> Floats:
@@ -66,12 +63,12 @@ class View:
 
     @cached_property
     def tables(self) -> Tables:
-        """Costs of the selection problem at this moment."""
+        """Costs of the selection problem at this time."""
         return self.world.tables_at(self)
 
 
 class World:
-    """Tables of a whole instance, computed once, from which those of a moment are cut.
+    """Cost tables of the whole instance; tables of a decision are slices of them.
 
     Attributes
     ----------
@@ -86,23 +83,23 @@ class World:
     def __init__(self, instance: RollingInstance, options: RollingOptions | None = None) -> None:
         self.instance = instance
         self.options = options or RollingOptions()
-        self.readings = self.options.readings
-        self.all = tables_of(instance, self.readings)
+        self.selection_options = self.options.selection
+        self.tables = tables_of(instance, self.selection_options)
         epochs = [job.epochs for job in instance.jobs]
         self.works = RemainingEpochs.from_lists([(e.values, e.probabilities) for e in epochs])
         self.means = self.works.means
-        self.weights, self.due_dates = self.all.weights, self.all.due_dates
-        flat = self.all.seconds.reshape(len(epochs), -1)
+        self.weights, self.due_dates = self.tables.weights, self.tables.due_dates
+        flat = self.tables.seconds.reshape(len(epochs), -1)
         slowest = np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
         self.slowest_seconds = slowest * self.works.max_epochs
-        self.sizes = np.zeros(self.all.seconds.shape[1:])
-        for t, kind in enumerate(self.all.kinds):
+        self.sizes = np.zeros(self.tables.seconds.shape[1:])
+        for t, kind in enumerate(self.tables.kinds):
             for c, configuration in enumerate(kind.configurations):
                 self.sizes[t, c] = configuration.gpus * float(configuration.fraction)
         gpus = [node.gpus for node in instance.nodes]
         self.gpus = np.zeros(len(self.sizes))
-        np.add.at(self.gpus, self.all.kind_of, gpus)
-        self._moment = SelectionInstance.model_construct(
+        np.add.at(self.gpus, self.tables.kind_of, gpus)
+        self._template = SelectionInstance.model_construct(
             schema_="optsched/selection",
             version=1,
             name=instance.name,
@@ -115,19 +112,19 @@ class World:
         )
 
     def selection_instance(self, time: float, jobs: tuple[SelectionJob, ...]) -> SelectionInstance:
-        """The selection problem of a moment."""
-        return self._moment.model_copy(update={"now": time, "jobs": jobs})
+        """Selection instance at a given time."""
+        return self._template.model_copy(update={"now": time, "jobs": jobs})
 
     def tables_at(self, view: View) -> Tables:
         """Tables of the jobs present."""
         index, jobs = view.index, tuple(map(self.instance.jobs.__getitem__, view.jobs))
         return Tables(
             self.selection_instance(view.time, jobs),
-            self.readings,
-            self.all.kinds,
-            self.all.classes,
-            self.all.kind_of,
-            self.all.seconds[index],
+            self.selection_options,
+            self.tables.kinds,
+            self.tables.classes,
+            self.tables.kind_of,
+            self.tables.seconds[index],
             view.works,
             self.due_dates[index],
             self.weights[index],
