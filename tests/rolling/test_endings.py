@@ -72,7 +72,7 @@ def a_workload() -> RollingInstance:
     return generate_rolling(rolling_settings(3, jobs=12, gpus_per_node=2))
 
 
-IDLE = policies.PolicyEntry("idle", "waits", lambda name, world, settings: Idle())
+IDLE = policies.PolicyEntry("idle", "waits", lambda world, name, settings: Idle())
 
 
 def held(done: Run) -> list[tuple[int, float, int]]:

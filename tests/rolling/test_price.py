@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from rolling.small import instance, job
 
-from optsched.deadline import Deadline
 from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.result import Settings
 from optsched.rolling.options import RollingOptions
@@ -62,7 +61,7 @@ def test_seating_by_patterns_is_optimal(seed: int) -> None:
         for choice in itertools.product(*options)
         if fits(tables, choice)
     )
-    policy = PricePatterns(view.world, "price-patterns", Deadline())
+    policy = PricePatterns(view.world, "price-patterns", Settings())
     free, urgency = np.zeros(len(tables.kinds)), gain.reshape(4, -1).max(axis=1)
     found = total(tables, gain, policy.assign(view, gain, free, urgency))
     assert found == pytest.approx(best, rel=1e-3)

@@ -27,7 +27,7 @@ class PolicyEntry:
     Attributes
     ----------
     make : str or callable
-        Function of ``(name, world, settings)``, or ``module:function``; returns a `Policy`.
+        Class of ``(world, name, settings)``, a `Policy`, or ``module:class``.
     build : str or None
         ``module:function`` of ``(name, instance, options)``; returns the Pyomo model of the first
         decision.
@@ -39,15 +39,15 @@ class PolicyEntry:
     build: str | None = None
 
 
-_QUEUE = f"{_HERE}.queue:queue"
-_GREEDY = f"{_HERE}.queue:randomised_greedy"
-_PROGRAMME = f"{_HERE}.queue:dp"
-_PATTERNS = f"{_HERE}.price_patterns:price_patterns"
-_OPTIMUM = f"{_HERE}.interval_optimum:interval_optimum"
+_QUEUE = f"{_HERE}.queue:Queue"
+_GREEDY = f"{_HERE}.queue:RandomisedGreedy"
+_PROGRAMME = f"{_HERE}.queue:DynamicProgramme"
+_PATTERNS = f"{_HERE}.price_patterns:PricePatterns"
+_OPTIMUM = f"{_HERE}.interval_optimum:IntervalOptimum"
 _ALL = (
-    PolicyEntry("sts", "the stochastic scheduler of sts at every event", f"{_HERE}.sts:sts"),
+    PolicyEntry("sts", "the stochastic scheduler of sts at every event", f"{_HERE}.sts:Sts"),
     PolicyEntry(
-        "sts-postprocessing", "sts, and idle GPUs of open nodes (VI-C)", f"{_HERE}.sts:sts"
+        "sts-postprocessing", "sts, and idle GPUs of open nodes (VI-C)", f"{_HERE}.sts:Sts"
     ),
     PolicyEntry("edf", "earliest due date first", _QUEUE),
     PolicyEntry("fifo", "first come, first served", _QUEUE),
@@ -56,7 +56,7 @@ _ALL = (
     PolicyEntry(
         "price",
         "market prices for GPU time; jobs maximise value minus price",
-        f"{_HERE}.price:price",
+        f"{_HERE}.price:Price",
     ),
     PolicyEntry("price-patterns", "price, with placement by a MILP over node patterns", _PATTERNS),
     PolicyEntry("avg-edf", "edf with expected run times", _QUEUE),
@@ -122,5 +122,5 @@ def make_policy(name: str, world: World, settings: Settings) -> Policy:
     entry = find_policy(name)
     world.selection_options.require_free_opening(name)
     seed = settings.seed + REPEAT_SEED_STRIDE * world.options.repeat
-    policy: Policy = resolve(entry.make)(name, world, replace(settings, seed=seed))
+    policy: Policy = resolve(entry.make)(world, name, replace(settings, seed=seed))
     return policy

@@ -39,11 +39,6 @@ MAX_DECISION_SECONDS = 5.0
 Solve = Callable[[SelectionInstance, SelectionOptions, Settings], Outcome]
 
 
-def interval_optimum(name: str, world: World, settings: Settings) -> IntervalOptimum:
-    """An exact method of the selection problem, by its name there."""
-    return IntervalOptimum(world, name, settings)
-
-
 class IntervalOptimum:
     """An exact method of the selection problem at every event."""
 

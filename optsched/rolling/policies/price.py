@@ -81,15 +81,10 @@ class Values(NamedTuple):
     speed: Floats
 
 
-def price(name: str, world: World, settings: Settings) -> Price:
-    """Make the policy with the options' constants."""
-    return Price(world, name)
-
-
 class Price:
     """Policy state: mean price per GPU type."""
 
-    def __init__(self, world: World, name: str = "price") -> None:
+    def __init__(self, world: World, name: str = "price", settings: Settings | None = None) -> None:
         self.world, self.name = world, name
         self.constants = world.options.constants
         self.wake = self.constants.wake

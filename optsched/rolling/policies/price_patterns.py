@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.arrays import Floats
-from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.result import Settings
 from optsched.rolling.policies.fewest_migrations import Placed, placed_of
@@ -36,17 +35,12 @@ MAX_NODES = 10_000
 Terms = list[tuple[int, float]]
 
 
-def price_patterns(name: str, world: World, settings: Settings) -> PricePatterns:
-    """Make the policy; the deadline of the settings cuts its MILPs."""
-    return PricePatterns(world, name, settings.deadline)
-
-
 class PricePatterns(Price):
-    """Policy ``price`` with assignment by the MILP."""
+    """Policy ``price`` with assignment by the MILP, until the deadline of the settings."""
 
-    def __init__(self, world: World, name: str, deadline: Deadline) -> None:
+    def __init__(self, world: World, name: str, settings: Settings) -> None:
         super().__init__(world, name)
-        self.deadline = deadline
+        self.deadline = settings.deadline
 
     def assign(self, view: View, gain: Floats, prices: Floats, urgency: Floats) -> Placed:
         """Assign the jobs present by the MILP."""

@@ -32,17 +32,12 @@ from optsched.selection.heuristics.cluster_state import ClusterState, nodes_of
 from optsched.selection.heuristics.dp import dp_jobs, fastest_assignment
 
 
-def queue(name: str, world: World, settings: Settings) -> Queue:
-    """Make ``edf``, ``fifo`` or ``avg-edf``."""
-    return Queue(world, name)
-
-
 class Queue:
-    """``edf`` and ``fifo``: running jobs continue, waiting ones are served in order."""
+    """``edf``, ``fifo``, ``avg-edf``: running jobs continue, waiting ones are served in order."""
 
     wake = math.inf
 
-    def __init__(self, world: World, name: str) -> None:
+    def __init__(self, world: World, name: str, settings: Settings | None = None) -> None:
         self.world, self.name = world, name
         self.by_due_date, self.average = name.endswith("edf"), name.startswith("avg-")
 
@@ -67,17 +62,12 @@ class Queue:
         return Plan(placements)
 
 
-def dp(name: str, world: World, settings: Settings) -> DynamicProgramme:
-    """Make ``dp`` or ``avg-dp``."""
-    return DynamicProgramme(world, name)
-
-
 class DynamicProgramme:
     """``dp`` and ``avg-dp``."""
 
     wake = math.inf
 
-    def __init__(self, world: World, name: str) -> None:
+    def __init__(self, world: World, name: str, settings: Settings) -> None:
         self.world, self.name, self.average = world, name, name.startswith("avg-")
 
     def decide(self, view: View) -> Plan:
@@ -124,19 +114,15 @@ def _cheapest_in_time(
     return None if best is None else state.allocate(best[1], best[2])
 
 
-def randomised_greedy(name: str, world: World, settings: Settings) -> RandomisedGreedy:
-    """Make ``rg`` or ``avg-rg``; `settings.iterations` is the number of passes (default 20)."""
-    return RandomisedGreedy(world, name, settings)
-
-
 class RandomisedGreedy:
     """``rg`` and ``avg-rg``: the best of several randomised greedy passes at every event.
 
     In order of pressure each job takes the best of its configurations that fits: in time by cost,
     then late by completion time; best fit chooses the node. Passes after the first swap neighbours
     of the order and draw among the best few configurations; the cheapest pass by (P1.1) is kept, as
-    in the selection method ``rg`` with the same random draws. The number of decisions made seeds
-    the random generator. Complexity: O(passes x jobs x (nodes + scenarios)).
+    in the selection method ``rg`` with the same random draws. `settings.iterations` is the number
+    of passes (default 20). The number of decisions made seeds the random generator. Complexity:
+    O(passes x jobs x (nodes + scenarios)).
     """
 
     wake = math.inf

@@ -32,19 +32,15 @@ MIN_PIECE_SHARE = 1000 * MIN_CHANGE_SHARE
 oscillation between GPU counts."""
 
 
-def sts(name: str, world: World, settings: Settings) -> Sts:
-    """Make ``sts``, or ``sts-postprocessing``, which assigns the idle GPUs of open nodes."""
-    is_on = world.selection_options.postprocessing == "on"
-    return Sts(world, name, postprocessing=is_on or name == "sts-postprocessing")
-
-
 class Sts:
     """STS over time; keeps the type and GPUs selected for each job."""
 
     wake = inf
 
-    def __init__(self, world: World, name: str = "sts", *, postprocessing: bool = False) -> None:
+    def __init__(self, world: World, name: str, settings: Settings) -> None:
         self.world, self.name = world, name
+        is_on = world.selection_options.postprocessing == "on"
+        postprocessing = is_on or name == "sts-postprocessing"
         self.kinds = one_interval.kinds_of(world.tables)
         self.nodes = nodes_of(world.instance, world.tables.kind_of)
         min_share = MIN_PIECE_SHARE if postprocessing else MIN_CHANGE_SHARE
