@@ -91,7 +91,7 @@ def rolling_runs(runs: Sequence[RollingRun]) -> None:
         table.add_row("clairvoyant-bound", f"{runs[0].bound:.2f}", *[""] * 7, ONLY_A_BOUND)
     out = console()
     print_in_full(out, table)
-    out.print(load_line(runs[0].load, runs[0].plan), markup=False)
+    out.print(load_line(runs[0].load, runs[0].clairvoyant_utilisation), markup=False)
     for run in runs:
         if run.message is not None:
             out.print(f"{run.records.policy}: {run.message}", markup=False)

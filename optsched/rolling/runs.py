@@ -106,7 +106,7 @@ class Run:
         Lower bound on the total cost of any policy for these true epochs, dollars.
     load : float
         rho, offered work over capacity.
-    plan : dict
+    clairvoyant_utilisation : dict
         Utilisation by GPU type of the uncapacitated clairvoyant plan for these true epochs.
     message : str or None
         Note on decisions affected by time limits.
@@ -117,7 +117,7 @@ class Run:
     check: CheckReport
     bound: float | None
     load: float
-    plan: dict[str, float]
+    clairvoyant_utilisation: dict[str, float]
     message: str | None = None
 
     @property
@@ -148,7 +148,7 @@ class Run:
             "migrations": metrics.migrations,
             "utilisation": metrics.utilisation,
             "offered_load": self.load,
-            "clairvoyant_utilisation": self.plan,
+            "clairvoyant_utilisation": self.clairvoyant_utilisation,
             "message": self.message,
         }
 

@@ -2,9 +2,9 @@
 
 At each event, each planned change of speed and every `wake` seconds:
 
-1. The price of planning is each type's cost plus a share of its mean price so far.
+1. The expected remaining epochs give the backlog and the congestion g.
 2. Each job gets a soft due-date multiplier M from its conditional survival function.
-3. Its value nu per epoch follows from the cost of its cheapest epoch at M and from congestion.
+3. Its value nu per epoch follows from the cost of its cheapest epoch at M, g and the backlog.
 4. Prices lam_t clear the demand for each GPU type, one type after another.
 5. Jobs are assigned where they gain most, then get more GPUs while that pays.
 
