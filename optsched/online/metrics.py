@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -55,10 +55,6 @@ class Metrics:
     fragmentation: float
     makespan: float
     utilisation: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The metrics as a JSON object."""
-        return asdict(self)
 
 
 def compute_metrics(records: Records) -> Metrics:

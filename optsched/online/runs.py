@@ -81,7 +81,7 @@ class Run:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of ``optsched simulate --json``."""
-        metrics = self.metrics.to_dict()
+        metrics = asdict(self.metrics)
         percentiles = metrics.pop("flow_percentiles")
         return {
             "policy": self.records.policy,
@@ -93,7 +93,7 @@ class Run:
             "flow_percentiles": percentiles,
             "flow_bounds": None if self.bounds is None else asdict(self.bounds),
             "excess": self.excess,
-            "theorem_1": None if self.theorem is None else self.theorem.to_dict(),
+            "theorem_1": None if self.theorem is None else asdict(self.theorem),
             "load": self.jobs.load,
             "settings": self.records.options.to_dict(),
             "replaced_configurations": self.jobs.replaced,

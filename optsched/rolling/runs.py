@@ -127,26 +127,23 @@ class Run:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of ``optsched roll --json``."""
-        metrics, records = self.metrics, self.records
+        records = self.records
+
+        def metrics_of(*names: str) -> dict[str, Any]:
+            return {name: getattr(self.metrics, name) for name in names}
+
         return {
             "instance": records.instance,
             "policy": records.policy,
             "seed": records.seed,
             "options": records.options,
-            "total_cost": metrics.total_cost,
-            "energy_cost": metrics.energy_cost,
-            "tardiness_cost": metrics.tardiness_cost,
-            "late_jobs": metrics.late_jobs,
+            **metrics_of("total_cost", "energy_cost", "tardiness_cost", "late_jobs"),
             "jobs": len(records.jobs),
             "cost_bound": self.bound,
             "excess": self.excess,
             "audit": self.check.verdict(),
-            "decision_time": metrics.decision_time,
-            "longest_decision": metrics.longest_decision,
-            "decisions": metrics.decisions,
-            "preemptions": metrics.preemptions,
-            "migrations": metrics.migrations,
-            "utilisation": metrics.utilisation,
+            **metrics_of("decision_time", "longest_decision", "decisions"),
+            **metrics_of("preemptions", "migrations", "utilisation"),
             "offered_load": self.load,
             "clairvoyant_utilisation": self.clairvoyant_utilisation,
             "message": self.message,

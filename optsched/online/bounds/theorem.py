@@ -12,8 +12,7 @@ Source: a-srpt, Theorem 1.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -60,10 +59,6 @@ class TheoremOne:
             "assumes the worst placement for every job and charges each mispredicted iteration to "
             "the largest job"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The ratio as a JSON object."""
-        return asdict(self)
 
 
 def theorem_one(jobs: Jobs, predicted: Floats, tau: float) -> TheoremOne:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -134,7 +135,7 @@ def workload_of_trace(
         trace.walltime,
     )
     workload.check()
-    report = trace.report.to_dict()
+    report = asdict(trace.report)
     return workload, drawer.catalogue(
         {"importer": "optsched import", "seed": seed, "report": report}
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -110,10 +110,6 @@ class ImportReport:
         dropped = [f"dropped {reason}" for reason in self.reasons(self.dropped)]
         changed = [f"changed {reason}" for reason in self.reasons(self.changed)]
         return [f"{self.rows} rows, {self.kept} kept", *dropped, *changed]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as a JSON object."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
