@@ -25,11 +25,11 @@ from optsched.online.instance import OnlineInstance
 from optsched.online.metrics import compute_metrics
 from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.prediction.predictors import predict
-from optsched.online.record_files import write_records
 from optsched.online.records import Records, Segments
 from optsched.online.runs import mark_comparable, run_policies
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.own_policy import View, simulate_policy
+from optsched.online.solution import write_records
 
 PREEMPTIVE = [name for name, policy in POLICIES.items() if policy.preempts != "never"]
 ROUNDS = PolicyOptions(checkpoint=0.25, round=4.0)

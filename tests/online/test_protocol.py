@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,14 @@ import pytest
 from online.small import jobs_of
 from oracles.random_online import random_case
 
-import optsched.online.simulator.own_policy as protocol
 from optsched.errors import InputError
 from optsched.online.audit import audit
 from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.offers import RULES
 from optsched.online.simulator.own_policy import QueuedJob, View, simulate_policy
+
+ROOT = Path(__file__).parents[2]
 
 
 class Easy:
@@ -94,11 +95,12 @@ class Remaining:
 
 
 def documented(name: str) -> Any:
-    """The example of the module's page, with rounds of 4 s."""
-    example = re.search(rf"    class {name}:.*?\n\n", protocol.__doc__ or "", re.S)
+    """The example of the how-to page, with rounds of 4 s."""
+    page = (ROOT / "docs/how-to/own-policy.md").read_text(encoding="utf-8")
+    example = re.search(rf"class {name}:.*?(?=```)", page, re.S)
     assert example is not None
     space: dict[str, Any] = {}
-    exec(textwrap.dedent(example.group()).replace("360", "4.0"), space)
+    exec(example.group().replace("360", "4.0"), space)
     return space[name]()
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
-from optsched.rolling.policies.price import LEAST_VALUE, RUN_BONUS
-from optsched.rolling.policies.sts import SLIVER
+from optsched.rolling.policies.price import MIN_EPOCH_VALUE, RUN_BONUS
+from optsched.rolling.policies.sts import MIN_PIECE_SHARE
 from optsched.rolling.simulator.engine import MIN_CHANGE_SHARE, Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Placement
@@ -129,7 +129,9 @@ class PlainSts:
 
     def decide(self, view: View) -> Plan:
         tables = view.tables
-        shortest = (SLIVER if self.postprocessing else MIN_CHANGE_SHARE) * tables.instance.interval
+        shortest = (
+            MIN_PIECE_SHARE if self.postprocessing else MIN_CHANGE_SHARE
+        ) * tables.instance.interval
         least = np.zeros((len(tables.kinds), tables.jobs), dtype=np.int64)
         for j, job in enumerate(view.jobs):
             if job in self.selected:
@@ -306,7 +308,7 @@ class PlainPrice:
         self.wake = self.constants.wake
         self.sizes, self.gpus = world.sizes, world.gpus
         self.rates = np.full(len(self.gpus), np.inf)
-        for node, t in zip(world.instance.nodes, world.all.kind_of, strict=True):
+        for node, t in zip(world.instance.nodes, world.tables.kind_of, strict=True):
             self.rates[t] = min(self.rates[t], node.cost_rate[-1] / node.gpus)
         self.mean_prices = np.zeros(len(self.gpus))
 
@@ -319,7 +321,7 @@ class PlainPrice:
         gain = epoch[:, None, None] * speeds - (self.rates[:, None] * sizes)[None]
         prices = self._prices(np.where(can, gain, -np.inf))
         self.mean_prices = k.memory * self.mean_prices + (1 - k.memory) * prices
-        worth = np.maximum(epoch, LEAST_VALUE)
+        worth = np.maximum(epoch, MIN_EPOCH_VALUE)
         gain += RUN_BONUS * worth[:, None, None] * speeds
         gain = np.where(can, gain, -np.inf)
         urgency = epoch * speeds.reshape(tables.jobs, -1).max(axis=1)

@@ -20,9 +20,8 @@ from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies import interval_optimum
 from optsched.rolling.policies.by_name import MODELS, POLICIES, make_policy
 from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
-from optsched.rolling.policies.interval_optimum import IntervalOptimum, moment_of
-from optsched.rolling.policies.queue import planned_times
-from optsched.rolling.policies.randomised_greedy import RandomisedGreedy
+from optsched.rolling.policies.interval_optimum import IntervalOptimum, selection_at
+from optsched.rolling.policies.queue import RandomisedGreedy, planned_times
 from optsched.rolling.simulator.engine import MIN_CHANGE_SHARE, Plan, simulate_rolling
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import expected_cost
@@ -133,7 +132,9 @@ def test_patterns_optimises_each_interval() -> None:
     world = World(one)
     view = View(world, 0.0, tuple(range(6)), (0.0,) * 6, {}, frozenset())
     values = {
-        name: expected_cost(view.tables, make_policy(name, world, Settings()).decide(view).seats)
+        name: expected_cost(
+            view.tables, make_policy(name, world, Settings()).decide(view).placements
+        )
         for name in ("patterns", "sts", "rg", "dp", "price")
     }
     assert values["patterns"] <= min(values.values()) * (1 + 2e-4)
@@ -151,8 +152,10 @@ def test_optima_of_intervals_agree(name: str) -> None:
     for done in (0.0, 3.5):
         view = View(world, 900.0, (0, 1, 3), (done,) * 3, {}, frozenset())
         first, other = (IntervalOptimum(world, n, Settings(300.0)) for n in ("patterns", name))
-        values = [expected_cost(view.tables, each.decide(view).seats) for each in (first, other)]
-        assert (first.cut, other.cut, other.fallen_back) == (0, 0, 0)
+        values = [
+            expected_cost(view.tables, each.decide(view).placements) for each in (first, other)
+        ]
+        assert (first.unproved, other.unproved, other.fallbacks) == (0, 0, 0)
         assert values[1] == pytest.approx(values[0], rel=3e-4)
 
 
@@ -160,7 +163,7 @@ def test_the_moment_counts_the_epochs_made() -> None:
     """The costs of the instance at a decision are those that the view cuts from the tables."""
     world = World(workload(2))
     view = View(world, 5000.0, (1, 4, 7), (0.0, 2.25, 1.0), {}, frozenset())
-    made, cut = tables_of(moment_of(view), world.readings), view.tables
+    made, cut = tables_of(selection_at(view), world.selection_options), view.tables
     for field in ("seconds", "expected", "tardiness_cost", "postponement_cost", "due"):
         assert np.allclose(getattr(made, field), getattr(cut, field), rtol=1e-12, atol=0)
 
@@ -170,8 +173,8 @@ def test_a_decision_without_an_answer_falls_back_on_sts(monkeypatch: pytest.Monk
     view = View(world, 0.0, (0, 1), (0.0, 0.0), {}, frozenset())
     each = IntervalOptimum(world, "patterns", Settings(1.0))
     monkeypatch.setattr(each, "_solve", lambda *_: Outcome(None, Termination.TIME_LIMIT))
-    assert set(each.decide(view).seats) == set(sts_assignment(view.tables))
-    assert (each.cut, each.fallen_back) == (1, 1)
+    assert set(each.decide(view).placements) == set(sts_assignment(view.tables))
+    assert (each.unproved, each.fallbacks) == (1, 1)
 
 
 def test_each_decision_has_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +193,7 @@ def test_each_decision_has_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> N
         for now in (0.0, 1.0, 2.0):
             each.decide(View(world, now, (0, 1), (0.0, 0.0), {}, frozenset()))
         assert each.decided == 3
-        assert (each.cut == 0) == (limit is None) == (each.message is None)
+        assert (each.unproved == 0) == (limit is None) == (each.message is None)
     assert all(0.0 < left <= 0.5 for left in given[:3])
     assert given[-1] == 0.0
 
@@ -200,11 +203,11 @@ def test_best_fit_is_that_of_looking_at_each_node() -> None:
     for seed in range(20):
         settings = rolling_settings(12, jobs=2, cost_classes=seed % 3)
         world = World(generate_rolling(settings, seed=seed))
-        plain, state = PlainCluster(world.all), ClusterState(world.all)
+        plain, state = PlainCluster(world.tables), ClusterState(world.tables)
         rng = np.random.default_rng(seed)
         for _ in range(60):
-            kind = int(rng.integers(len(world.all.kinds)))
-            wanted = int(rng.integers(world.all.kinds[kind].gpus))
+            kind = int(rng.integers(len(world.tables.kinds)))
+            wanted = int(rng.integers(world.tables.kinds[kind].gpus))
             assert plain.max_free_gpus(kind) == state.max_free_gpus(kind)
             assert plain.allocate(kind, wanted) == state.allocate(kind, wanted)
         assert [node.free for node in plain.nodes] == state.free
@@ -213,8 +216,8 @@ def test_best_fit_is_that_of_looking_at_each_node() -> None:
 def test_a_full_cluster_seats_nothing() -> None:
     for seed in range(6):
         world = World(workload(seed, sharing=True))
-        state, rng = ClusterState(world.all), np.random.default_rng(seed)
-        wanted = [(t, c) for t, kind in enumerate(world.all.kinds) for c in range(kind.gpus)]
+        state, rng = ClusterState(world.tables), np.random.default_rng(seed)
+        wanted = [(t, c) for t, kind in enumerate(world.tables.kinds) for c in range(kind.gpus)]
         while not state.is_full():
             fits = [state.allocate(*wanted[i]) for i in rng.permutation(len(wanted))]
             assert any(fits) or state.is_full()
@@ -239,7 +242,7 @@ def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
         name, settings = "avg-rg" if average else "rg", Settings(seed=seed, iterations=5)
         compiled = RandomisedGreedy(world, name, settings)
         seats = with_fewest_migrations(view.tables, placed_of(dict(sorted(best.items()))), {})
-        assert compiled.decide(view).seats == seats
+        assert compiled.decide(view).placements == seats
 
 
 class Restless:
@@ -256,7 +259,7 @@ class Restless:
         self.decisions += 1
         plan = self.inner.decide(view)
         first = self.decisions <= 50
-        return Plan(plan.seats, dict.fromkeys(plan.seats, 1e-12) if first else {})
+        return Plan(plan.placements, dict.fromkeys(plan.placements, 1e-12) if first else {})
 
 
 def test_time_moves_on_whatever_a_policy_plans() -> None:
