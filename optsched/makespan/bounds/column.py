@@ -156,7 +156,9 @@ class _Search:
     def certify(self, end: float) -> ColumnCertificate | None:
         """A certificate that every makespan exceeds `end`, or None."""
         durations = self.durations
-        resolution = resolution_for(end, durations.instance.slotted)
+        # R: the slots themselves where they are integral and few, else the most that is allowed.
+        exact = durations.instance.slotted and end <= MAX_RESOLUTION
+        resolution = int(end) if exact else MAX_RESOLUTION
         sizes = tuple(scaled(durations.on(c), end, resolution) for c in self.capacities)
         columns = _Columns(end, resolution, durations.gpus, self.num_gpus, sizes)
         duals = self._dual_feasible(columns)
@@ -216,13 +218,6 @@ class _Search:
                 if surplus > -0.5 * value and trial is not duals:
                     break
         return None
-
-
-def resolution_for(deadline: float, slotted: bool) -> int:
-    """R: the slots themselves where they are integral and few, else the most that is allowed."""
-    if slotted and deadline <= MAX_RESOLUTION:
-        return int(deadline)
-    return MAX_RESOLUTION
 
 
 def scaled(durations: Floats, deadline: float, resolution: int) -> Ints:

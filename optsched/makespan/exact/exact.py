@@ -71,19 +71,15 @@ def exact(instance: MakespanInstance, options: MakespanOptions, settings: Settin
         and instance.gpus <= MAX_GPUS
         and min(incumbent.value, instance.horizon) <= MAX_SLOTS
     )
-    if is_tiny:
-        return replace(search_states(incumbent), chosen="state-search")
-    return replace(Pipeline(incumbent).run(), chosen="ilp")
-
-
-def search_states(incumbent: Incumbent) -> Outcome:
-    """Search below the incumbent, as long as there is time."""
-    search = StateSearch(incumbent.instance, incumbent.cutoff, incumbent.settings.deadline)
+    if not is_tiny:
+        return replace(Pipeline(incumbent).run(), chosen="ilp")
+    states = StateSearch(instance, incumbent.cutoff, settings.deadline)
     with incumbent.until_deadline():
-        search.run()
-        incumbent.update_schedule(search.schedule, "state-search")
-        incumbent.update_bound(Bound(search.bound, "state-search"))
-    return incumbent.outcome({"states": len(search.seen)}, proves=True)
+        states.run()
+        incumbent.update_schedule(states.schedule, "state-search")
+        incumbent.update_bound(Bound(states.bound, "state-search"))
+    outcome = incumbent.outcome({"states": len(states.seen)}, proves=True)
+    return replace(outcome, chosen="state-search")
 
 
 class StateSearch:

@@ -93,21 +93,17 @@ def _all_idle(jobs: Jobs) -> Gpus:
 
 
 @register_jitable
-def _offer_least_busy(jobs: Jobs, gpus: Gpus, wanted: float) -> None:
-    """Offer the servers with the smallest load per GPU until they hold `wanted` GPUs."""
-    offered = 0.0
-    for s in np.argsort(gpus.server_load / jobs.capacity, kind="mergesort"):
-        gpus.offered[s] = offered < wanted
-        offered += jobs.capacity[s]
-
-
-@register_jitable
 def _select(jobs: Jobs, selection: GpuSelection, gpus: Gpus, j: int) -> bool:
     """Put job j's GPUs at the front of `chosen`; False when too few qualify."""
     rule, size, chosen = selection.rule[j], jobs.gpus[j], gpus.chosen
     max_load = selection.theta - selection.estimate[j]
+    # Offer the servers with the smallest load per GPU until they hold lambda G_j GPUs.
     if rule == LEAST_BUSY_SERVERS:
-        _offer_least_busy(jobs, gpus, selection.lambda_ * size)
+        offered = 0.0
+        for s in np.argsort(gpus.server_load / jobs.capacity, kind="mergesort"):
+            gpus.offered[s] = offered < selection.lambda_ * size
+            offered += jobs.capacity[s]
+    # Collect the GPUs that are idle, offered and within theta.
     count = 0
     for g in range(len(gpus.idle)):
         if not gpus.idle[g] or gpus.load[g] > max_load:
@@ -120,6 +116,7 @@ def _select(jobs: Jobs, selection: GpuSelection, gpus: Gpus, j: int) -> bool:
             return True
     if count < size:
         return False
+    # Select among them.
     if rule == RANDOM:
         for i in range(size):
             k = i + int(draw(selection.random) * (count - i))
