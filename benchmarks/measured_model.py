@@ -119,10 +119,26 @@ class UnfusedGpu(Device):
 
     overhead: float = 0.0
 
-    def layer_seconds(self, flops: float, moved_bytes: float, inner_bytes: float) -> float:
-        """Time of a layer's forward pass."""
-        through_memory = (moved_bytes + inner_bytes) / self.memory_bandwidth
+    def seconds(self, flops: float, moved_bytes: float) -> float:
+        """Time of a layer's forward pass, without tensors between its kernels."""
+        through_memory = moved_bytes / self.memory_bandwidth
         return (flops / self.peak_flops + through_memory) / self.efficiency + self.overhead
+
+    def inner_seconds(self, layer: str, size: GptSize, samples: int, tensor: int) -> float:
+        """Time in which kernels that are not fused pass tensors inside a sublayer.
+
+        Attention writes and reads queries, keys, values and the heads' outputs, and moves each
+        score 6 times: it is written, read and written by the softmax and by the dropout, and read.
+        Around the products each token's features are moved 5 times, which slices do not share: the
+        norm writes and the first product reads; the last product writes; the dropout, in one
+        kernel with the residual sum, reads that and the sublayer's input again.
+        """
+        n, h = size.tokens, size.width
+        shared = {"attention": 8 * n * h + 6 * size.heads * n * n, "feed_forward": 16 * n * h}
+        if (name := layer.rpartition(".")[2]) not in shared:
+            return 0.0
+        moved = self.bytes_per_number * samples * (shared[name] / tensor + 5 * n * h)
+        return moved / self.memory_bandwidth / self.efficiency
 
 
 def measured_files() -> dict[str, list[Row]]:
@@ -221,7 +237,7 @@ def placement_of(
 
 
 def memory_of(row: Row) -> float:
-    """Bytes on the fullest GPU, by the planner's reading (`optsched.profiles.memory`)."""
+    """Bytes on the fullest GPU, by the planner's reading (`optsched.profiles.choice`)."""
     iteration, plan = _cut(row, Constants(), Constants.intra_bandwidth, False)
     parts = row.micro_batches
     return max(bytes_per_gpu(iteration, plan, Training("global", micro_batches=parts)))
@@ -269,13 +285,16 @@ def _micro_batch_profile(
     reduces = 3 if recompute else 2  # all-reduces of a sublayer, one of them forward
     layers = []
     for layer in found.layers:
+        inner = device.inner_seconds(layer.name, size, samples, tensor)
         sent = 2 * (tensor - 1) / tensor * layer.tensor_bytes / bandwidth
         ahead, back = sent / reduces, sent * (reduces - 1) / reduces
         layers.append(
             replace(
                 layer,
-                forward_time=max(layer.forward_time, forward * constants.launch - ahead),
-                backward_time=max(layer.backward_time, backward * constants.launch - back),
+                forward_time=max(layer.forward_time + inner, forward * constants.launch - ahead),
+                backward_time=max(
+                    layer.backward_time + backward * inner, backward * constants.launch - back
+                ),
             )
         )
     return replace(found, layers=tuple(layers))

@@ -30,7 +30,7 @@ from machine import take_one_core
 import optsched
 from optsched.backends.pyomo_solvers import solver_version
 from optsched.errors import OptschedError
-from optsched.library.sets import all_entries, set_names
+from optsched.library.sets import library_set, set_names
 from optsched.methods import warm_up
 from optsched.result import Result
 
@@ -131,7 +131,7 @@ def main() -> None:
 def drawn(problem: str, each: int) -> list[str]:
     """Names of the instances of a problem, at equal distances in the order of its sets."""
     sets = tuple(sorted(name for name in set_names() if name.startswith(f"{problem}/")))
-    names = [entry.name for entry in all_entries(sets)]
+    names = [entry.name for name in sets for entry in library_set(name).entries]
     return [names[(2 * i + 1) * len(names) // (2 * each)] for i in range(each)]
 
 

@@ -179,7 +179,7 @@ def submit(
     as_json: Json = False,
 ) -> int:
     """Check a solution, and record it if it is better than the best known one."""
-    from optsched.library.submitting import submit as submit_solution
+    from optsched.library.verifying import submit as submit_solution
 
     require_folder(store, [solution, certificate])
     answers = submit_solution(name, solution, by=by, store=store, certificate=certificate)

@@ -218,7 +218,7 @@ def explain(
         if output is None:
             _print(compute_curves(), as_json)
         else:
-            from optsched.plotting.sensitivity import plot_sensitivity
+            from optsched.plotting.results import plot_sensitivity
 
             save_picture(output, files_read(file), lambda: plot_sensitivity(compute_curves()))
         return DONE

@@ -207,9 +207,7 @@ def read_trace(
         raise InputError("generate rolling", "--jobs", shown(max_jobs), "a number from 1 up")
     if file_format is not None:
         trace = import_trace(file_format, path)
-        pairs = zip(
-            trace.submit[:max_jobs].tolist(), trace.duration[:max_jobs].tolist(), strict=True
-        )
+        pairs = zip(trace.submit[:max_jobs].tolist(), trace.duration.tolist(), strict=False)
         return tuple(TraceRow(submit, time if time > 0 else None) for submit, time in pairs)
     rows = sorted(_rows(path), key=lambda row: row.submit_time)[:max_jobs]
     if not rows:
@@ -229,24 +227,19 @@ def _rows(path: str | Path) -> list[TraceRow]:
         if len(cells) != len(header):
             expected = f"{len(header)} cells, as in line 1"
             raise InputError(source, f"line {line}", f"{len(cells)} cells", expected)
-        record = dict(zip(header, cells, strict=True))
-        numbers = {
-            name: _number(source, line, name, record[name])
-            for name in ("submit_time", "duration")
-            if name in record
-        }
+        numbers: dict[str, float] = {}
+        for name, text in zip(header, cells, strict=True):
+            if name in ("submit_time", "duration"):
+                value = parse_real(text)
+                if value is None or not abs(value) <= LARGEST:
+                    location = f"line {line}, {name}"
+                    raise InputError(source, location, shown(text), "a finite number")
+                numbers[name] = value
         if numbers.get("duration", 1.0) > 0:
             rows.append(TraceRow(**numbers))
         if len(rows) > MAX_ROWS:
             raise InputError(source, f"line {line}", "more rows", f"at most {MAX_ROWS}")
     return rows
-
-
-def _number(source: str, line: int, name: str, text: str | None) -> float:
-    value = parse_real(text)
-    if value is None or not abs(value) <= LARGEST:
-        raise InputError(source, f"line {line}, {name}", shown(text), "a finite number")
-    return value
 
 
 def generate_from_trace(

@@ -13,8 +13,7 @@ import numpy as np
 
 from optsched.declared import Between, Seed, flag, require_declared
 from optsched.generators.arguments import checked
-from optsched.generators.epochs import BinWidth, fig2_distribution
-from optsched.generators.selection import SpeedUp
+from optsched.generators.selection import BinWidth, SpeedUp, fig2_distribution
 from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
 from optsched.speed_profile.power import node_power
 

@@ -1,9 +1,9 @@
 """Layer profiles of real networks, and the planner that makes pipeline stages of them."""
 
 from optsched.profiles.choice import Choice as Choice
+from optsched.profiles.choice import Training as Training
+from optsched.profiles.choice import bytes_per_gpu as bytes_per_gpu
 from optsched.profiles.choice import choose_plan as choose_plan
-from optsched.profiles.memory import Training as Training
-from optsched.profiles.memory import bytes_per_gpu as bytes_per_gpu
 from optsched.profiles.pipedream import read_pipedream as read_pipedream
 from optsched.profiles.planner import Plan as Plan
 from optsched.profiles.planner import plan_stages as plan_stages

@@ -178,7 +178,7 @@ def _is_store(path: Any) -> bool:
 
 
 def _plot_table(frame: Any, picture: str | None, ax: Axes | None) -> Axes:
-    from optsched.plotting.gaps import plot_excess, plot_gaps, plot_profile
+    from optsched.plotting.results import plot_excess, plot_gaps, plot_profile
 
     stored = "plan" in frame.columns
     pictures: dict[str, Any] = {"excess": plot_excess} if stored else {"gaps": plot_gaps}
@@ -204,7 +204,7 @@ def _picture_of(problem: Problem, name: str | None) -> Any:
     if not problem.pictures:
         drawn = ", ".join(p.name for p in PROBLEMS.values() if p.pictures)
         raise InputError("plot", "problem", problem.name, f"one with pictures: {drawn}")
-    pictures = {**problem.pictures, TRACE: "optsched.plotting.trace:plot_trace"}
+    pictures = {**problem.pictures, TRACE: "optsched.plotting.results:plot_trace"}
     name = name or next(iter(pictures))
     if name not in pictures:
         raise InputError("plot", "picture", shown(name), " or ".join(pictures))

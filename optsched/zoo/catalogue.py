@@ -224,10 +224,7 @@ def _timed(layer: LayerSpec, device: Device, batch: int, q: int, recompute: bool
         if layer.lookup
         else (layer.parameters + expert_parameters) / slices
     )
-    inner = layer.slices.inner_elements / slices + layer.slices.outer_elements
-    forward = device.layer_seconds(
-        batch * layer.forward_flops / slices, size * moved, size * batch * inner
-    )
+    forward = device.seconds(batch * layer.forward_flops / slices, size * moved)
     reduced = (1 + recomputations) * layer.slices.forward_reduced + layer.slices.backward_reduced
     return Layer(
         name=layer.name,

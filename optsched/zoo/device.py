@@ -45,14 +45,6 @@ class Device:
         """Return the time of `flops` operations that move `moved_bytes`: the slower decides."""
         return max(flops / self.peak_flops, moved_bytes / self.memory_bandwidth) / self.efficiency
 
-    def layer_seconds(self, flops: float, moved_bytes: float, inner_bytes: float) -> float:
-        """Return the time of a layer's forward pass.
-
-        `inner_bytes`, which pass between kernels that are not fused, are taken to stay on chip; a
-        subclass may count them.
-        """
-        return self.seconds(flops, moved_bytes)
-
 
 V100 = Device(
     "NVIDIA V100 SXM2, fp32",

@@ -27,11 +27,6 @@ class Slices:
     """Numbers that the slices add up in all-reduces of the forward pass."""
     backward_reduced: int = 0
     """The same of the backward pass."""
-    inner_elements: int = 0
-    """Numbers that unfused kernels of a forward pass move through memory, besides the layer's
-    input and output: those that slices share."""
-    outer_elements: int = 0
-    """The same: those that each slice moves."""
 
 
 UNSLICED = Slices()

@@ -30,13 +30,6 @@ class Style(NamedTuple):
 
 LAYER_NORM = Style()
 
-_SCORE_MOVES = 6
-"""Times that an unfused attention writes or reads a score."""
-_OUTER_MOVES = 5
-"""Times that each token's features are written or read around a sublayer's products, besides its
-input and output: the norm writes and the first product reads; the last product writes; the dropout,
-in one kernel with the residual sum, reads that and the sublayer's input again."""
-
 
 def token_input(tokens: int) -> Tensor:
     """The network's input: one index for each token."""
@@ -74,9 +67,7 @@ def attention(
     (queries), 2 t d i (keys and values), s t i (scores), s t i (weighted values) and s i d
     (output): the seq^2 terms do not depend on the number of heads.
 
-    Slices add up the gradient of the context too. Unfused kernels write and read queries, keys,
-    values and the heads' outputs, and move each score `_SCORE_MOVES` times: it is written, read and
-    written by the softmax and by the dropout, and read.
+    Slices add up the gradient of the context too.
     """
     source = x if context is None else context
     (queries, width), keys = x.shape, source.shape[0]
@@ -90,9 +81,6 @@ def attention(
     slices = Slices(
         forward_reduced=x.elements,
         backward_reduced=x.elements + read,
-        inner_elements=4 * (queries * inner + keys * key_value_width)
-        + _SCORE_MOVES * net.heads * queries * keys,
-        outer_elements=_OUTER_MOVES * x.elements,
     )
     parameters = (
         linear_parameters(width, inner, style.bias)
@@ -132,7 +120,7 @@ def feed_forward(
         x.shape,
         flops=products + x.elements,
         parameters=parameters,
-        slices=_feed_forward_slices(x, 4 * hidden),
+        slices=Slices(x.elements, x.elements),
     )
 
 
@@ -162,7 +150,7 @@ def expert_feed_forward(
         x.shape,
         flops=router + expert_flops + x.elements,
         parameters=linear_parameters(width, experts, bias=False) + width,
-        slices=_feed_forward_slices(x, 2 * products * active * hidden),
+        slices=Slices(x.elements, x.elements),
         experts=Experts(
             experts,
             parameters=experts * products * linear_parameters(width, hidden, bias=False),
@@ -183,15 +171,6 @@ def vocabulary_head(
     slices = Slices(backward_reduced=x.elements)
     return net.add(
         name, (x,), (tokens, vocabulary), flops=flops, parameters=norm_parameters, slices=slices
-    )
-
-
-def _feed_forward_slices(x: Tensor, moved_a_token: int) -> Slices:
-    return Slices(
-        forward_reduced=x.elements,
-        backward_reduced=x.elements,
-        inner_elements=moved_a_token * x.shape[0],
-        outer_elements=_OUTER_MOVES * x.elements,
     )
 
 

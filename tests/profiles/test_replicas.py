@@ -23,7 +23,7 @@ from optsched.profiles import (
     stage_table,
     stage_times,
 )
-from optsched.profiles.memory import memory_limits
+from optsched.profiles.choice import memory_limits
 from optsched.profiles.planner import as_single_gpus, synchronous_time
 
 NET = LayerProfile(

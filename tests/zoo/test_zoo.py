@@ -23,7 +23,6 @@ from optsched.zoo.device import A100_BF16, A100_TF32
 from optsched.zoo.network import Network, NetworkBuilder, Tensor
 from optsched.zoo.transformers import (
     GPT_6_7B,
-    GptSize,
     gpt,
     mixtral,
     t5_11b,
@@ -355,17 +354,6 @@ def test_bfloat16_halves_every_byte() -> None:
     for whole, half in zip(four.layers, two.layers, strict=True):
         for size in ("output_bytes", "parameter_bytes", "tensor_bytes"):
             assert getattr(half, size) == getattr(whole, size) / 2
-
-
-def test_unfused_kernels_between_products_by_hand() -> None:
-    # A tiny block: 6 tokens, 2 heads of 5. Queries, keys and values are written and read, and what
-    # the heads give: 8 x 6 x 10. Each of 2 x 6 x 6 scores is moved 6 times.
-    net = gpt(GptSize("tiny", blocks=1, heads=2, head_width=5, tokens=6))
-    attention, feed_forward = net.layers[1], net.layers[2]
-    assert attention.slices.inner_elements == 8 * 6 * 10 + 6 * 2 * 6 * 6
-    # 40 features inside, written, read, written and read.
-    assert feed_forward.slices.inner_elements == 4 * 6 * 40
-    assert attention.slices.outer_elements == 5 * 6 * 10
 
 
 def test_mixtral_matches_the_released_checkpoint_exactly() -> None:

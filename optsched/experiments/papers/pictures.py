@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from optsched.experiments.statistics import spread
 from optsched.plotting.axes import legend_below, line_style, robust_scale, wrap
-from optsched.plotting.gaps import plot_strips
+from optsched.plotting.results import plot_strips
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ from optsched.extras import require_extras
 from optsched.io.outputs import require_outputs
 from optsched.io.writing import write_text
 from optsched.plotting.axes import WIDTH, house_style, robust_scale
-from optsched.plotting.gaps import LINEAR_UP_TO_PERCENT, plot_strips
+from optsched.plotting.results import LINEAR_UP_TO_PERCENT, plot_strips
 from optsched.problems import PROBLEMS
 from optsched.result import ONLY_A_BOUND
 

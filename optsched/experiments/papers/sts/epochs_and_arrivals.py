@@ -18,7 +18,7 @@ from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdi
 from optsched.experiments.papers.pictures import curves, panels
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import span
-from optsched.generators.epochs import MAX_EPOCHS, RUNS, SHAPES, sample_epochs
+from optsched.generators.selection import MAX_EPOCHS, RUNS, SHAPES, sample_epochs
 from optsched.plotting.axes import COLOURS
 from optsched.result import Outcome, Termination
 
