@@ -20,7 +20,7 @@ from optsched import deadline
 from optsched.backends import highs, models, pyomo_solvers
 from optsched.backends.arrays import MilpArrays, solve_arrays
 from optsched.backends.highs import safe_bound
-from optsched.backends.models import relax_model, solve_model
+from optsched.backends.models import solve_model
 from optsched.backends.pyomo_solvers import solve_with_pyomo, solver_version
 from optsched.backends.running import run_highs
 from optsched.deadline import Deadline
@@ -267,22 +267,6 @@ def test_arrays_by_hand() -> None:
     answer = solve_arrays(problem, Settings())
     assert answer.objective == -2
     assert answer.values.tolist() == [0, 1]
-
-
-def test_relaxation_and_reduced_costs() -> None:
-    # max 5a + 4b + 3c, 2a + 3b + c <= 4 in [0, 1]: a = c = 1, b = 1/3; the price of room is 4/3,
-    # so that a and c stand at their upper bounds with reduced costs 2 x 4/3 - 5 and 4/3 - 3
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(["a", "b", "c"], domain=pyo.Binary)
-    x = model.x
-    model.room = pyo.Constraint(expr=2 * x["a"] + 3 * x["b"] + x["c"] <= 4)
-    model.cost = pyo.Objective(expr=-5 * x["a"] - 4 * x["b"] - 3 * x["c"])
-    objective, costs = relax_model(model, Settings())
-    assert objective == pytest.approx(-5 - 4 / 3 - 3)
-    assert costs == pytest.approx([8 / 3 - 5, 0, 4 / 3 - 3])
-    assert x["b"].is_binary()  # the model itself stays as it is
-    model.never = pyo.Constraint(expr=x["a"] + x["b"] >= 3)
-    assert relax_model(model, Settings()) is None
 
 
 def test_a_run_told_to_stop_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

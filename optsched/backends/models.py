@@ -22,13 +22,13 @@ from optsched.backends.highs import (
     set_options,
 )
 from optsched.backends.pyomo_solvers import require_solver, solve_with_pyomo
-from optsched.backends.quiet import drop_integrality, pyomo_highs
+from optsched.backends.quiet import pyomo_highs
 from optsched.backends.running import InterruptibleScip
 from optsched.backends.sizes import require_time
 from optsched.deadline import OutOfTimeError, clock
 from optsched.errors import SolverError
 from optsched.progress import SolverListener
-from optsched.result import Settings, Termination, TracePoint
+from optsched.result import Settings, TracePoint
 
 CAUTIOUS_SCALE = 64.0
 """Factor by which a cautious solve scales the objective and the continuous columns.
@@ -86,23 +86,6 @@ def build_and_solve(
     except OutOfTimeError:
         return timed_out(settings, clock() - began), None
     return answer, model
-
-
-def relax_model(
-    model: pyo.ConcreteModel, settings: Settings
-) -> tuple[float, NDArray[np.float64]] | None:
-    """Return the LP relaxation's optimum and reduced costs, by HiGHS; None if not solved."""
-    solver = pyomo_highs(model)
-    highs = solver._solver_model  # private: the public interface cannot drop integrality
-    highs.silent()
-    set_options(highs, settings)
-    drop_integrality(highs)
-    run = run_with_retries(highs, settings)
-    if run.termination is not Termination.OPTIMAL or run.objective is None:
-        return None
-    duals, columns = highs.getSolution().col_dual, solver._pyomo_var_to_solver_var_map
-    variables = model.component_data_objects(pyo.Var, active=True)
-    return run.objective, np.array([duals[columns[id(x)]] for x in variables])
 
 
 def _solve_with_highs(

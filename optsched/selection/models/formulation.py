@@ -28,7 +28,8 @@ MAX_UNITS = 1e6
 MAX_COEFFICIENT = 1e9
 """Largest ratio of a cost to the unit of money: beyond 1e15 solvers refuse a row."""
 
-State = Callable[[pyo.ConcreteModel, "FormulationData"], None]
+Model = pyo.ConcreteModel
+State = Callable[[Model, "FormulationData"], None]
 """Function that adds one constraint family."""
 
 
@@ -188,7 +189,7 @@ def formulation_data(
 
 def build_model(
     data: FormulationData, name: str, products: Iterable[State], deadline: Deadline | None
-) -> pyo.ConcreteModel:
+) -> Model:
     """State (P1): its linear part, then its products; raises OutOfTimeError at a deadline."""
     clock = deadline or Deadline()
     model = pyo.ConcreteModel(name=name)
@@ -214,7 +215,7 @@ def build_model(
     return model
 
 
-def read_assignment(model: pyo.ConcreteModel, data: FormulationData) -> Assignment:
+def read_assignment(model: Model, data: FormulationData) -> Assignment:
     """The assignment of the values in the model."""
     assignment = {}
     for j in model.JOBS:
@@ -231,7 +232,7 @@ def _is_one(variable: pyo.Var) -> bool:
     return (variable.value or 0) > 0.5
 
 
-def _declare_sets(model: pyo.ConcreteModel, data: FormulationData) -> None:
+def _declare_sets(model: Model, data: FormulationData) -> None:
     model.JOBS = pyo.RangeSet(0, data.tables.jobs - 1, doc="j in J")
     model.TYPES = pyo.RangeSet(0, len(data.tables.kinds) - 1, doc="i in I")
     model.NODES = pyo.RangeSet(0, data.nodes - 1, doc="n in N")
@@ -245,7 +246,7 @@ def _declare_sets(model: pyo.ConcreteModel, data: FormulationData) -> None:
     model.SCENARIOS = pyo.Set(dimen=2, initialize=scenarios, doc="(j, s)")
 
 
-def _declare_variables(model: pyo.ConcreteModel, data: FormulationData) -> None:
+def _declare_variables(model: Model, data: FormulationData) -> None:
     def binary(*sets: object, doc: str) -> pyo.Var:
         return pyo.Var(*sets, domain=pyo.Binary, doc=doc)
 
@@ -263,68 +264,50 @@ def _declare_variables(model: pyo.ConcreteModel, data: FormulationData) -> None:
     model.energy = pyo.Var(model.JOBS, model.NODES, domain=real, doc="pi_jn")
 
 
-def _place_jobs(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    model.configuration_needs_node = pyo.Constraint(
-        model.JOBS,
-        model.TYPES,
-        model.USAGES,
-        rule=lambda m, j, i, n, k: m.configuration[j, i, n, k] <= m.on_node[j, n],
-        doc="(2)",
+def _place_jobs(model: Model, data: FormulationData) -> None:
+    @model.Constraint(model.JOBS, model.TYPES, model.USAGES, doc="(2)")
+    def configuration_needs_node(m: Model, j: int, i: int, n: int, k: int) -> pyo.Expression:
+        return m.configuration[j, i, n, k] <= m.on_node[j, n]
+
+    @model.Constraint(model.JOBS, model.NODES, doc="(3)")
+    def one_configuration(m: Model, j: int, n: int) -> pyo.Expression:
+        sizes = range(1, data.size(n) + 1)
+        runs = pyo.quicksum(m.configuration[j, i, n, k] for i in m.TYPES for k in sizes)
+        return runs <= m.opened[n]
+
+    @model.Constraint(model.JOBS, doc="(4)")
+    def one_node(m: Model, j: int) -> pyo.Expression:
+        return _placed(m, j) <= 1
+
+    @model.Constraint(model.JOBS, model.NODES, doc="(5)")
+    def node_is_open(m: Model, j: int, n: int) -> pyo.Expression:
+        return m.on_node[j, n] <= m.opened[n]
+
+
+def _placed(model: Model, j: int) -> pyo.Expression:
+    """sum_n zeta_jn: 1 for a job that runs, 0 for a postponed one."""
+    return pyo.quicksum(model.on_node[j, n] for n in model.NODES)
+
+
+def _choose_types(model: Model, data: FormulationData) -> None:
+    @model.Constraint(
+        model.JOBS, model.TYPES, model.USAGES, doc="(6), also 0 where the job cannot use the type"
     )
-    model.one_configuration = pyo.Constraint(
-        model.JOBS,
-        model.NODES,
-        rule=lambda m, j, n: _sum_runs(m, data, j, n) <= m.opened[n],
-        doc="(3)",
-    )
-    model.one_node = pyo.Constraint(
-        model.JOBS, rule=lambda m, j: pyo.quicksum(m.on_node[j, n] for n in m.NODES) <= 1, doc="(4)"
-    )
-    model.node_is_open = pyo.Constraint(
-        model.JOBS, model.NODES, rule=lambda m, j, n: m.on_node[j, n] <= m.opened[n], doc="(5)"
-    )
+    def type_of_node(m: Model, j: int, i: int, n: int, k: int) -> pyo.Expression:
+        allowed = data.kind(n) == i and bool(data.usable[j, i, k - 1])
+        return m.configuration[j, i, n, k] <= int(allowed)
+
+    @model.Constraint(model.JOBS, model.NODES, model.TYPES, doc="(7)")
+    def gpus_chosen(m: Model, j: int, n: int, i: int) -> pyo.Expression:
+        chosen = pyo.quicksum(m.configuration[j, i, n, k] for k in range(1, data.size(n) + 1))
+        return chosen == m.on_node[j, n] * int(data.kind(n) == i)
 
 
-def _sum_runs(model: pyo.ConcreteModel, data: FormulationData, j: int, n: int) -> object:
-    sizes = range(1, data.size(n) + 1)
-    return pyo.quicksum(model.configuration[j, i, n, k] for i in model.TYPES for k in sizes)
+def _choose_fractions(model: Model, data: FormulationData) -> None:
+    @model.Constraint(model.JOBS, doc="(8')")
+    def one_fraction(m: Model, j: int) -> pyo.Expression:
+        return pyo.quicksum(m.fraction[j, f] for f in m.FRACTIONS) == _placed(m, j)
 
-
-def _choose_types(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    def hosts(n: int, i: int) -> int:
-        return int(data.kind(n) == i)
-
-    def usable(j: int, n: int, k: int) -> int:
-        return int(data.usable[j, data.kind(n), k - 1])
-
-    model.type_of_node = pyo.Constraint(
-        model.JOBS,
-        model.TYPES,
-        model.USAGES,
-        rule=lambda m, j, i, n, k: m.configuration[j, i, n, k] <= hosts(n, i) * usable(j, n, k),
-        doc="(6), also 0 where the job cannot use the type",
-    )
-    model.gpus_chosen = pyo.Constraint(
-        model.JOBS,
-        model.NODES,
-        model.TYPES,
-        rule=lambda m, j, n, i: (
-            pyo.quicksum(m.configuration[j, i, n, k] for k in range(1, data.size(n) + 1))
-            == m.on_node[j, n] * hosts(n, i)
-        ),
-        doc="(7)",
-    )
-
-
-def _choose_fractions(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    model.one_fraction = pyo.Constraint(
-        model.JOBS,
-        rule=lambda m, j: (
-            pyo.quicksum(m.fraction[j, f] for f in m.FRACTIONS)
-            == pyo.quicksum(m.on_node[j, n] for n in m.NODES)
-        ),
-        doc="(8')",
-    )
     not_offered = [
         (j, f, n)
         for j in model.JOBS
@@ -332,19 +315,15 @@ def _choose_fractions(model: pyo.ConcreteModel, data: FormulationData) -> None:
         for n in model.NODES
         if not _is_offered(data, j, data.kind(n), data.fractions[f])
     ]
-    model.fraction_is_offered = pyo.Constraint(
-        not_offered, rule=lambda m, j, f, n: m.fraction[j, f] + m.on_node[j, n] <= 1, doc="(8'')"
-    )
-    model.several_gpus_are_whole = pyo.Constraint(
-        model.JOBS,
-        rule=lambda m, j: (
-            pyo.quicksum(
-                m.configuration[j, i, n, k] for i in m.TYPES for n, k in m.USAGES if k >= 2
-            )
-            <= m.fraction[j, 0]
-        ),
-        doc="(10')",
-    )
+
+    @model.Constraint(not_offered, doc="(8'')")
+    def fraction_is_offered(m: Model, j: int, f: int, n: int) -> pyo.Expression:
+        return m.fraction[j, f] + m.on_node[j, n] <= 1
+
+    @model.Constraint(model.JOBS, doc="(10')")
+    def several_gpus_are_whole(m: Model, j: int) -> pyo.Expression:
+        several = ((i, n, k) for i in m.TYPES for n, k in m.USAGES if k >= 2)
+        return pyo.quicksum(m.configuration[j, use] for use in several) <= m.fraction[j, 0]
 
 
 def _is_offered(data: FormulationData, j: int, t: int, fraction: Fraction) -> bool:
@@ -355,48 +334,35 @@ def _is_offered(data: FormulationData, j: int, t: int, fraction: Fraction) -> bo
     return data.incumbent is None or fraction == ONE_GPU or bool(data.usable[j, t, c])
 
 
-def _choose_gpus(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    model.gpus_assigned = pyo.Constraint(
-        model.JOBS,
-        rule=lambda m, j: (
-            pyo.quicksum(m.assigned[j, n, g] for n, g in m.GPUS)
-            == pyo.quicksum(k * m.configuration[j, i, n, k] for i in m.TYPES for n, k in m.USAGES)
-        ),
-        doc="(11)",
-    )
-    model.gpus_on_the_node = pyo.Constraint(
-        model.JOBS,
-        model.GPUS,
-        rule=lambda m, j, n, g: m.assigned[j, n, g] <= m.on_node[j, n],
-        doc="(12')",
-    )
+def _choose_gpus(model: Model, _: FormulationData) -> None:
+    @model.Constraint(model.JOBS, doc="(11)")
+    def gpus_assigned(m: Model, j: int) -> pyo.Expression:
+        assigned = pyo.quicksum(m.assigned[j, gpu] for gpu in m.GPUS)
+        return assigned == pyo.quicksum(
+            k * m.configuration[j, i, n, k] for i in m.TYPES for n, k in m.USAGES
+        )
+
+    @model.Constraint(model.JOBS, model.GPUS, doc="(12')")
+    def gpus_on_the_node(m: Model, j: int, n: int, g: int) -> pyo.Expression:
+        return m.assigned[j, n, g] <= m.on_node[j, n]
 
 
-def _count_gpus_in_use(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    model.gpu_in_use = pyo.Constraint(
-        model.JOBS,
-        model.GPUS,
-        rule=lambda m, j, n, g: m.assigned[j, n, g] <= m.in_use[n, g],
-        doc="(13'), GPUs",
-    )
-    model.usage_counted = pyo.Constraint(
-        model.NODES,
-        rule=lambda m, n: (
-            pyo.quicksum(m.in_use[n, g] for g in range(data.size(n)))
-            == pyo.quicksum(k * m.usage[n, k] for k in range(1, data.size(n) + 1))
-        ),
-        doc="(13'), nodes",
-    )
-    model.one_usage = pyo.Constraint(
-        model.NODES,
-        rule=lambda m, n: (
-            pyo.quicksum(m.usage[n, k] for k in range(1, data.size(n) + 1)) == m.opened[n]
-        ),
-        doc="(14)",
-    )
+def _count_gpus_in_use(model: Model, data: FormulationData) -> None:
+    @model.Constraint(model.JOBS, model.GPUS, doc="(13'), GPUs")
+    def gpu_in_use(m: Model, j: int, n: int, g: int) -> pyo.Expression:
+        return m.assigned[j, n, g] <= m.in_use[n, g]
+
+    @model.Constraint(model.NODES, doc="(13'), nodes")
+    def usage_counted(m: Model, n: int) -> pyo.Expression:
+        in_use = pyo.quicksum(m.in_use[n, g] for g in range(data.size(n)))
+        return in_use == pyo.quicksum(k * m.usage[n, k] for k in range(1, data.size(n) + 1))
+
+    @model.Constraint(model.NODES, doc="(14)")
+    def one_usage(m: Model, n: int) -> pyo.Expression:
+        return pyo.quicksum(m.usage[n, k] for k in range(1, data.size(n) + 1)) == m.opened[n]
 
 
-def _open_nodes(model: pyo.ConcreteModel, data: FormulationData) -> None:
+def _open_nodes(model: Model, data: FormulationData) -> None:
     opening = data.tables.options.node_opening
     opened = pyo.quicksum(model.opened[n] for n in model.NODES)
     if opening == "printed":
@@ -405,36 +371,34 @@ def _open_nodes(model: pyo.ConcreteModel, data: FormulationData) -> None:
         model.nodes_opened = pyo.Constraint(expr=opened <= data.tables.max_open_nodes, doc="(16')")
 
 
-def _add_leaders(model: pyo.ConcreteModel, _: FormulationData) -> None:
-    model.one_first = pyo.Constraint(
-        model.NODES,
-        rule=lambda m, n: pyo.quicksum(m.first[j, n] for j in m.JOBS) == m.opened[n],
-        doc="(17)",
-    )
-    model.first_is_there = pyo.Constraint(
-        model.JOBS, model.NODES, rule=lambda m, j, n: m.first[j, n] <= m.on_node[j, n], doc="(18)"
-    )
+def _add_leaders(model: Model, _: FormulationData) -> None:
+    @model.Constraint(model.NODES, doc="(17)")
+    def one_first(m: Model, n: int) -> pyo.Expression:
+        return pyo.quicksum(m.first[j, n] for j in m.JOBS) == m.opened[n]
+
+    @model.Constraint(model.JOBS, model.NODES, doc="(18)")
+    def first_is_there(m: Model, j: int, n: int) -> pyo.Expression:
+        return m.first[j, n] <= m.on_node[j, n]
 
 
-def _postponed_jobs(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    def rule(m: pyo.ConcreteModel, j: int) -> object:
+def _postponed_jobs(model: Model, data: FormulationData) -> None:
+    @model.Constraint(model.JOBS, doc="(20')")
+    def worst_tardiness_defined(m: Model, j: int) -> pyo.Expression:
         unit = data.worst_tardiness_unit(j)
         if unit == 0:
             return pyo.Constraint.Skip
-        placed = pyo.quicksum(m.on_node[j, n] for n in m.NODES)
         late = float(data.tables.worst_tardiness[j]) / unit
-        return late * (1 - placed) <= m.worst_tardiness[j]
+        return late * (1 - _placed(m, j)) <= m.worst_tardiness[j]
 
-    model.worst_tardiness_defined = pyo.Constraint(model.JOBS, rule=rule, doc="(20')")
     if data.must_run.any():
-        model.not_postponed = pyo.Constraint(
-            np.flatnonzero(data.must_run).tolist(),
-            rule=lambda m, j: pyo.quicksum(m.on_node[j, n] for n in m.NODES) == 1,
-            doc="(4), beside an incumbent",
-        )
+        must_run = np.flatnonzero(data.must_run).tolist()
+
+        @model.Constraint(must_run, doc="(4), beside an incumbent")
+        def not_postponed(m: Model, j: int) -> pyo.Expression:
+            return _placed(m, j) == 1
 
 
-def _penalties(model: pyo.ConcreteModel, data: FormulationData) -> object:
+def _penalties(model: Model, data: FormulationData) -> object:
     """The first two sums of (P1.1): expected and worst-case tardiness, weighted."""
     rho = data.tables.instance.postponement_penalty
     expected = pyo.quicksum(

@@ -35,6 +35,7 @@ from optsched.selection.exact.outcomes import (
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.formulation import (
     FormulationData,
+    Model,
     build_model,
     formulation_data,
     read_assignment,
@@ -103,9 +104,7 @@ def _explain_missing_proof(outcome: Outcome, unit: float) -> Outcome:
     return replace(outcome, details={**outcome.details, "message": message})
 
 
-def model(
-    instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False
-) -> pyo.ConcreteModel:
+def model(instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False) -> Model:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
     return build(data_of("minlp", instance, options, pruned=pruned))
 
@@ -120,7 +119,7 @@ def data_of(
     return formulation_data(tables, method, value)
 
 
-def build(data: FormulationData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
+def build(data: FormulationData, deadline: Deadline | None = None) -> Model:
     """State the model; see `models/selection/README.md`. Raises OutOfTimeError at a deadline."""
     products = (
         partial(state_gpu_capacity, shared=_shared),
@@ -132,7 +131,7 @@ def build(data: FormulationData, deadline: Deadline | None = None) -> pyo.Concre
     return build_model(data, "selection-minlp", products, deadline)
 
 
-def _leader_energy_is_product(model: pyo.ConcreteModel, _: FormulationData) -> None:
+def _leader_energy_is_product(model: Model, _: FormulationData) -> None:
     """The product of (P1.1) as a row of its own.
 
     With the product in the objective SCIP 10 called points optimal that cost 5-20% less than they
@@ -141,31 +140,26 @@ def _leader_energy_is_product(model: pyo.ConcreteModel, _: FormulationData) -> N
     model.leader_energy = pyo.Var(
         model.JOBS, model.NODES, domain=pyo.NonNegativeReals, doc="alpha_jn pi_jn"
     )
-    model.leader_energy_defined = pyo.Constraint(
-        model.JOBS,
-        model.NODES,
-        rule=lambda m, j, n: m.first[j, n] * m.energy[j, n] <= m.leader_energy[j, n],
-        doc="(P1.1), its product",
-    )
+
+    @model.Constraint(model.JOBS, model.NODES, doc="(P1.1), its product")
+    def leader_energy_defined(m: Model, j: int, n: int) -> pyo.Expression:
+        return m.first[j, n] * m.energy[j, n] <= m.leader_energy[j, n]
 
 
-def _shared(m: pyo.ConcreteModel, factor: float, j: int, n: int, g: int, f: int) -> Any:
+def _shared(m: Model, factor: float, j: int, n: int, g: int, f: int) -> Any:
     """So many times phi_jf sigma_jg."""
     return factor * m.fraction[j, f] * m.assigned[j, n, g]
 
 
-def state_gpu_capacity(
-    model: pyo.ConcreteModel, data: FormulationData, shared: Callable[..., Any]
-) -> None:
+def state_gpu_capacity(model: Model, data: FormulationData, shared: Callable[..., Any]) -> None:
     """(9) with phi_jf sigma_jg as a method has it."""
 
-    def rule(m: pyo.ConcreteModel, n: int, g: int) -> object:
+    @model.Constraint(model.GPUS, doc="(9)")
+    def gpu_capacity(m: Model, n: int, g: int) -> pyo.Expression:
         used = (
             shared(m, float(data.fractions[f]), j, n, g, f) for j in m.JOBS for f in m.FRACTIONS
         )
         return pyo.quicksum(used) <= 1
-
-    model.gpu_capacity = pyo.Constraint(model.GPUS, rule=rule, doc="(9)")
 
 
 def _memory_margin(data: FormulationData, j: int, n: int, f: int) -> int:
@@ -180,12 +174,11 @@ def _memory_margin(data: FormulationData, j: int, n: int, f: int) -> int:
     return (room > needed) - (room < needed)
 
 
-def state_memory(
-    model: pyo.ConcreteModel, data: FormulationData, shared: Callable[..., Any]
-) -> None:
+def state_memory(model: Model, data: FormulationData, shared: Callable[..., Any]) -> None:
     """(15) with phi_jf sigma_jg as a method has it."""
 
-    def rule(m: pyo.ConcreteModel, j: int, n: int) -> object:
+    @model.Constraint(model.JOBS, model.NODES, doc="(15)")
+    def memory(m: Model, j: int, n: int) -> pyo.Expression:
         margins = (
             shared(m, _memory_margin(data, j, n, f), j, n, g, f)
             for g in range(data.size(n))
@@ -193,43 +186,46 @@ def state_memory(
         )
         return pyo.quicksum(margins) >= 0
 
-    model.memory = pyo.Constraint(model.JOBS, model.NODES, rule=rule, doc="(15)")
+
+def _epoch_seconds(model: Model, data: FormulationData, j: int, n: int) -> Any:
+    """e_jn with its products."""
+
+    def single_gpu(seconds: float, slowdowns: list[float]) -> Any:
+        slowdown = pyo.quicksum(slowdowns[f] * model.fraction[j, f] for f in model.FRACTIONS)
+        return seconds * model.configuration[j, data.kind(n), n, 1] * slowdown
+
+    return epoch_seconds(model, data, j, n, single_gpu)
 
 
-def _epoch_seconds(model: pyo.ConcreteModel, data: FormulationData, j: int, n: int) -> Any:
+def epoch_seconds(
+    model: Model, data: FormulationData, j: int, n: int, single_gpu: Callable[..., Any]
+) -> Any:
     """e_jn: seconds per epoch of job j on node n, a product for k = 1 and a sum for k >= 2."""
     t = data.kind(n)
     one = data.epoch(j, t, 1)
     if one is None:
         return 0.0
     offered = data.offered(t)
-    slowdown = pyo.quicksum(
-        offered.get(data.fractions[f], 1.0) * model.fraction[j, f] for f in model.FRACTIONS
-    )
     several = pyo.quicksum(
         (data.epoch(j, t, k) or 0.0) * model.configuration[j, t, n, k]
         for k in range(2, data.size(n) + 1)
     )
-    return one * model.configuration[j, t, n, 1] * slowdown + several
+    return single_gpu(one, [offered.get(fraction, 1.0) for fraction in data.fractions]) + several
 
 
-def state_tardiness(
-    model: pyo.ConcreteModel, data: FormulationData, epoch_seconds: Callable[..., Any]
-) -> None:
+def state_tardiness(model: Model, data: FormulationData, epoch_seconds: Callable[..., Any]) -> None:
     """(19') with e_jn as a method has it."""
 
-    def rule(m: pyo.ConcreteModel, j: int, s: int) -> object:
+    @model.Constraint(model.SCENARIOS, doc="(19')")
+    def tardiness_defined(m: Model, j: int, s: int) -> pyo.Expression:
         epochs = float(data.tables.works[j].values[s])
         seconds = sum(epoch_seconds(m, data, j, n) for n in m.NODES)
         return epochs * seconds <= data.in_time(j, s) / data.seconds_unit + m.tardiness[j, s]
 
-    model.tardiness_defined = pyo.Constraint(model.SCENARIOS, rule=rule, doc="(19')")
 
-
-def _energy(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    def rule(m: pyo.ConcreteModel, j: int, n: int) -> object:
+def _energy(model: Model, data: FormulationData) -> None:
+    @model.Constraint(model.JOBS, model.NODES, doc="(21')")
+    def energy_defined(m: Model, j: int, n: int) -> pyo.Expression:
         seconds = data.tables.works[j].mean * _epoch_seconds(m, data, j, n)
         rate = pyo.quicksum(data.rate(n, k) * m.usage[n, k] for k in range(1, data.size(n) + 1))
         return seconds * rate <= m.energy[j, n]
-
-    model.energy_defined = pyo.Constraint(model.JOBS, model.NODES, rule=rule, doc="(21')")
