@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import pyomo.environ as pyo
@@ -28,7 +29,7 @@ MAX_UNITS = 1e6
 MAX_COEFFICIENT = 1e9
 """Largest ratio of a cost to the unit of money: beyond 1e15 solvers refuse a row."""
 
-Model = pyo.ConcreteModel
+Model: TypeAlias = pyo.ConcreteModel
 State = Callable[[Model, "FormulationData"], None]
 """Function that adds one constraint family."""
 

@@ -13,10 +13,11 @@ fill is a multiset of fractions on one shared GPU; a residue, the GPUs of a node
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -296,106 +297,94 @@ def _minimise_cost(model: pyo.ConcreteModel, data: PatternData) -> None:
     model.cost = pyo.Objective(expr=expr, doc=f"(P1.1), in {unit!r} dollars")
 
 
+def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list]:
+    """Values by key, in order; no values where a key is missing."""
+    groups: dict[Any, list] = defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return groups
+
+
 def _every_job_once(model: pyo.ConcreteModel, _: PatternData) -> None:
-    roles: dict[int, list] = {j: [model.postponed[j]] for j in model.JOBS}
-    for key, x in (*model.follower.items(), *model.leader.items()):
-        roles[key[0]].append(x)
-    model.job_once = pyo.Constraint(
-        model.JOBS, rule=lambda _, j: _linear([1] * len(roles[j]), roles[j]) == 1, doc="(4')"
-    )
+    placed = (*model.follower.items(), *model.leader.items())
+    roles = _grouped((*model.postponed.items(), *((key[0], x) for key, x in placed)))
+
+    @model.Constraint(model.JOBS, doc="(4')")
+    def job_once(_: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        return _linear([1] * len(roles[j]), roles[j]) == 1
 
 
 def _nodes_of_a_class(model: pyo.ConcreteModel, data: PatternData) -> None:
-    cut: dict[int, list] = {v: [] for v in model.CLASSES}
-    for key, x in model.nodes.items():
-        cut[key[0]].append(x)
-    model.class_size = pyo.Constraint(
-        model.CLASSES,
-        rule=lambda _, v: pyo.quicksum(cut[v]) <= len(data.tables.classes[v].nodes),
-        doc="(5'): sum y <= N_v",
-    )
+    nodes = _grouped((key[0], x) for key, x in model.nodes.items())
+
+    @model.Constraint(model.CLASSES, doc="(5'): sum y <= N_v")
+    def class_size(_: pyo.ConcreteModel, v: int) -> pyo.Expression:
+        return pyo.quicksum(nodes[v]) <= len(data.tables.classes[v].nodes)
 
 
 def _shared_gpus_are_filled(model: pyo.ConcreteModel, _: PatternData) -> None:
-    gpus: dict[int, list] = {}
-    led: dict[tuple[int, int], list] = {}
-    for (v, _, lf), x in model.filled.items():
-        gpus.setdefault(v, []).append(x)
-        if lf >= 0:
-            led.setdefault((v, lf), []).append(x)
-    shared: dict[int, list] = {v: [] for v in gpus}
-    leading: dict[tuple[int, int], list] = {key: [] for key in led}
-    for (v, _, s, _, leader), x in model.nodes.items():
-        if s:
-            shared[v].append((s, x))
-            if (v, leader) in leading:
-                leading[v, leader].append(x)
-    model.shared_gpus = pyo.Constraint(
-        list(gpus),
-        rule=lambda _, v: pyo.quicksum(gpus[v]) == pyo.quicksum(s * x for s, x in shared[v]),
-        doc="(9'): sum g = sum s y",
-    )
-    model.leading_fractions = pyo.Constraint(
-        list(led),
-        rule=lambda _, v, f: pyo.quicksum(led[v, f]) == pyo.quicksum(leading[v, f]),
-        doc="(17'): a fraction leader's GPU",
-    )
+    sharing = [(pattern, x) for pattern, x in model.nodes.items() if pattern[2]]
+    gpus = _grouped((v, x) for (v, _, _), x in model.filled.items())
+    led = _grouped(((v, lf), x) for (v, _, lf), x in model.filled.items() if lf >= 0)
+    shared = _grouped((v, (s, x)) for (v, _, s, _, _), x in sharing)
+    leading = _grouped(((v, leader), x) for (v, _, _, _, leader), x in sharing)
+
+    @model.Constraint(list(gpus), doc="(9'): sum g = sum s y")
+    def shared_gpus(_: pyo.ConcreteModel, v: int) -> pyo.Expression:
+        return pyo.quicksum(gpus[v]) == pyo.quicksum(s * x for s, x in shared[v])
+
+    @model.Constraint(list(led), doc="(17'): a fraction leader's GPU")
+    def leading_fractions(_: pyo.ConcreteModel, *key: int) -> pyo.Expression:
+        return pyo.quicksum(led[key]) == pyo.quicksum(leading[key])
 
 
 def _leaders_of_patterns(model: pyo.ConcreteModel, _: PatternData) -> None:
-    jobs: dict[tuple[int, int, int], list] = {}
-    for (_, v, c, used), x in model.leader.items():
-        jobs.setdefault((v, c, used), []).append(x)
-    nodes: dict[tuple[int, int, int], list] = {}
-    for (v, used, _, _, c), x in model.nodes.items():
-        nodes.setdefault((v, c, used), []).append(x)
-    model.one_leader = pyo.Constraint(
-        list(nodes),
-        rule=lambda _, *key: _balance(jobs.get(key, []), nodes[key]) == 0,
-        doc="(17): one leader a node",
-    )
+    jobs = _grouped(((v, c, used), x) for (_, v, c, used), x in model.leader.items())
+    nodes = _grouped(((v, c, used), x) for (v, used, _, _, c), x in model.nodes.items())
+
+    @model.Constraint(list(nodes), doc="(17): one leader a node")
+    def one_leader(_: pyo.ConcreteModel, *key: int) -> pyo.Expression:
+        coefficients = [1.0] * len(jobs[key]) + [-1.0] * len(nodes[key])
+        return _linear(coefficients, jobs[key] + nodes[key]) == 0
 
 
 def _followers_in_dedicated_slots(model: pyo.ConcreteModel, data: PatternData) -> None:
-    slots: dict[tuple[int, int], list] = {}
-    for (v, _, _, sizes, leader), x in model.nodes.items():
-        for size, count in Counter(decode_counts(sizes)).items():
-            room = count - (size - 1 == leader)
-            if room:
-                slots.setdefault((v, size - 1), []).append((room, x))
+    slots = _grouped(
+        ((v, size - 1), (room, x))
+        for (v, _, _, sizes, leader), x in model.nodes.items()
+        for size, count in Counter(decode_counts(sizes)).items()
+        if (room := count - (size - 1 == leader))
+    )
     _limit_followers(model, data, "dedicated_slots", slots, "(11'): dedicated slots", False)
 
 
 def _followers_in_shared_slots(model: pyo.ConcreteModel, data: PatternData) -> None:
-    slots: dict[tuple[int, int], list] = {}
-    for (v, fill, leader), x in model.filled.items():
-        fractions = data.tables.kinds[data.tables.classes[v].kind].fractions
-        for c, count in zip(fractions, decode_counts(fill), strict=True):
-            room = count - (c == leader)
-            if room:
-                slots.setdefault((v, c), []).append((room, x))
+    fractions = [data.tables.kinds[one.kind].fractions for one in data.tables.classes]
+    slots = _grouped(
+        ((v, c), (room, x))
+        for (v, fill, leader), x in model.filled.items()
+        for c, count in zip(fractions[v], decode_counts(fill), strict=True)
+        if (room := count - (c == leader))
+    )
     _limit_followers(model, data, "shared_slots", slots, "(9''): slots of a shared GPU", True)
 
 
 def _limit_followers(
     model: pyo.ConcreteModel, data: PatternData, name: str, slots: dict, doc: str, shared: bool
 ) -> None:
-    followers_of: dict[tuple[int, int], list] = {}
-    for (_, v, c), x in model.follower.items():
-        kind = data.tables.kinds[data.tables.classes[v].kind]
-        if kind.configurations[c].shares == shared:
-            followers_of.setdefault((v, c), []).append(x)
+    kinds = [data.tables.kinds[one.kind] for one in data.tables.classes]
+    followers_of = _grouped(
+        ((v, c), x)
+        for (_, v, c), x in model.follower.items()
+        if kinds[v].configurations[c].shares == shared
+    )
 
-    def rule(_: pyo.ConcreteModel, v: int, c: int) -> object:
-        jobs, rooms = followers_of[v, c], slots.get((v, c), [])
+    def rule(_: pyo.ConcreteModel, *slot: int) -> pyo.Expression:
+        jobs, rooms = followers_of[slot], slots[slot]
         coefficients = [1.0] * len(jobs) + [-float(n) for n, _ in rooms]
         return _linear(coefficients, jobs + [x for _, x in rooms]) <= 0
 
     setattr(model, name, pyo.Constraint(list(followers_of), rule=rule, doc=doc))
-
-
-def _balance(plus: list, minus: list) -> LinearExpression:
-    return _linear([1.0] * len(plus) + [-1.0] * len(minus), plus + minus)
 
 
 def _linear(coefficients: list, variables: list) -> LinearExpression:
