@@ -44,7 +44,9 @@ def audit(
     if violations:
         return CheckReport(None, _truncate(violations))
     times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
-    violations += _start_violations(records)
+    early = records.submit - records.start
+    wrong = np.flatnonzero(~(early <= 0))
+    violations += _listed("start", "(1)", records, wrong, early[wrong])
     violations += _segment_violations(records)
     gang = _gang_violations(records)
     violations += gang
@@ -67,7 +69,6 @@ def audit(
 
 
 def _truncate(violations: list[Violation]) -> tuple[Violation, ...]:
-    """Return the first `MAX_LISTED` violations of each rule."""
     count: Counter[str] = Counter()
     listed = []
     for violation in violations:
@@ -111,12 +112,6 @@ def _match(jobs: Jobs, records: Records, predicted: Floats | None) -> tuple[Ints
         wrong = np.flatnonzero(~(difference == 0))
         violations += _listed(f"record: {name}", "", records, wrong, difference[wrong])
     return rows, violations
-
-
-def _start_violations(records: Records) -> list[Violation]:
-    early = records.submit - records.start
-    wrong = np.flatnonzero(~(early <= 0))
-    return _listed("start", "(1)", records, wrong, early[wrong])
 
 
 def _gang_violations(records: Records) -> list[Violation]:

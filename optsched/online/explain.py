@@ -44,15 +44,12 @@ class OnlineBreakdown(Explanation):
 
     @property
     def total_flow_time(self) -> float:
-        """Seconds."""
         return sum(row.waiting + row.running for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """The breakdown as a JSON object."""
         return {**asdict(self), "total_flow_time": self.total_flow_time}
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
-        """Title, headings, rows and closing line, for print."""
         total = self.total_flow_time or 1.0
         headings = ["GPUs per job", "jobs", "waiting h", "running h", "flow %"]
         rows = [

@@ -42,11 +42,9 @@ class OnlineInstance(Displayed):
 
     @property
     def name(self) -> str:
-        """The workload's name."""
         return self.workload.name
 
     def facts(self) -> dict[str, str]:
-        """Name and sizes, for a prompt or a page."""
         times, cluster = self.workload.submit_time, self.cluster
         span = float(times.max() - times.min()) if len(self.workload) else 0.0
         return {
@@ -79,7 +77,6 @@ class OnlineInstance(Displayed):
         return cls(workload, catalogue, cluster, document["provenance"])
 
     def to_dict(self) -> dict[str, Any]:
-        """The instance as one JSON object."""
         labels = {name: getattr(self.workload, name).text() for name in ("user", "group", "model")}
         columns = {name: list(getattr(self.workload, name)) for name in COLUMNS[:1]}
         columns |= {name: getattr(self.workload, name).tolist() for name in COLUMNS[1:4]}

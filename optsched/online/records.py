@@ -52,7 +52,6 @@ class Segments:
 
     @classmethod
     def of(cls, job: Sequence[int], segments: Sequence[Segment]) -> Self:
-        """Concatenate segments; `job` is the record of each."""
         allocations = [pair for segment in segments for pair in segment.servers]
         return cls(
             job=np.array(job, dtype=np.int64),
@@ -214,7 +213,6 @@ class Records:
 
     @property
     def segments(self) -> Segments:
-        """Segments of all jobs: one per job unless it was preempted."""
         if self.parts is not None:
             return self.parts
         rows = np.arange(len(self))
@@ -222,7 +220,6 @@ class Records:
 
     @property
     def preemptions(self) -> int:
-        """Number of preemptions."""
         return len(self.segments) - len(self)
 
 

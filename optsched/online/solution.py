@@ -179,7 +179,6 @@ def write_records(path: str | Path, runs: Sequence[Records]) -> None:
 
 
 def is_run_file(path: str | Path) -> bool:
-    """Whether the path has a JSON suffix."""
     return str(path).endswith((".json", ".json.gz"))
 
 

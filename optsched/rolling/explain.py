@@ -41,15 +41,12 @@ class RollingBreakdown(Explanation):
 
     @property
     def bottleneck(self) -> JobCost:
-        """The job whose tardiness costs most."""
         return self.rows[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """The breakdown as a JSON object."""
         return {**asdict(self), "total_cost": self.energy_cost + self.tardiness_cost}
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
-        """Title, headings, rows and closing line, for print."""
         headings = ["job", "submitted s", "waited s", "completed s", "due s", "late s", "costs $"]
         rows = []
         for row in self.rows[:MAX_ROWS]:

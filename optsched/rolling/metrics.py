@@ -51,7 +51,6 @@ class Metrics:
 
     @property
     def total_cost(self) -> float:
-        """Energy and tardiness, dollars."""
         return self.energy_cost + self.tardiness_cost
 
 

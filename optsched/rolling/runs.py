@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from optsched.checking import CheckReport, relative_excess
@@ -257,18 +258,11 @@ def custom_policy_method(name: str, policy: Any) -> Any:
     def method(instance: RollingInstance, options: RollingOptions, settings: Settings) -> Outcome:
         began = clock()
         policy_object = policy() if isinstance(policy, type) else policy
-        custom = _CustomPolicy(name, policy_object)
+        wake = float(getattr(policy_object, "wake", math.inf))
+        custom: Any = SimpleNamespace(name=name, decide=policy_object.schedule, wake=wake)
         return _outcome(World(instance, options), custom, settings, began)
 
     return method
-
-
-class _CustomPolicy:
-    """A user's object as a policy of the simulator."""
-
-    def __init__(self, name: str, policy_object: Any) -> None:
-        self.name, self.decide = name, policy_object.schedule
-        self.wake = float(getattr(policy_object, "wake", math.inf))
 
 
 def _outcome(world: World, policy: Policy, settings: Settings, began: float) -> Outcome:

@@ -43,5 +43,4 @@ class RollingSolution(SolutionFile):
 
     @property
     def run(self) -> Records:
-        """The records themselves."""
         return Records(**{field.name: getattr(self, field.name) for field in fields(Records)})

@@ -56,7 +56,6 @@ class IterationTimes:
         return self._cache[key]
 
     def has_slices(self, configuration: int) -> bool:
-        """Whether the configuration uses tensor slices."""
         return any(stage.tensor_parallel > 1 for stage in self.jobs[configuration].stages)
 
     def estimate(self, configuration: int) -> float:
@@ -200,7 +199,6 @@ def _parent(rank: int, k: int) -> int:
 
 
 def _mirror(rank: int, k: int) -> int:
-    """Rank at the same position in the second tree."""
     return k - 1 - rank if k % 2 == 0 else (rank + 1) % k
 
 

@@ -316,7 +316,6 @@ class _Preemption:
         return np.flatnonzero(should_run != runs_after)
 
     def _boundary(self, now: float) -> float:
-        """When the round began."""
         if not self.length:
             return now
         count = np.floor(now / self.length)

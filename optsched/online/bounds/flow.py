@@ -52,12 +52,10 @@ class FlowBounds:
 
     @property
     def best(self) -> float:
-        """The largest bound."""
         return max(self.best_preemptive, self.capacity_dual)
 
     @property
     def source(self) -> str:
-        """Name of the best bound."""
         return self._largest((*PREEMPTIVE, "capacity_dual"))
 
     @property
@@ -67,7 +65,6 @@ class FlowBounds:
 
     @property
     def preemptive_source(self) -> str:
-        """Name of the best bound for preemptive schedules."""
         return self._largest(PREEMPTIVE)
 
     def _largest(self, names: tuple[str, ...]) -> str:

@@ -123,7 +123,6 @@ def lagrangian_value(
 
 @register_jitable
 def _integral_until(edges: Any, integral: Any, dual: Any, time: float) -> float:
-    """Integral of the dual up to a time."""
     edge = _upper_bound(edges, time)
     if edge == 0:
         return 0.0

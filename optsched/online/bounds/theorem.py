@@ -45,7 +45,6 @@ class TheoremOne:
 
     @property
     def sentence(self) -> str:
-        """The theorem's ratio and the observed one in words."""
         if self.ratio is None or self.with_perfect_predictions is None:
             return "Theorem 1 does not apply: one job needs the whole cluster"
         perfect, ratio = _rough(self.with_perfect_predictions), _rough(self.ratio)

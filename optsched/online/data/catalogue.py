@@ -34,11 +34,9 @@ class Catalogue(FileModel):
 
     @classmethod
     def of(cls, models: dict[str, Job], provenance: dict[str, Any] | None = None) -> Self:
-        """Create a catalogue from placement jobs."""
         return cls(schema=SCHEMA, version=1, models=models, provenance=provenance or {})
 
     def to_dict(self) -> dict[str, Any]:
-        """The catalogue as the JSON object of its file."""
         models = {
             key: job.model_dump(mode="json", exclude_unset=True) for key, job in self.models.items()
         }
@@ -69,7 +67,6 @@ def read_catalogue(path: str | Path) -> Catalogue:
 
 
 def write_catalogue(path: str | Path, catalogue: Catalogue) -> None:
-    """Write catalogue.json."""
     write_document(path, catalogue.to_dict())
 
 

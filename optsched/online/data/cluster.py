@@ -94,7 +94,6 @@ class OnlineCluster(FileModel):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The cluster as the JSON object of its file."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     @property
@@ -104,7 +103,6 @@ class OnlineCluster(FileModel):
 
     @property
     def hardware(self) -> Cluster:
-        """The servers' hardware as a placement `Cluster`."""
         return Cluster(
             gpus_per_server=self.gpus_per_server,
             inter_bandwidth=self.inter_bandwidth,

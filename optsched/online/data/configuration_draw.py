@@ -65,7 +65,6 @@ class ConfigurationDrawer:
         return [self._configurations[key] for key in index_of], index
 
     def catalogue(self, provenance: dict[str, Any] | None = None) -> Catalogue:
-        """Every configuration drawn so far."""
         models = {key: self._configurations[key].job for key in sorted(self._configurations)}
         return Catalogue.of(models, provenance)
 
@@ -73,7 +72,6 @@ class ConfigurationDrawer:
         return self._slices > 0 and gpus > 1 and gpus % self._slices == 0
 
     def _names(self, gpus: int) -> tuple[str, ...]:
-        """The models that a group with this number of GPUs may get."""
         return ON_ONE_GPU if gpus == 1 else SLICED if self._is_sliced(gpus) else tuple(MODELS)
 
     def _plans(self, model: str, gpus: int) -> tuple[Job, ...]:

@@ -35,12 +35,10 @@ class Jobs:
 
     @property
     def gpus(self) -> Ints:
-        """g."""
         return self.workload.gpus
 
     @property
     def iterations(self) -> Floats:
-        """True n."""
         return self.workload.iterations
 
     @property

@@ -40,17 +40,14 @@ class Labels:
 
     @classmethod
     def of(cls, column: Sequence[str]) -> Labels:
-        """Code a column."""
         code_of: dict[str, int] = {}
         codes = (code_of.setdefault(value, len(code_of)) for value in column)
         return cls(np.fromiter(codes, np.int32, len(column)), tuple(code_of))
 
     def take(self, rows: Ints) -> Labels:
-        """The column of some rows, with the same list of values."""
         return Labels(self.codes[rows], self.values)
 
     def text(self) -> list[str]:
-        """The column as text."""
         return [self.values[code] for code in self.codes]
 
 
@@ -177,7 +174,6 @@ class Workload:
                 raise InputError(source, f"row {row + 1}: {name}", f"{values[row]}", expected)
 
     def rows(self, chosen: Ints, name: str | None = None) -> Workload:
-        """Some rows, in the order given."""
         return Workload(
             name or self.name,
             self.job_id[chosen],

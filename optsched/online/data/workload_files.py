@@ -117,7 +117,6 @@ class _Table:
         self._blocks: list[dict[str, Any]] = []
 
     def add(self, block: Mapping[str, Sequence[Any]]) -> None:
-        """Add rows, given as columns of text or numbers."""
         rows = len(block["job_id"])
         if self._rows + rows > MAX_JOBS:
             raise InputError(self._source, "", "more rows", f"at most {MAX_JOBS}")
@@ -139,7 +138,6 @@ class _Table:
         self._rows += rows
 
     def workload(self) -> Workload:
-        """Workload of all blocks."""
         labels = {n: Labels(self._column(n, np.int32), tuple(self._code_of[n])) for n in TEXT[1:]}
         has_walltime = bool(self._blocks) and WALLTIME in self._blocks[0]
         workload = Workload(

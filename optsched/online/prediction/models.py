@@ -50,7 +50,6 @@ class Examples:
 
     @classmethod
     def of(cls, jobs: Jobs) -> Examples:
-        """Examples of all jobs."""
         table = jobs.workload
         return cls(
             table.user.codes,
@@ -61,7 +60,6 @@ class Examples:
         )
 
     def rows(self, chosen: Ints) -> Examples:
-        """Subset by row index."""
         return Examples(
             self.user[chosen], self.group[chosen], self.iterations[chosen], self.users, self.groups
         )
@@ -194,7 +192,6 @@ def default_lengths(lengths: Floats, order: Ints, num_observed: Ints, unseen: st
 
 
 def fit_forest(examples: Examples, seed: int) -> Model:
-    """Fit on the iterations themselves."""
     return _fit(examples, seed, np.asarray, np.asarray)
 
 

@@ -268,7 +268,6 @@ class PredictionReport:
 
 
 def report(prediction: Prediction) -> PredictionReport:
-    """Compare a prediction with the truth."""
     true = prediction.jobs.iterations
     error = np.abs(true - prediction.iterations)
     values = (error, error <= 0.1 * true, error <= 1e-9 * true)

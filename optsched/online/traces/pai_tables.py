@@ -167,7 +167,6 @@ class _Job:
     """First and last moment of its tasks, and of its instances; infinite while one runs on."""
 
     def widen(self, table: str, row: Mapping[str, str]) -> None:
-        """Widen a span by a row's start_time and end_time."""
         start, end = parse_real(row["start_time"]), parse_real(row["end_time"])
         if start is None:
             return  # it never ran

@@ -83,11 +83,9 @@ class ImportReport:
     first_text: dict[str, str] = field(default_factory=dict)
 
     def drop(self, row: RejectedRow) -> None:
-        """Count a row that is left out."""
         self._count(self.dropped, row)
 
     def change(self, reason: str, line: int) -> None:
-        """Count a row that is kept in another form."""
         self._count(self.changed, RejectedRow(line, reason))
 
     def _count(self, counts: dict[str, int], row: RejectedRow) -> None:
@@ -106,7 +104,6 @@ class ImportReport:
         return lines
 
     def lines(self) -> list[str]:
-        """The report, one line per fact."""
         dropped = [f"dropped {reason}" for reason in self.reasons(self.dropped)]
         changed = [f"changed {reason}" for reason in self.reasons(self.changed)]
         return [f"{self.rows} rows, {self.kept} kept", *dropped, *changed]

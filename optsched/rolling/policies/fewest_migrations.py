@@ -45,7 +45,6 @@ class Previous(NamedTuple):
 
 
 def placed_of(placements: Mapping[int, Placement]) -> Placed:
-    """Return placements as arrays."""
     rows = [(j, s.node, min(s.gpus), len(s.gpus), s.configuration) for j, s in placements.items()]
     return Placed(*np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 5).T))
 

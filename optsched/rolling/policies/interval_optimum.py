@@ -51,7 +51,6 @@ class IntervalOptimum:
         self._solve: Solve = resolve(SELECTION.method(name).run)
 
     def decide(self, view: View) -> Plan:
-        """Solve (P1) for the jobs present."""
         left = self.deadline.left
         limit = MAX_DECISION_SECONDS if left is None else min(MAX_DECISION_SECONDS, left)
         settings = Settings(time_limit=limit, gap=GAP, seed=self.seed)

@@ -105,7 +105,6 @@ class Price:
         self.kinds, self.nodes = kinds_of(tables), nodes_of(tables.instance, tables.kind_of)
 
     def decide(self, view: View) -> Plan:
-        """Value the jobs, clear the prices, assign GPUs."""
         tables, constants = self.world.tables, self.constants
         epoch, change = self._values(view)
         gain = gains(view.index, self.configurations.speed, self.types, epoch)
@@ -124,7 +123,6 @@ class Price:
         return Plan(with_fewest_migrations(tables, placed, view.running), changes)
 
     def assign(self, view: View, gain: Floats, prices: Floats, urgency: Floats) -> Placed:
-        """Assign the jobs present greedily."""
         return assign_greedily(gain, prices, urgency, self.types.sizes, self.kinds, self.nodes)
 
     def _values(self, view: View) -> tuple[Floats, Floats]:

@@ -43,7 +43,6 @@ class PricePatterns(Price):
         self.deadline = settings.deadline
 
     def assign(self, view: View, gain: Floats, prices: Floats, urgency: Floats) -> Placed:
-        """Assign the jobs present by the MILP."""
         zero_prices = np.zeros(len(prices))
         max_gain = np.where(np.isfinite(gain), gain, 0.0).reshape(len(gain), -1).max(axis=1)
         greedy = assign_greedily(

@@ -42,7 +42,6 @@ class Queue:
         self.by_due_date, self.average = name.endswith("edf"), name.startswith("avg-")
 
     def decide(self, view: View) -> Plan:
-        """Serve the waiting jobs."""
         waiting = [j for j in range(len(view.jobs)) if j not in view.running]
         state = cluster_state_of(view.tables, view.running)
         max_free_gpus = max(state.max_free_gpus(t) for t in range(len(view.tables.kinds)))
@@ -71,7 +70,6 @@ class DynamicProgramme:
         self.world, self.name, self.average = world, name, name.startswith("avg-")
 
     def decide(self, view: View) -> Plan:
-        """Choose for all jobs anew."""
         tables, jobs = view.tables, self.world.instance.jobs
         order = dp_jobs(tables, planned_times(view, self.average))
         order.sort(key=lambda j: (jobs[view.jobs[j]].submit_time, j))
@@ -134,7 +132,6 @@ class RandomisedGreedy:
         self.nodes = nodes_of(world.instance, world.tables.kind_of)
 
     def decide(self, view: View) -> Plan:
-        """Choose for all jobs anew."""
         rng = np.random.default_rng([self.seed, self.decisions])
         self.decisions += 1
         tables = view.tables

@@ -46,7 +46,6 @@ class Assignment(Mapping[int, Placement]):
         return new
 
     def of_jobs(self, jobs: Ints) -> Assignment:
-        """The placements of some jobs, by position among them."""
         return Assignment(self.node[jobs], self.configuration[jobs], self.gpus[jobs])
 
     def padded(self, width: int) -> Assignment:
@@ -56,7 +55,6 @@ class Assignment(Mapping[int, Placement]):
         return Assignment(self.node, self.configuration, gpus) if missing else self
 
     def differs_from(self, other: Assignment) -> Bools:
-        """Whether each job's placement differs (J,)."""
         differs = (self.node != other.node) | (self.configuration != other.configuration)
         return differs | (self.gpus != other.gpus).any(axis=1)
 

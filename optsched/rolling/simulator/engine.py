@@ -227,7 +227,6 @@ class _Run:
 
 
 def _tick(now: float) -> float:
-    """Resolution of the clock."""
     return 4 * math.ulp(now)
 
 

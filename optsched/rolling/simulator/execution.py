@@ -58,7 +58,6 @@ class Execution:
         return np.minimum(done, self._target[jobs])
 
     def complete(self, jobs: Ints, now: float) -> list[JobRecord]:
-        """Complete jobs and release their GPUs."""
         self._end_segments(jobs, now, self._target[jobs])
         self._clear(jobs)
         return [self._record(j, now) for j in jobs.tolist()]

@@ -43,12 +43,10 @@ class View:
 
     @cached_property
     def index(self) -> Ints:
-        """The instance's index of each job."""
         return np.array(self.jobs, dtype=np.int64)
 
     @cached_property
     def completed(self) -> Floats:
-        """`done` as an array."""
         return np.array(self.done)
 
     @cached_property
@@ -58,7 +56,6 @@ class View:
 
     @cached_property
     def means(self) -> Floats:
-        """E[W - w | W > w] by job."""
         return self.works.means
 
     @cached_property
@@ -112,11 +109,9 @@ class World:
         )
 
     def selection_instance(self, time: float, jobs: tuple[SelectionJob, ...]) -> SelectionInstance:
-        """Selection instance at a given time."""
         return self._template.model_copy(update={"now": time, "jobs": jobs})
 
     def tables_at(self, view: View) -> Tables:
-        """Tables of the jobs present."""
         index, jobs = view.index, tuple(map(self.instance.jobs.__getitem__, view.jobs))
         return Tables(
             self.selection_instance(view.time, jobs),
