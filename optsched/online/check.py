@@ -70,7 +70,10 @@ def records_of(
     for i, job in enumerate(in_order):
         for part in job.parts:
             servers = tuple(sorted((int(m), g) for m, g in part.servers.items()))
-            alpha = _alpha(times, int(jobs.configuration[rows[i]]), tuple(g for _, g in servers))
+            configuration, held = int(jobs.configuration[rows[i]]), tuple(g for _, g in servers)
+            # the audit reports a wrong number of GPUs
+            valid = sum(held) == times.jobs[configuration].gpus and min(held, default=0) > 0
+            alpha = times.of(configuration, held) if valid else 0.0
             segment_jobs.append(i)
             segments.append(Segment(part.start, part.end, alpha, servers))
     records = Records.of(
@@ -82,9 +85,3 @@ def records_of(
         segments=Segments.of(segment_jobs, segments),
     )
     return replace(records, job_id=np.array([job.job_id for job in in_order], dtype=object))
-
-
-def _alpha(times: IterationTimes, configuration: int, held: tuple[int, ...]) -> float:
-    """Return alpha, or 0 for a wrong number of GPUs, which the audit reports."""
-    valid = sum(held) == times.jobs[configuration].gpus and all(gpus > 0 for gpus in held)
-    return times.of(configuration, held) if valid else 0.0

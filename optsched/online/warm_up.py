@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from optsched.generators.online import generate_workload
 from optsched.online.bounds.flow import flow_bounds
 from optsched.online.bounds.gang import gang_bound
@@ -13,13 +11,11 @@ from optsched.online.metrics import compute_metrics
 from optsched.online.simulator.engine import simulate_online
 
 
-def warm_up() -> float:
-    """Run every compiled loop once on a tiny case; return the seconds it took."""
-    began = time.perf_counter()
+def warm_up() -> None:
+    """Run every compiled loop once on a tiny case."""
     cluster = OnlineCluster.of(2, 2)
     jobs = prepare_jobs(*generate_workload(4, cluster), cluster)
     for policy in ("a-srpt", "las"):
         compute_metrics(simulate_online(jobs, policy))
     flow_bounds(jobs)
     gang_bound(jobs)
-    return time.perf_counter() - began

@@ -191,16 +191,10 @@ def default_lengths(lengths: Floats, order: Ints, num_observed: Ints, unseen: st
     return np.where(num_observed > 0, values, HOUR)
 
 
-def fit_forest(examples: Examples, seed: int) -> Model:
-    return _fit(examples, seed, np.asarray, np.asarray)
-
-
-def fit_log_forest(examples: Examples, seed: int) -> Model:
-    """Fit on their logarithm: less sensitive to long jobs; biased low."""
-    return _fit(examples, seed, np.log, np.exp)
-
-
-def _fit(examples: Examples, seed: int, forward: Transform, back: Transform) -> Model:
+def fit_forest(
+    examples: Examples, seed: int, forward: Transform = np.asarray, back: Transform = np.asarray
+) -> Model:
+    """Fit on the iterations, or on another scale of them."""
     seen = np.zeros(examples.groups, dtype=bool)
     seen[examples.group] = True
 
@@ -213,6 +207,11 @@ def _fit(examples: Examples, seed: int, forward: Transform, back: Transform) -> 
         return values
 
     return model
+
+
+def fit_log_forest(examples: Examples, seed: int) -> Model:
+    """Fit on the logarithm of the iterations: less sensitive to long jobs; biased low."""
+    return fit_forest(examples, seed, np.log, np.exp)
 
 
 def _predict_pairs(
