@@ -17,8 +17,8 @@ from optsched.online.bounds.flow import (
     fast_machine_bound,
     flow_bounds,
     mean_busy_time_bound,
+    srpt_completions,
 )
-from optsched.online.bounds.kernels import srpt_completions
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.metrics import compute_metrics

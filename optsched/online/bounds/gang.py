@@ -26,8 +26,7 @@ import numpy as np
 
 from optsched.arrays import Floats
 from optsched.deadline import Deadline
-from optsched.online.bounds.flow import MIN_GAP, cell_edges
-from optsched.online.bounds.kernels import lagrangian_value
+from optsched.online.bounds.flow import MIN_GAP, cell_edges, lagrangian_value
 from optsched.online.data.jobs import Jobs
 
 MIN_CELLS, MAX_CELLS = 1_000, 16_000

@@ -42,7 +42,7 @@ class PolicyEntry:
 _QUEUE = f"{_HERE}.queue:Queue"
 _GREEDY = f"{_HERE}.queue:RandomisedGreedy"
 _PROGRAMME = f"{_HERE}.queue:DynamicProgramme"
-_PATTERNS = f"{_HERE}.price_patterns:PricePatterns"
+_PATTERNS = f"{_HERE}.price:PricePatterns"
 _OPTIMUM = f"{_HERE}.interval_optimum:IntervalOptimum"
 _ALL = (
     PolicyEntry("sts", "the stochastic scheduler of sts at every event", f"{_HERE}.sts:Sts"),
