@@ -28,7 +28,8 @@ from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.result import Settings
 from optsched.rolling.audit import audit
 from optsched.rolling.bounds.clairvoyant import BoundSettings, clairvoyant_bound
-from optsched.rolling.instance import RollingInstance, draw_epochs
+from optsched.rolling.epochs import draw_epochs
+from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import compute_metrics
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.by_name import make_policy

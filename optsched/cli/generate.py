@@ -28,7 +28,7 @@ from optsched.online.data.catalogue import read_catalogue, write_catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.workload_files import read_workload, write_workload
 from optsched.online.instance import FILES
-from optsched.rolling.instance import draw_epochs
+from optsched.rolling.epochs import draw_epochs
 from optsched.verbs import generating
 from optsched.verbs.generating import Parameter
 

@@ -10,7 +10,8 @@ from typing import Any
 from optsched.checking import CheckReport, another_instance
 from optsched.files import instance_sha256
 from optsched.rolling.audit import audit
-from optsched.rolling.instance import RollingInstance, draw_epochs
+from optsched.rolling.epochs import draw_epochs
+from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.by_name import find_policy
 from optsched.rolling.solution import RollingSolution

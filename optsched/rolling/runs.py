@@ -20,7 +20,8 @@ from optsched.rolling.bounds.clairvoyant import (
     clairvoyant_bound,
     clairvoyant_utilisation,
 )
-from optsched.rolling.instance import RollingInstance, draw_epochs
+from optsched.rolling.epochs import draw_epochs
+from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import Metrics, compute_metrics, offered_load
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.by_name import make_policy

@@ -16,7 +16,7 @@ from optsched.rolling.bounds.clairvoyant import (
     lagrangian,
     workload_of,
 )
-from optsched.rolling.instance import draw_epochs
+from optsched.rolling.epochs import draw_epochs
 from optsched.rolling.metrics import compute_metrics
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.simulator.world import World

@@ -21,7 +21,7 @@ from optsched.arrays import Floats, Ints
 from optsched.deadline import clock
 from optsched.errors import InputError
 from optsched.result import Termination
-from optsched.rolling.instance import draw_epochs
+from optsched.rolling.epochs import draw_epochs
 from optsched.rolling.records import Decision, JobRecord, NodeInterval, Records, Segment
 from optsched.rolling.simulator.assignment import NO_GPU, NO_NODE, Assignment
 from optsched.rolling.simulator.world import View, World
