@@ -152,6 +152,7 @@ _SHARED = (
     "declared",
     "schema",
     "uncertainty",
+    "uncertainty.distribution",
     "uncertainty.epochs",
 )
 AUDITS = {
