@@ -176,7 +176,7 @@ def test_files_that_match_too_much(
     tmp_path: Path, plan_file: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A glob's units are known only when its files are read."""
-    monkeypatch.setattr("optsched.experiments.run.runner.MAX_UNITS", 8)
+    monkeypatch.setattr("optsched.experiments.plans.units.MAX_UNITS", 8)
     with pytest.raises(InputError, match="families: found more units, expected at most 8"):
         sweep(plan_file(GOOD), tmp_path / "results.sqlite", workers=1)
     assert not (tmp_path / "results.sqlite").exists()

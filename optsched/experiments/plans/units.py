@@ -16,7 +16,7 @@ from typing import Any
 
 from optsched import __version__
 from optsched.errors import InputError, shown, suggestion
-from optsched.experiments.plans.plan import Family, Plan
+from optsched.experiments.plans.plan import MAX_UNITS, Family, Plan
 from optsched.external import method_of, module_of, source_digest
 from optsched.files import instance_sha256
 from optsched.library import BEST_KNOWN, find, load, shipped_folder, workload_folder
@@ -68,21 +68,32 @@ class PlannedInstance:
 
 def expand(plan: Plan, allow: Collection[str] = ()) -> Iterator[PlannedInstance]:
     """Yield the plan's instances one by one, with their units."""
+    count = 0
     for family in plan.families:
-        if family.recipe_of is None:
-            for instance in instances_of(plan, family):
-                content, problem = instance.to_dict(), problem_for(instance)
-                sha256, document = instance_sha256(content), canonical(content)
-                units = tuple(_units(plan, family, problem, instance.name, sha256, allow))
-                yield PlannedInstance(sha256, instance.name, problem.name, document, units)
-            continue
-        for recipe in recipes_of(family):
-            document, problem = canonical(recipe), PROBLEMS[family.recipe_of]
-            require_allowed_recipe(document, allow, plan.source, f"families.{family.name}")
-            sha256 = hashlib.sha256(document.encode()).hexdigest()
-            name = f"{family.name}, seed {recipe[RECIPE]['seed']}"
+        for name, problem, sha256, document in _documents(plan, family, allow):
             units = tuple(_units(plan, family, problem, name, sha256, allow))
+            count += len(units)
+            if count > MAX_UNITS:
+                raise InputError(plan.source, "families", "more units", f"at most {MAX_UNITS}")
             yield PlannedInstance(sha256, name, problem.name, document, units)
+
+
+def _documents(
+    plan: Plan, family: Family, allow: Collection[str]
+) -> Iterator[tuple[str, Problem, str, str]]:
+    """Yield name, problem, SHA-256 and canonical text of a family's instances or recipes."""
+    if family.recipe_of is None:
+        for instance in instances_of(plan, family):
+            content = instance.to_dict()
+            sha256 = instance_sha256(content)
+            yield instance.name, problem_for(instance), sha256, canonical(content)
+        return
+    for seed in _seeds(family):
+        recipe = {"generator": family.generator, "arguments": dict(family.arguments), "seed": seed}
+        document = canonical({RECIPE: recipe})
+        require_allowed_recipe(document, allow, plan.source, f"families.{family.name}")
+        sha256 = hashlib.sha256(document.encode()).hexdigest()
+        yield f"{family.name}, seed {seed}", PROBLEMS[family.recipe_of], sha256, document
 
 
 def require_allowed(method: str, allow: Collection[str], source: str, where: str) -> None:
@@ -144,13 +155,6 @@ def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
     arguments = arguments_of(generate, family.arguments, plan.source, location)
     for seed in _seeds(family):
         yield generate_with(generate, arguments, seed, plan.source, location)
-
-
-def recipes_of(family: Family) -> Iterator[dict[str, Any]]:
-    """How to make each instance of a family, for `instance_of_recipe`."""
-    for seed in _seeds(family):
-        how = {"generator": family.generator, "arguments": dict(family.arguments), "seed": seed}
-        yield {RECIPE: how}
 
 
 def recipe_in(document: str) -> dict[str, Any] | None:

@@ -18,8 +18,8 @@ from optsched import __version__
 from optsched.errors import InputError
 from optsched.experiments.plans.plan import Limits
 from optsched.experiments.plans.units import Unit
-from optsched.experiments.run.processes import LocalPool, RunFailed
-from optsched.experiments.store.row import Row, Status
+from optsched.experiments.run.processes import LocalPool
+from optsched.experiments.store.row import Row
 from optsched.extras import require_extras
 
 PATIENCE = 20
@@ -46,7 +46,10 @@ class ClusterPool:
             threads = self._client.nthreads()
             if not threads:
                 raise InputError("sweep", f"--dask {address}", "no workers", "at least one")
-            self._require_version(address)
+            for worker, found in self._client.run(version_here).items():
+                if found != __version__:
+                    found = f"optsched {found} on {worker}"
+                    raise InputError("sweep", f"--dask {address}", found, __version__)
         except BaseException:
             self._client.close()
             raise
@@ -55,12 +58,9 @@ class ClusterPool:
         self._executor = self._client.get_executor(pure=False)
 
     def submit(self, unit: Unit, document: str, limits: Limits) -> Future[Row]:
-        inner = self._executor.submit(
-            run_remotely, self._sweep, self._problems, unit, document, limits
-        )
-        outer: Future[Row] = Future()
-        inner.add_done_callback(lambda done: _pass_on(done, outer))
-        return outer
+        arguments = self._sweep, self._problems, unit, document, limits
+        future: Future[Row] = self._executor.submit(run_remotely, *arguments)
+        return future
 
     def stop(self) -> None:
         """Leave the cluster; what is still running there is ended."""
@@ -68,12 +68,6 @@ class ClusterPool:
             self._executor.shutdown(wait=False)
             self._client.run(end_processes, self._sweep)
         self._client.close()
-
-    def _require_version(self, address: str) -> None:
-        for worker, found in self._client.run(version_here).items():
-            if found != __version__:
-                place = f"--dask {address}"
-                raise InputError("sweep", place, f"optsched {found} on {worker}", __version__)
 
 
 def version_here() -> str:
@@ -111,16 +105,3 @@ def _processes(sweep: str, problems: tuple[str, ...]) -> LocalPool:
             process._config["daemon"] = False
             _running[sweep] = LocalPool(get_worker().state.nthreads, problems)
         return _running[sweep]
-
-
-def _pass_on(inner: Any, outer: Future[Row]) -> None:
-    error = None if inner.cancelled() else inner.exception()
-    if inner.cancelled():
-        outer.set_exception(RunFailed(Status.CRASHED, "cancelled by the cluster"))
-    elif error is None:
-        outer.set_result(inner.result())
-    elif isinstance(error, RunFailed):
-        outer.set_exception(error)
-    else:
-        message = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
-        outer.set_exception(RunFailed(Status.CRASHED, message))

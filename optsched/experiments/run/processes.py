@@ -12,44 +12,25 @@ import multiprocessing
 import signal
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from queue import SimpleQueue
-from typing import Any
 
 from optsched.experiments.plans.plan import Limits
 from optsched.experiments.plans.units import Unit
 from optsched.experiments.run.worker import import_code, prepare, run_unit
-from optsched.experiments.store.row import Row, Status
+from optsched.experiments.store.row import Row, Status, failed
 from optsched.progress import compile_listener, notify_compiling
 
 ATTEMPTS = 5
 """Start attempts of a worker before its unit is recorded as crashed."""
 
+_lock = threading.Lock()
+"""Held to start, end or kill a process: each of these also reaps other ended ones."""
 
-class RunFailed(Exception):  # noqa: N818 - carries a status; not a programming error
-    """A unit without a result row, with its status."""
-
-    def __init__(self, status: Status, message: str, seconds: float | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        self.seconds = seconds
-
-    def __reduce__(self) -> Any:
-        return RunFailed, (self.status, str(self), self.seconds)
-
-
-@dataclass
-class _Task:
-    """A unit to run, and the future that gets its row."""
-
-    call: tuple[Callable[..., Row], tuple[Any, ...]]
-    seconds: float | None
-    future: Future[Row] = field(default_factory=Future)
+Task = tuple[Unit, str, Limits, Future[Row]]
 
 
 class LocalPool:
@@ -58,17 +39,14 @@ class LocalPool:
     def __init__(self, workers: int, problems: tuple[str, ...]) -> None:
         self.workers = workers
         self.name = f"{workers} processes" if workers > 1 else "1 process"
-        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
-        self._supervisors: list[_Supervisor] = []
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         atexit.register(self.stop)
-        start_lock = threading.Lock()
-        for _ in range(workers):
-            self._supervisors.append(_Supervisor(problems, self._tasks, start_lock))
+        self._supervisors = [_Supervisor(problems, self._tasks) for _ in range(workers)]
 
     def submit(self, unit: Unit, document: str, limits: Limits) -> Future[Row]:
-        task = _Task((run_unit, (unit, document, limits.unit_memory)), limits.unit_time)
-        self._tasks.put(task)
-        return task.future
+        future: Future[Row] = Future()
+        self._tasks.put((unit, document, limits, future))
+        return future
 
     def stop(self) -> None:
         atexit.unregister(self.stop)
@@ -100,52 +78,49 @@ class ThisProcess:
 class _Supervisor(threading.Thread):
     """Supervises one process: hands it units, restarts it, ends it."""
 
-    def __init__(
-        self, problems: tuple[str, ...], tasks: SimpleQueue[_Task | None], lock: threading.Lock
-    ) -> None:
+    def __init__(self, problems: tuple[str, ...], tasks: SimpleQueue[Task | None]) -> None:
         super().__init__(daemon=True, name="supervisor")
         self._problems = problems
         self._tasks = tasks
-        self._lock = lock  # of the pool: starting a process also reaps ended ones
         self._is_stopped = False
-        self._is_ready = False
-        self._process: SpawnProcess | None = None
-        self._pipe: Connection | None = None
+        self._worker: tuple[SpawnProcess, Connection] | None = None
         self.start()
 
     def stop(self) -> None:
-        with self._lock:
+        with _lock:
             self._is_stopped = True
-            if self._process is not None:
-                self._process.kill()
+            if self._worker is not None:
+                self._worker[0].kill()
 
     def run(self) -> None:
         """Run tasks until the sentinel None arrives."""
         if hasattr(signal, "pthread_sigmask"):  # the main thread handles SIGINT; children ignore it
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         with suppress(Exception):  # the first unit will say so
-            self._restart()
+            self._start()
         while (task := self._tasks.get()) is not None:
+            unit, document, limits, future = task
             try:
-                task.future.set_result(self._run(task))
-            except RunFailed as failure:
-                task.future.set_exception(failure)
+                row = self._run(unit, document, limits)
             except Exception as error:  # such as a row that cannot be sent
-                message = f"{type(error).__name__}: {error}"[:300]
-                task.future.set_exception(RunFailed(Status.ERROR, message))
                 self._end()
+                row = failed(unit, Status.ERROR, f"{type(error).__name__}: {error}"[:300])
+            future.set_result(row)
         self._end()
 
-    def _run(self, task: _Task) -> Row:
-        process, pipe = self._ready()
-        pipe.send(task.call)
-        remaining, is_compiling = task.seconds, False
+    def _run(self, unit: Unit, document: str, limits: Limits) -> Row:
+        worker = self._ready()
+        if worker is None:
+            return failed(unit, Status.CRASHED, "the worker process failed to start")
+        process, pipe = worker
+        pipe.send((run_unit, (unit, document, limits.unit_memory)))
+        remaining, is_compiling = limits.unit_time, False
         while True:
             began = time.monotonic()
             if not wait([pipe, process.sentinel], None if is_compiling else remaining):
                 self._end()
-                text = f"ended after its {task.seconds:g} s"
-                raise RunFailed(Status.TIMED_OUT, text, task.seconds)
+                text = f"ended after its {limits.unit_time:g} s"
+                return failed(unit, Status.TIMED_OUT, text, limits.unit_time)
             try:
                 if not pipe.poll():  # a dead process may have sent its row first
                     break
@@ -159,46 +134,43 @@ class _Supervisor(threading.Thread):
                 remaining = max(remaining - (time.monotonic() - began), 0.0)
             is_compiling = received is not None
             notify_compiling(received)
-        raise RunFailed(Status.CRASHED, f"the worker died (exit code {self._end()})")
+        return failed(unit, Status.CRASHED, f"the worker died (exit code {self._end()})")
 
-    def _ready(self) -> tuple[SpawnProcess, Connection]:
-        """A process that waits for a unit."""
+    def _ready(self) -> tuple[SpawnProcess, Connection] | None:
+        """The process that waits for a unit, or a new one; None if none starts."""
+        with _lock:
+            if self._worker is not None and self._worker[0].is_alive():
+                return self._worker
         for _ in range(ATTEMPTS):
-            with self._lock:
-                is_alive = self._process is not None and self._process.is_alive()
-            if not is_alive:
-                self._restart()
-            process, pipe = self._process, self._pipe
-            if process is None or pipe is None:
-                break
-            try:
-                if not self._is_ready:
-                    pipe.recv()
-                    self._is_ready = True
-                return process, pipe
-            except (EOFError, OSError):
-                self._end()
-        raise RunFailed(Status.CRASHED, "the worker process failed to start")
+            with suppress(EOFError, ConnectionError):  # it died while it started
+                self._start()
+                return self._worker
+        return None
 
-    def _restart(self) -> None:
+    def _start(self) -> None:
         """Start a process; a fresh interpreter on every platform inherits no threads or state."""
         self._end()
         spawn = multiprocessing.get_context("spawn")
         ours, theirs = spawn.Pipe()
-        with self._lock:
-            if not self._is_stopped:
-                process = spawn.Process(target=work, args=(theirs, self._problems), name="worker")
-                process.start()
-                self._process, self._pipe, self._is_ready = process, ours, False
+        with _lock:
+            if self._is_stopped:
+                return
+            process = spawn.Process(target=work, args=(theirs, self._problems), name="worker")
+            process.start()
+            self._worker = process, ours
         theirs.close()  # otherwise the end of theirs is not detected
+        try:
+            ours.recv()
+        except BaseException:
+            self._end()
+            raise
 
     def _end(self) -> int | None:
         """End the process, if there is one; its exit code."""
-        with self._lock:
-            process, pipe = self._process, self._pipe
-            self._process = self._pipe = None
-            if process is None or pipe is None:
+        with _lock:
+            if self._worker is None:
                 return None
+            (process, pipe), self._worker = self._worker, None
             pipe.close()
             process.kill()
             process.join()

@@ -9,30 +9,23 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from optsched import __version__
 from optsched.backends.pyomo_solvers import require_solver
 from optsched.declared import Between, require
 from optsched.errors import InputError, shown
-from optsched.experiments.plans.plan import MAX_UNITS, Limits, Plan, read_plan
-from optsched.experiments.plans.units import (
-    PlannedInstance,
-    Unit,
-    canonical,
-    expand,
-    require_allowed,
-    require_allowed_recipe,
-)
-from optsched.experiments.run.processes import LocalPool, RunFailed, ThisProcess
-from optsched.experiments.store.row import FAILURES, Row, failed
+from optsched.experiments.plans import units
+from optsched.experiments.plans.plan import Limits, Plan, read_plan
+from optsched.experiments.plans.units import Unit, canonical, expand
+from optsched.experiments.run.dask import ClusterPool
+from optsched.experiments.run.processes import LocalPool, ThisProcess
+from optsched.experiments.store.row import FAILURES, Row, Status, failed
 from optsched.experiments.store.store import Store, StoreReader, files_of_store
 from optsched.extras import require_extras
 from optsched.problems import PROBLEMS
@@ -44,6 +37,7 @@ PACKAGES = ("highspy", "numba", "numpy", "pyomo", "pyscipopt", "scipy")
 
 Workers = Annotated[int, Between(0, 1024)]
 Progress = Callable[["SweepState"], None]
+Pool = LocalPool | ThisProcess | ClusterPool
 
 
 @dataclass(frozen=True)
@@ -54,19 +48,6 @@ class SweepState:
     done: int
     run: int = 0
     failed: int = 0
-
-
-class Pool(Protocol):
-    """Where units run: this machine, or a cluster."""
-
-    name: str
-    workers: int
-
-    def submit(self, unit: Unit, document: str, limits: Limits) -> Future[Row]:
-        """Start a unit; the future gives its row or raises `RunFailed`."""
-
-    def stop(self) -> None:
-        """End every worker, whatever it is doing."""
 
 
 def sweep(
@@ -133,10 +114,14 @@ def sweep(
     require_extras(_modules(plan, dask))
     for family in plan.families:
         require_solver(family.limits.solver)
-    problems: set[str] = set()
-    with _removed_if_invalid(Path(store)), Store(store) as base:
-        planned = _planned(plan, problems, allow)
-        total = base.register(plan.name, plan.sha256, plan.text, planned)
+    is_new = not Path(store).exists()
+    try:
+        with Store(store) as base:
+            total = base.register(plan.name, plan.sha256, plan.text, expand(plan, allow))
+    except BaseException:
+        if is_new:
+            _remove_without_plan(Path(store))
+        raise
     with Store(store) as base:
         pending = base.pending(plan.name, retry_errors=retry_errors)
         state = SweepState(total, total - len(pending))
@@ -144,10 +129,11 @@ def sweep(
             progress(state)
         if not pending:
             return state
-        pool = _pool(workers, dask, tuple(sorted(problems)), len(pending))
+        pool = _pool(workers, dask, base.problems(plan.name), len(pending))
         try:
             base.record_start(plan.name, command, pool.name, environment())
-            return _Sweep(plan, base, pool, state, progress, allow).run(pending)
+            limits = {family.name: family.limits for family in plan.families}
+            return _Sweep(plan, base, pool, state, progress, allow, limits).run(pending)
         finally:
             pool.stop()
 
@@ -174,42 +160,20 @@ def environment() -> str:
     return canonical({**versions, "platform": platform.platform(), "cores": os.cpu_count()})
 
 
-@contextmanager
-def _removed_if_invalid(store: Path) -> Iterator[None]:
-    """Delete a new store if its plan turns out to be invalid."""
-    is_new = not store.exists()
-    try:
-        yield
-    except BaseException:
-        if is_new and _has_no_plan(store):
-            for path in files_of_store(store):
-                path.unlink(missing_ok=True)
-        raise
-
-
-def _has_no_plan(store: Path) -> bool:
+def _remove_without_plan(store: Path) -> None:
+    """Delete a new store whose plan turned out to be invalid."""
     try:
         with StoreReader(store) as base:
-            return not base.rows("SELECT name FROM plans LIMIT 1")
+            has_plan = bool(base.rows("SELECT name FROM plans LIMIT 1"))
     except InputError:
-        return store.is_file() and store.stat().st_size == 0
-
-
-def _planned(plan: Plan, problems: set[str], allow: Collection[str]) -> Iterator[PlannedInstance]:
-    """Yield the plan's instances, and collect their problems."""
-    units = 0
-    for instance in expand(plan, allow):
-        problems.add(instance.problem)
-        units += len(instance.units)
-        if units > MAX_UNITS:
-            raise InputError(plan.source, "families", "more units", f"at most {MAX_UNITS}")
-        yield instance
+        has_plan = not store.is_file() or store.stat().st_size > 0
+    if not has_plan:
+        for path in files_of_store(store):
+            path.unlink(missing_ok=True)
 
 
 def _pool(workers: int | None, dask: str | None, problems: tuple[str, ...], units: int) -> Pool:
     if dask is not None:
-        from optsched.experiments.run.dask import ClusterPool
-
         return ClusterPool(dask, problems)
     if workers == 0:
         return ThisProcess(problems)
@@ -226,6 +190,7 @@ class _Sweep:
     state: SweepState
     progress: Progress | None
     allow: Collection[str]
+    limits: Mapping[str, Limits]
     running: dict[Future[Row], Unit] = field(default_factory=dict)
     document: tuple[str, str] = ("", "")
     """SHA-256 and text of the last instance: units of one instance follow each other."""
@@ -243,16 +208,12 @@ class _Sweep:
             raise
         return self.state
 
-    @cached_property
-    def _limits(self) -> dict[str, Limits]:
-        return {family.name: family.limits for family in self.plan.families}
-
     def _start(self, unit: Unit) -> None:
-        require_allowed(unit.method, self.allow, self.store.path, "units")
+        units.require_allowed(unit.method, self.allow, self.store.path, "units")
         if self.document[0] != unit.sha256:
             self.document = (unit.sha256, self.store.document(unit.sha256))
-        require_allowed_recipe(self.document[1], self.allow, self.store.path, "instances")
-        limits = self._limits.get(unit.family)
+        units.require_allowed_recipe(self.document[1], self.allow, self.store.path, "instances")
+        limits = self.limits.get(unit.family)
         if limits is None:
             found = f"plan {shown(self.plan.name)} was replaced during the sweep"
             raise InputError(self.store.path, "", found, "a name for each plan")
@@ -263,8 +224,11 @@ class _Sweep:
             unit = self.running.pop(future)
             try:
                 row = future.result()
-            except RunFailed as failure:
-                row = failed(unit, failure.status, str(failure), failure.seconds)
+            except CancelledError:
+                row = failed(unit, Status.CRASHED, "cancelled by the cluster")
+            except Exception as error:  # such as a worker of the cluster that died
+                text = " ".join(str(error).split())
+                row = failed(unit, Status.CRASHED, f"{type(error).__name__}: {text}"[:300])
             self.store.add(row)
             failures = self.state.failed + (row.status in FAILURES)
             self.state = replace(self.state, run=self.state.run + 1, failed=failures)

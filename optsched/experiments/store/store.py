@@ -142,6 +142,13 @@ class Store:
         )
         return self._fetch(query, (plan, *(FAILURES if retry_errors else ())))
 
+    def problems(self, plan: str) -> tuple[str, ...]:
+        query = (
+            "SELECT DISTINCT i.problem FROM members m JOIN instances i ON i.sha256 = m.sha256 "
+            "WHERE m.plan = ? ORDER BY 1"
+        )
+        return tuple(problem for (problem,) in self._fetch(query, (plan,)))
+
     def unit(self, plan: str, number: int, key: str) -> Unit:
         """One unit of a plan; refused if another plan of the same name has taken its place."""
         query = (
