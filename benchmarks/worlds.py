@@ -41,7 +41,7 @@ from optsched.library.best_known import read_best_known
 from optsched.makespan.instance import MakespanInstance
 from optsched.online.data.jobs import prepare_jobs
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.scaling import measures
+from optsched.placement.options import measures
 
 Cells = dict[str, str]
 

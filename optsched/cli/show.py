@@ -16,7 +16,7 @@ from optsched.display import counted
 from optsched.experiments.report.table import REFERENCE
 from optsched.experiments.report.table_formats import body, headings, title
 from optsched.io.writing import csv_text, write_text
-from optsched.placement.scaling import SLOWER
+from optsched.placement.options import SLOWER
 from optsched.problem import Problem
 from optsched.problems import PROBLEMS
 from optsched.result import NOT_COMPARABLE, RELAXES, Result

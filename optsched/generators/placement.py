@@ -227,7 +227,7 @@ def instance_from_profile(
 def _with_scaling(instance: PlacementInstance) -> PlacementInstance:
     """Add the speed-up over one GPU to the provenance."""
     from optsched.methods import solve
-    from optsched.placement.scaling import measures, one_gpu_time
+    from optsched.placement.options import measures, one_gpu_time
 
     placed = solve(instance, "repartition").objective
     scaling = {

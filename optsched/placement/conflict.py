@@ -30,8 +30,8 @@ def find_conflict(
     message names the size with the largest shortage; without any, only all sizes together do not
     fit.
     """
-    packed = packing(instance, Settings(time_limit=10.0 if thorough else 1.0))
-    if packed.termination is not Termination.INFEASIBLE:
+    _, termination = packing(instance, Settings(time_limit=10.0 if thorough else 1.0))
+    if termination is not Termination.INFEASIBLE:
         return None
     stages, free = instance.job.stages, instance.free_gpus
     sizes = sorted({stage.tensor_parallel for stage in stages}, reverse=True)

@@ -266,14 +266,17 @@ def time_matrix(tables: CostTables, counts: Ints, options: PlacementOptions) -> 
     """
     shares = all_reduce_counts(counts, options.all_reduce_bandwidth == "bottleneck")
     stage = np.arange(len(counts))[:, None]
-    colocated = tables.colocated_work[stage, counts] + tables.all_reduce[stage, shares]
-    return _add_remote_transfers(tables, counts, colocated)
+    return work_matrix(tables, counts) + tables.all_reduce[stage, shares]
 
 
 def work_matrix(tables: CostTables, counts: Ints) -> Floats:
     """beta[s, m] without the all-reduce, which a synchronous job does once an iteration."""
-    stage = np.arange(len(counts))[:, None]
-    return _add_remote_transfers(tables, counts, tables.colocated_work[stage, counts])
+    none, (k_previous, k_next) = np.zeros_like(counts[:1]), _neighbours(tables.replicas)
+    previous, following = np.concatenate((none, counts[:-1])), np.concatenate((counts[1:], none))
+    time = tables.colocated_work[np.arange(len(counts))[:, None], counts]
+    time = time + tables.saving_previous[:, None] * (k_previous[:, None] - previous)
+    time = time + tables.saving_next[:, None] * (k_next[:, None] - following)
+    return np.where(counts > 0, time, 0.0)
 
 
 def placement_time(tables: CostTables, counts: Ints, options: PlacementOptions) -> float:
@@ -301,15 +304,6 @@ def worst_iteration_time(job: Job, cluster: Cluster, options: PlacementOptions =
     if tables.micro_batches is None:
         return float(tables.base.max())
     return tables.pipeline_time(tables.work[:, 1], tables.all_reduce[:, 1])
-
-
-def _add_remote_transfers(tables: CostTables, counts: Ints, colocated: Floats) -> Floats:
-    """Add transfers to neighbouring replicas on other servers; 0 where a stage has no replica."""
-    none, (k_previous, k_next) = np.zeros_like(counts[:1]), _neighbours(tables.replicas)
-    previous, following = np.concatenate((none, counts[:-1])), np.concatenate((counts[1:], none))
-    time = colocated + tables.saving_previous[:, None] * (k_previous[:, None] - previous)
-    time = time + tables.saving_next[:, None] * (k_next[:, None] - following)
-    return np.where(counts > 0, time, 0.0)
 
 
 def _neighbours(k: Ints) -> tuple[Ints, Ints]:

@@ -17,8 +17,7 @@ from optsched.placement.cost import (
     tensor_time,
 )
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.options import PlacementOptions
-from optsched.placement.scaling import SLOWER, measures
+from optsched.placement.options import SLOWER, PlacementOptions, measures
 from optsched.placement.solution import PlacementSolution
 
 PARTS = {
@@ -149,14 +148,11 @@ class Breakdown(Explanation):
     def causes(self) -> dict[str, float]:
         """Parts of alpha, in seconds: the bottleneck's and the pipeline's."""
         parts = self.bottleneck.parts
-        if self.pipeline is None:
-            return parts
-        del parts[PARTS["all_reduce"]]
-        return {
-            **parts,
-            "fill and drain": self.pipeline.fill_and_drain,
-            "exposed all-reduce": self.pipeline.exposed_all_reduce,
-        }
+        if self.pipeline is not None:
+            del parts[PARTS["all_reduce"]]
+            parts["fill and drain"] = self.pipeline.fill_and_drain
+            parts["exposed all-reduce"] = self.pipeline.exposed_all_reduce
+        return parts
 
     def to_dict(self) -> dict[str, Any]:
         """The breakdown as a JSON object."""
@@ -183,7 +179,7 @@ class Breakdown(Explanation):
                 str(row.server),
                 str(row.replicas),
                 *([str(row.gpus)] if sliced else []),
-                *(f"{1e3 * part:.3f}" for part in row.parts.values()),
+                *(f"{1e3 * part:.3f}" for part in row.seconds.values()),
                 row.all_reduce_link,
                 f"{1e3 * row.total:.3f}",
             ]
@@ -191,16 +187,15 @@ class Breakdown(Explanation):
         ]
         total = self.iteration_time or 1.0
         split = ", ".join(f"{name} {100 * part / total:.1f}%" for name, part in self.causes.items())
-        time = f"{1e3 * self.iteration_time:.3f} ms"
-        if self.pipeline is not None:
-            time = f"{self.pipeline.micro_batches} micro-batches in {time}"
-        closing = f"bottleneck: stage {worst.stage} ({worst.name}) on server {worst.server}, "
-        closing += f"{time}: {split}"
+        batches = f"{self.pipeline.micro_batches} micro-batches in " if self.pipeline else ""
+        closing = (
+            f"bottleneck: stage {worst.stage} ({worst.name}) on server {worst.server}, "
+            f"{batches}{1e3 * self.iteration_time:.3f} ms: {split}"
+        )
         if self.speed_up is not None and self.efficiency is not None:
-            closing += (
-                f"\nspeed-up over one GPU {self.speed_up:.2f}, "
-                f"efficiency {100 * self.efficiency:.0f}%"
-            ) + (f": {SLOWER}" if self.speed_up < 1 else "")
+            slower = f": {SLOWER}" if self.speed_up < 1 else ""
+            closing += f"\nspeed-up over one GPU {self.speed_up:.2f}, "
+            closing += f"efficiency {100 * self.efficiency:.0f}%{slower}"
         return f"{self.instance}: time per iteration (ms)", headings, rows, closing
 
 

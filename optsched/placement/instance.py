@@ -56,11 +56,7 @@ class Stage(FileModel):
     replicas: Annotated[
         int,
         Between(1, MAX_REPLICAS),
-        About(
-            "k_s, data-parallel replicas; each takes one GPU, or `tensor_parallel` of them.",
-            "replicas",
-            5,
-        ),
+        About("k_s, data-parallel replicas, of `tensor_parallel` GPUs each.", "replicas", 5),
     ]
     forward_time: Annotated[
         NonNegative, About("p^f_s, forward pass of one replica for one iteration.", "seconds", 0.01)
@@ -116,12 +112,7 @@ class Job(FileModel):
     ]
     micro_batches: Annotated[
         Annotated[int, Between(1, MAX_MICRO_BATCHES)] | None,
-        About(
-            "M, micro-batches of an iteration whose gradients are summed at its end; "
-            "none: an asynchronous pipeline.",
-            "micro-batches",
-            8,
-        ),
+        About("M, micro-batches per iteration; none: asynchronous.", "micro-batches", 8),
     ] = None
 
     @property

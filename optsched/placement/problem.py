@@ -18,7 +18,7 @@ PLACEMENT = Problem(
         SensitivityParameter("intra bandwidth", ("cluster", "intra_bandwidth"), "Gbit/s", 8e-9),
     ),
     features=f"{_HERE}.options:features",
-    measures=f"{_HERE}.scaling:measures_of_solution",
+    measures=f"{_HERE}.options:measures_of_solution",
     objective="iteration time",
     unit="ms",
     shown_per_unit=1e3,

@@ -21,7 +21,7 @@ from optsched.library.verify import RefusedError, verify
 from optsched.placement.bounds.combinatorial import combinatorial_bound
 from optsched.placement.bounds.pricing import PatternCertificate
 from optsched.placement.cost import tables_of
-from optsched.placement.exact import columns, repair
+from optsched.placement.exact import columns
 from optsched.result import Outcome, Termination
 from optsched.verbs.judging import certificate_violations
 from oracles import placement as oracle
@@ -404,9 +404,9 @@ def test_dives_repairs_and_few_stages_on_small_jobs(
             for name, value in LARGE.items() if as_large else ():
                 patched.setattr(columns, name, value)
             patched.setattr(columns, "WINDOW_RADIUS", int(case.rng.integers(0, 3)))
-            patched.setattr(repair, "FEW_SERVERS", int(case.rng.integers(1, 5)))
-            patched.setattr(repair, "RELEASED", int(case.rng.integers(1, 5)))
-            patched.setattr(repair, "MAX_ENUMERATED", int(case.rng.choice([0, 20])))
+            patched.setattr(columns, "FEW_SERVERS", int(case.rng.integers(1, 5)))
+            patched.setattr(columns, "RELEASED", int(case.rng.integers(1, 5)))
+            patched.setattr(columns, "MAX_ENUMERATED_REPAIR", int(case.rng.choice([0, 20])))
             _start_badly(case, loaded(tmp_path, case.instance), as_large, counts)
     assert counts["proved by integers"] > 0
     assert counts["open"] <= 0.4 * len(numbers)

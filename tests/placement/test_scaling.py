@@ -14,7 +14,7 @@ from optsched.cli import execute
 from optsched.errors import InputError
 from optsched.generators.placement import Hardware, generate_placement, instance_from_profile
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.scaling import measures, one_gpu_time
+from optsched.placement.options import measures, one_gpu_time
 from optsched.profiles import (
     Choice,
     Layer,

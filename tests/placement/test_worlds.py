@@ -10,7 +10,7 @@ import pytest
 import optsched
 from optsched.library import shipped_folder, shipped_names
 from optsched.library.best_known import read_best_known
-from optsched.placement.scaling import measures
+from optsched.placement.options import measures
 
 ROOT = Path(__file__).parents[2]
 NAMES = [name for name in shipped_names() if name.startswith("placement/")]

@@ -44,12 +44,8 @@ MAX_TABLE_CELLS = 200_000_000
 """Of the dynamic programme's table: 400 MB."""
 
 
-@dataclass(frozen=True)
-class LpSolution:
-    """A solution of the linear programme at one theta: patterns of the pool, and how often each."""
-
-    pattern_indices: Ints
-    multiplicities: Floats
+LpSolution = tuple[Ints, Floats]
+"""Indices of the pool's patterns, and how often a solution of the linear programme has each."""
 
 
 @dataclass
@@ -153,7 +149,7 @@ class PatternMaster:
             if answer is None:
                 return None
             if answer.objective <= FEASIBILITY_RTOL * float(pricing.replicas.sum()):
-                return LpSolution(used, answer.values[stages + 1 :])
+                return used, answer.values[stages + 1 :]
             filler = max(float(answer.duals[stages]), 0.0)
             duals = np.where(pricing.free, filler, 0.0) + answer.duals[:stages]
             added, trials = 0, [duals]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,12 +16,8 @@ from optsched.placement.cost import Ints
 from optsched.placement.instance import PlacementInstance, symmetric_server_pairs
 from optsched.result import Settings, Termination
 
-
-class Packing(NamedTuple):
-    """Counts on servers; None if infeasible or at the time limit."""
-
-    counts: Ints | None
-    termination: Termination
+Packing = tuple[Ints | None, Termination]
+"""Counts on servers, None if infeasible or at the time limit; and how the search ended."""
 
 
 def packing(instance: PlacementInstance, settings: Settings) -> Packing:
@@ -37,15 +32,15 @@ def packing(instance: PlacementInstance, settings: Settings) -> Packing:
     if slots is None:
         divisible = all(larger % smaller == 0 for smaller, larger in pairwise(sizes.tolist()))
         if divisible or instance.job.gpus > sum(free_gpus):
-            return Packing(None, Termination.INFEASIBLE)
+            return None, Termination.INFEASIBLE
         slots, termination = _by_integer_programme(sizes, demand, free_gpus, settings)
         if slots is None:
-            return Packing(None, termination)
+            return None, termination
     counts = np.zeros(instance.shape, dtype=np.int64)
     for s, size in enumerate(size_of_stage.tolist()):  # the stages of a size share its slots
         counts[s] = _fill_in_order(slots[size], int(replicas[s]))
         slots[size] -= counts[s]
-    return Packing(counts, termination)
+    return counts, termination
 
 
 def _fill_in_order(room: Ints, replicas: int) -> Ints:
@@ -91,6 +86,6 @@ def _by_integer_programme(
     problem = MilpArrays(zeros, csr_array(matrix), lower, upper, zeros, capacity, zeros == 0)
     answer = solve_arrays(problem, replace(settings, solver="highs"))
     if answer.values is None:
-        return Packing(None, answer.termination)
+        return None, answer.termination
     counts = np.rint(answer.values).astype(np.int64).reshape(kinds, servers)
-    return Packing(counts, Termination.FEASIBLE)
+    return counts, Termination.FEASIBLE

@@ -81,10 +81,10 @@ def improved_start(
     free = np.array(instance.free_gpus, dtype=np.int64)
     starts = _starts(instance, tables, free)
     if not starts:
-        packed = packing(instance, settings)
-        if packed.counts is None:
-            return StartingPlacement("repartition", None, packed.termination), 0
-        starts = [packed.counts]
+        packed, termination = packing(instance, settings)
+        if packed is None:
+            return StartingPlacement("repartition", None, termination), 0
+        starts = [packed]
     accepted, is_synchronous = 0, tables.micro_batches is not None
     if is_synchronous:
         asynchronous = [counts.copy() for counts in starts]

@@ -175,7 +175,13 @@ def set_start(model: pyo.ConcreteModel, data: ModelData, counts: Ints) -> None:
         model.least[s, w] = int(shares[s].max() == w)
     model.alpha = 1.0
     if data.is_synchronous:
-        _start_pipeline(model, data, counts)
+        stage = np.arange(len(counts))[:, None]
+        work = work_matrix(data.tables, counts).max(axis=1) / data.unit
+        all_reduce = data.tables.all_reduce[stage, counts].max(axis=1) / data.unit
+        for s in model.STAGES:
+            model.stage_work[s], model.stage_all_reduce[s] = float(work[s]), float(all_reduce[s])
+        model.slowest_work = float(work.max())
+        model.exposed = float((all_reduce - data.tables.hidden / data.unit).max())
 
 
 def _declare_sets(model: pyo.ConcreteModel, data: ModelData) -> None:
@@ -339,16 +345,6 @@ def _min_counts(replicas: int, count: int) -> list[int]:
     if count == replicas:
         return [count]
     return [w for w in range(1, count + 1) if w + count <= replicas]
-
-
-def _start_pipeline(model: pyo.ConcreteModel, data: ModelData, counts: Ints) -> None:
-    stage = np.arange(len(counts))[:, None]
-    work = work_matrix(data.tables, counts).max(axis=1) / data.unit
-    all_reduce = data.tables.all_reduce[stage, counts].max(axis=1) / data.unit
-    for s in model.STAGES:
-        model.stage_work[s], model.stage_all_reduce[s] = float(work[s]), float(all_reduce[s])
-    model.slowest_work = float(work.max())
-    model.exposed = float((all_reduce - data.tables.hidden / data.unit).max())
 
 
 def _ordered(data: ModelData, counts: Ints) -> Ints:

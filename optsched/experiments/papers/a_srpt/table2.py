@@ -21,7 +21,7 @@ from optsched.experiments.papers.cells import cells_of, describe_regions, percen
 from optsched.experiments.papers.pictures import strips
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import span
-from optsched.placement.scaling import measures
+from optsched.placement.options import measures
 from optsched.zoo import DEVICES
 
 if TYPE_CHECKING:
