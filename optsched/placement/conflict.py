@@ -12,7 +12,7 @@ from typing import Any
 from optsched.backends.irreducible import Naming
 from optsched.conflict import Conflict
 from optsched.display import counted
-from optsched.placement.exact.packing import packing
+from optsched.placement.heuristics.repartition import packing
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.result import Settings, Termination

@@ -13,7 +13,7 @@ import optsched
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds.combinatorial import combinatorial_bound, quick_bound
 from optsched.placement.cost import iteration_time, tables_of
-from optsched.placement.exact.packing import packing
+from optsched.placement.heuristics.repartition import packing
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.result import Settings, Termination

@@ -16,6 +16,7 @@ early, since a stage's time is known as soon as its next stage is split. Not in 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,9 +26,8 @@ from optsched.deadline import clock
 from optsched.kernels import kernel
 from optsched.placement.bounds.combinatorial import stage_time
 from optsched.placement.cost import CostTables, Ints, placement_time, tables_of
-from optsched.placement.exact.packing import packing
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
-from optsched.placement.instance import PlacementInstance
+from optsched.placement.instance import PlacementInstance, symmetric_server_pairs
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination
@@ -146,6 +146,82 @@ def _starts(instance: PlacementInstance, tables: CostTables, free: Ints) -> list
         lay_out(tables.replicas, tables.gpus, free, order, True),
     ]
     return [counts for counts in starts if counts.sum() == instance.job.replicas]
+
+
+def packing(instance: PlacementInstance, settings: Settings) -> tuple[Ints | None, Termination]:
+    """Any feasible placement of the job, stages x servers, None if there is none; and the status.
+
+    Replicas of one GPU always fit. Otherwise first-fit decreasing is exact if each size divides the
+    next larger one (2, 4, 8); other sizes may need an integer programme. Exact, unless the deadline
+    passes first.
+    """
+    stages, free_gpus = instance.job.stages, instance.free_gpus
+    replicas = np.array([stage.replicas for stage in stages], dtype=np.int64)
+    sizes, size_of_stage = np.unique(
+        np.array([stage.tensor_parallel for stage in stages], dtype=np.int64), return_inverse=True
+    )
+    demand = np.bincount(size_of_stage, weights=replicas).astype(np.int64)
+    slots, termination = _first_fit_decreasing(sizes, demand, free_gpus), Termination.FEASIBLE
+    if slots is None:
+        divisible = all(larger % smaller == 0 for smaller, larger in pairwise(sizes.tolist()))
+        if divisible or instance.job.gpus > sum(free_gpus):
+            return None, Termination.INFEASIBLE
+        slots, termination = _by_integer_programme(sizes, demand, free_gpus, settings)
+        if slots is None:
+            return None, termination
+    counts = np.zeros(instance.shape, dtype=np.int64)
+    for s, size in enumerate(size_of_stage.tolist()):  # the stages of a size share its slots
+        counts[s] = _fill_in_order(slots[size], int(replicas[s]))
+        slots[size] -= counts[s]
+    return counts, termination
+
+
+def _fill_in_order(room: Ints, replicas: int) -> Ints:
+    """Fill servers in order up to their room until all replicas are placed."""
+    return np.diff(np.minimum(np.cumsum(room), replicas), prepend=0)
+
+
+def _first_fit_decreasing(sizes: Ints, demand: Ints, free_gpus: tuple[int, ...]) -> Ints | None:
+    room = np.array(free_gpus, dtype=np.int64)
+    counts = np.zeros((len(sizes), len(room)), dtype=np.int64)
+    for size in np.argsort(-sizes, kind="stable").tolist():
+        counts[size] = _fill_in_order(room // sizes[size], int(demand[size]))
+        if counts[size].sum() < demand[size]:
+            return None
+        room -= counts[size] * sizes[size]
+    return counts
+
+
+def _by_integer_programme(
+    sizes: Ints, demand: Ints, free_gpus: tuple[int, ...], settings: Settings
+) -> tuple[Ints | None, Termination]:
+    """Solve the packing MILP in x[size, server]; symmetry rows order servers of equal GPUs."""
+    from scipy.sparse import csr_array, eye_array, kron, vstack
+
+    from optsched.backends.arrays import MilpArrays, solve_arrays
+
+    free = np.array(free_gpus, dtype=np.int64)
+    kinds, servers = len(sizes), len(free)
+    pairs = np.array(symmetric_server_pairs(free_gpus), dtype=np.int64).reshape(-1, 2)
+    ordered = (np.repeat(np.arange(len(pairs)), 2), (kinds - 1) * servers + pairs.ravel())
+    signs = np.tile([-1.0, 1.0], len(pairs))
+    matrix = vstack(
+        [
+            kron(eye_array(kinds), np.ones((1, servers))),  # replicas of each size
+            kron(sizes[None, :].astype(float), eye_array(servers)),  # GPUs of each server
+            csr_array((signs, ordered), shape=(len(pairs), kinds * servers)),
+        ]
+    )
+    lower = np.concatenate((demand, np.full(servers + len(pairs), -np.inf)))
+    upper = np.concatenate((demand, free, np.zeros(len(pairs)))).astype(float)
+    capacity = np.minimum(free // sizes[:, None], demand[:, None]).ravel().astype(float)
+    zeros = np.zeros(kinds * servers)
+    problem = MilpArrays(zeros, csr_array(matrix), lower, upper, zeros, capacity, zeros == 0)
+    answer = solve_arrays(problem, replace(settings, solver="highs"))
+    if answer.values is None:
+        return None, answer.termination
+    counts = np.rint(answer.values).astype(np.int64).reshape(kinds, servers)
+    return counts, Termination.FEASIBLE
 
 
 # Kernels: redistribution between two servers. For an asynchronous job, micro_batches is 0 and the
