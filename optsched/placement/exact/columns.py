@@ -35,6 +35,8 @@ from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination, TracePoint, is_proved, termination_of
 
+REFUTED = "no faster set of patterns"
+"""Source of a bound that an infeasible integer programme proves."""
 BOUND_SHARE = 0.4
 """Share of the time limit for raising the bound."""
 BISECTION_RTOL = 2e-5
@@ -116,7 +118,7 @@ def close_gap(
     master = PatternMaster(instance, tables, settings.deadline)
     search = _Search(instance, options, settings, master, start, bound)
     search.record_trace()
-    search.raise_bound(settings.deadline.share(BOUND_SHARE))
+    search.bisect_bound(settings.deadline.share(BOUND_SHARE))
     search.improve_incumbent()
     return search.outcome()
 
@@ -189,7 +191,7 @@ class _Search:
 
     # The bound: bisect theta.
 
-    def raise_bound(self, deadline: Deadline) -> None:
+    def bisect_bound(self, deadline: Deadline) -> None:
         """Bisect between the bound and the best placement, or the LP solution."""
         master = self.master
         master.deadline = deadline
@@ -205,7 +207,7 @@ class _Search:
             if relaxed is None:
                 break
             if isinstance(relaxed, PatternCertificate):
-                self._take_certificate(relaxed)
+                self._raise_bound(relaxed.threshold, "pattern prices", relaxed)
                 if last:
                     break
             else:
@@ -215,19 +217,15 @@ class _Search:
             self.record_trace()
         master.deadline = self.settings.deadline
 
-    def _take_certificate(self, certificate: PatternCertificate) -> None:
-        value = self.tables.lowered_by_rounding(certificate.threshold)
-        if value > self.bound.value:
-            self.bound = Bound(value, "pattern prices")
-            self.certificate = certificate
-            self.duals = np.array(certificate.prices, dtype=float)
-
-    def _refute(self, theta: float) -> None:
-        """Raise the bound to theta, which no set of patterns reaches."""
+    def _raise_bound(
+        self, theta: float, source: str, certificate: PatternCertificate | None = None
+    ) -> None:
+        """Raise the bound to theta, which no placement reaches, if that is higher."""
         value = self.tables.lowered_by_rounding(theta)
         if value > self.bound.value:
-            self.bound = Bound(value, "no faster set of patterns")
-            self.certificate = None
+            self.bound, self.certificate = Bound(value, source), certificate
+            if certificate is not None:
+                self.duals = np.array(certificate.prices, dtype=float)
 
     # The placement: integer programmes, dives and repairs.
 
@@ -273,7 +271,7 @@ class _Search:
         if used is not None:
             return self._accept_if_better(self._assign_patterns(used))
         if self.last_mip_refuted:
-            self._refute(pricing.theta)
+            self._raise_bound(pricing.theta, REFUTED)
         else:
             self.mip_seconds *= 2
         return self.last_mip_refuted
@@ -344,7 +342,7 @@ class _Search:
                     continue
                 refuted = self._refuted_by(s, pricing)
                 if refuted is not None:
-                    self._refute(refuted)
+                    self._raise_bound(refuted, REFUTED)
                     return True
                 checked_stages.add(s)
         # Replicas stay over: fill up, and improve by local search.

@@ -27,8 +27,6 @@ from optsched.result import Outcome, Settings, Termination, is_proved, terminati
 FEW_NONZEROS = 15_000
 """Nonzeros up to which a "bottleneck" instance is solved by `ilp` instead of `columns`: VGG19 on 16
 GPUs has fewer, the ring jobs of 128 GPUs have more."""
-COLUMNS_SHARE = 0.5
-"""Share of the time limit for `columns` with "bottleneck", where their bound may not be met."""
 
 
 def exact(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
@@ -39,7 +37,7 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
     """
     began = clock()
     tables = tables_of(instance, options)
-    start = starting_placement(instance, options, settings, tables)
+    start = starting_placement(instance, options, settings)
     if start.counts is None:
         return no_placement(start.termination)
     bound = combinatorial_bound(instance, tables)
@@ -60,11 +58,8 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
         is_done = settings.deadline.is_over or best.chosen in ("ilp", "ilp-vertex")
         if is_done or best.termination is Termination.OPTIMAL:
             break
-        within = settings
-        if method == "columns" and options.all_reduce_bandwidth == "bottleneck":
-            within = settings.within(settings.deadline.share(COLUMNS_SHARE))
         try:
-            outcome = close_gap(instance, options, within, incumbent, bound)
+            outcome = close_gap(instance, options, settings, incumbent, bound)
         except NotApplicableError:
             continue
         spent += outcome.solve_time

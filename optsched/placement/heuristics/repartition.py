@@ -101,14 +101,13 @@ def starting_placement(
     instance: PlacementInstance,
     options: PlacementOptions,
     settings: Settings | None = None,
-    tables: CostTables | None = None,
 ) -> StartingPlacement:
     """The best placement without a solver, under the given options.
 
     With all_reduce_bandwidth="bottleneck" Repartition still minimises the other objective; its
     placement is used if it is better than Heavy-Edge's all the same.
     """
-    tables = tables_of(instance, options) if tables is None else tables
+    tables = tables_of(instance, options)
     settings = replace(settings or Settings(), iterations=None)
     improved, _ = improved_start(instance, tables, settings)
     if options.all_reduce_bandwidth == "own" or improved.counts is None:
