@@ -15,6 +15,7 @@ from optsched.placement.cost import (
     placement_time,
     tables_of,
     tensor_time,
+    work_matrix,
 )
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import SLOWER, PlacementOptions, measures
@@ -208,22 +209,18 @@ def explain(
     rows = tuple(
         _row(instance, tables, counts, shares, (s, m)) for s, m in np.argwhere(counts).tolist()
     )
-    pipeline = _pipeline(tables, counts, rows, options)
+    pipeline = _pipeline(tables, counts, options)
     alpha = pipeline.total if pipeline else max(row.total for row in rows)
     return Breakdown(instance.name, rows, **measures(instance, alpha, options), pipeline=pipeline)
 
 
-def _pipeline(
-    tables: CostTables, counts: Ints, rows: tuple[StageTime, ...], options: PlacementOptions
-) -> Pipeline | None:
+def _pipeline(tables: CostTables, counts: Ints, options: PlacementOptions) -> Pipeline | None:
     """Parts of a synchronous iteration; the exposed all-reduce is alpha minus work and bubble."""
     if tables.micro_batches is None:
         return None
-    slowest: dict[int, float] = {}
-    for row in rows:
-        slowest[row.stage] = max(slowest.get(row.stage, 0.0), row.work)
-    bottleneck = max(slowest.values())
-    fill_and_drain = (sum(slowest.values()) - bottleneck) / tables.num_micro_batches
+    slowest = work_matrix(tables, counts).max(axis=1)
+    bottleneck = float(slowest.max())
+    fill_and_drain = (float(slowest.sum()) - bottleneck) / tables.num_micro_batches
     exposed = placement_time(tables, counts, options) - bottleneck - fill_and_drain
     return Pipeline(tables.micro_batches, bottleneck, fill_and_drain, max(exposed, 0.0))
 

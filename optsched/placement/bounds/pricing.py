@@ -129,48 +129,40 @@ class Pricing:
         values, patterns = run(self._min_previous, stages, self.sizes, duals, self._full)
         return values, patterns
 
-    def patterns_above(
-        self, duals: Floats, server_class: int, min_value: float, max_patterns: int
-    ) -> Ints | None:
-        """All patterns of a class of value at least `min_value`, (P, S); None if too many."""
-        size = int(self.sizes[server_class])
-        if size > MAX_ENUMERATED:
-            return None
-        replicas, full = self.replicas, self._full
-        if self.free.any():  # reduced by the most valuable filler of the same slot
-            filler = self._filler_dual(duals)
-            duals = duals - filler
-            min_value -= filler * float(self.slots[server_class])
-            replicas, full = np.where(self.free & ~self._next_to_nonfree, 0, replicas), False
-        stages = replicas, self._gpus
-        run = _value_to_go.for_size(self._steps * (size + 1))
-        to_go = run(self._min_previous, stages, size, duals, full)
-        run = _patterns_above.for_size(self._steps)
-        of_theta = self._min_previous, self.free
-        patterns = run(to_go, of_theta, stages, duals, min_value, max_patterns)
-        return None if len(patterns) > max_patterns else patterns.astype(np.int64)
-
     def possible_patterns(self, duals: Floats, max_patterns: int) -> tuple[Ints, Ints] | None:
         """Classes and patterns not excluded by reduced-cost fixing; None if too many.
 
         The values of a placement's patterns sum to sum k pi, and none exceeds its class's z, so
         none is below z - (sum N z - sum k pi).
         """
+        available = np.flatnonzero(self.servers > 0).tolist()
+        if int(self.sizes[available].max(initial=0)) > MAX_ENUMERATED:
+            return None
         values, _ = self.best_patterns(duals)
         slack = -self._surplus(duals, values)
         total = float(np.abs(duals) @ self.replicas)
         rounding = VALUE_RTOL * abs(slack) + 4 * len(duals) * float(np.spacing(total))
+        replicas, full, filler = self.replicas, self._full, self._filler_dual(duals)
+        if self.free.any():  # values are reduced by the most valuable filler of the same slots
+            duals = duals - filler
+            replicas, full = np.where(self.free & ~self._next_to_nonfree, 0, replicas), False
+        stages, of_theta = (replicas, self._gpus), (self._min_previous, self.free)
         classes: list[Ints] = []
         patterns: list[Ints] = []
-        for server_class in np.flatnonzero(self.servers > 0).tolist():
-            best = float(values[server_class])
+        for server_class in available:
+            size, best = int(self.sizes[server_class]), float(values[server_class])
             min_value = best - slack - VALUE_RTOL * abs(best) - rounding
-            own = self.patterns_above(duals, server_class, min_value, max_patterns)
-            if own is None:
+            if self.free.any():
+                min_value -= filler * float(self.slots[server_class])
+            run = _value_to_go.for_size(self._steps * (size + 1))
+            to_go = run(self._min_previous, stages, size, duals, full)
+            run = _patterns_above.for_size(self._steps)
+            own = run(to_go, of_theta, stages, duals, min_value, max_patterns)
+            if len(own) > max_patterns:
                 return None
             max_patterns -= len(own)
             classes.append(np.full(len(own), server_class))
-            patterns.append(own)
+            patterns.append(own.astype(np.int64))
         return np.concatenate(classes), np.concatenate(patterns)
 
     def surplus(self, duals: Floats) -> tuple[float, Ints]:
