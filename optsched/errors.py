@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from importlib import import_module
 
 MAX_PLACE = 200
 """Characters of a JSON path that an error line shows: keys may be as long as their file."""
@@ -62,6 +63,25 @@ class MissingExtraError(OptschedError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed: pip install 'optsched[{extra}]'")
+
+
+EXTRAS = {
+    "distributed": ("distributed", "cluster"),
+    "matplotlib": ("matplotlib", "plot"),
+    "pulp.solverdir": ("pulp below version 4", "cbc"),
+    "pyarrow": ("pyarrow", "online"),
+    "pyscipopt": ("pyscipopt", "scip"),
+}
+"""By module: its package, and the extra with it."""
+
+
+def require_extras(modules: Iterable[str]) -> None:
+    """Raise MissingExtraError if one of some modules of `EXTRAS` is not installed."""
+    for module in modules:
+        try:
+            import_module(module)
+        except ImportError:
+            raise MissingExtraError(*EXTRAS[module]) from None
 
 
 class SolverError(OptschedError):

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.backends.answer import Answer
-from optsched.backends.highs import run_with_retries, set_options
-from optsched.backends.quiet import QuietHighs
+from optsched.backends.highs import QuietHighs, run_with_retries, set_options
 from optsched.backends.running import run_highs
 from optsched.deadline import Deadline, clock
 from optsched.errors import SolverError

@@ -1,4 +1,4 @@
-"""HiGHS: options, retries after numerical failures, results of runs."""
+"""HiGHS: silence, options, retries after numerical failures, results of runs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,19 @@ from optsched.result import Settings, Termination
 
 INTEGRALITY_OPTION = "mip_feasibility_tolerance"
 """Name of HiGHS's integrality tolerance, at least 1e-10."""
+
+
+class QuietHighs(highspy.Highs):  # type: ignore[misc]  # it is untyped
+    """HiGHS that prints nothing.
+
+    In the constructor, HiGHS 1.16 prints its banner when it sets the callbacks, past Python's own
+    standard output and into that of `--json`.
+    """
+
+    def enableCallbacks(self) -> None:  # noqa: N802 (HiGHS's name)
+        """Silence HiGHS, then set the callbacks."""
+        self.silent()
+        super().enableCallbacks()
 
 
 def set_options(highs: Any, settings: Settings) -> None:

@@ -15,8 +15,8 @@ import highspy
 import numpy as np
 import pyomo.environ as pyo
 
-from optsched.backends.highs import run_with_retries, set_options
-from optsched.backends.quiet import QuietHighs, drop_integrality, pyomo_highs
+from optsched.backends.highs import QuietHighs, run_with_retries, set_options
+from optsched.backends.models import pyomo_highs
 from optsched.backends.running import call_highs, run_highs
 from optsched.conflict import Member, Proof
 from optsched.display import counted
@@ -102,7 +102,10 @@ class _Search:
     def lp_iis_rows(self) -> list[int]:
         """Return the rows of HiGHS's irreducible set; none if the linear relaxation is feasible."""
         highs = self._highs(range(self.lp.num_row_))
-        drop_integrality(highs)
+        count, continuous = highs.getNumCol(), int(highspy.HighsVarType.kContinuous)
+        highs.changeColsIntegrality(
+            count, np.arange(count, dtype=np.int32), np.full(count, continuous, dtype=np.uint8)
+        )
         run_highs(highs, self.settings.deadline)
         if highs.getModelStatus() != highspy.HighsModelStatus.kInfeasible:
             return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +23,6 @@ from optsched.backends.highs import (
     set_options,
 )
 from optsched.backends.pyomo_solvers import require_solver, solve_with_pyomo
-from optsched.backends.quiet import pyomo_highs
 from optsched.backends.running import InterruptibleScip
 from optsched.backends.sizes import require_time
 from optsched.deadline import OutOfTimeError, clock
@@ -131,6 +131,21 @@ def _solve_with_highs(
         solved - built,
         trace=(*recorder.points, TracePoint(solved - built, objective, bound)),
     )
+
+
+_capture_lock = threading.Lock()
+
+
+def pyomo_highs(model: Any) -> Any:
+    """Return Pyomo's interface to HiGHS with a model in it.
+
+    Pyomo captures the output of the whole process meanwhile: two threads that did so at the same
+    time would deadlock.
+    """
+    solver = SolverFactory("highs")
+    with _capture_lock:
+        solver.set_instance(model)
+    return solver
 
 
 def _unscale(value: float | None, factor: float) -> float | None:

@@ -23,8 +23,7 @@ from optsched.backends.answer import (
     timed_out,
 )
 from optsched.deadline import OutOfTimeError, clock
-from optsched.errors import InputError, SolverError, one_line
-from optsched.extras import require_extras
+from optsched.errors import InputError, SolverError, one_line, require_extras
 from optsched.result import Settings
 
 if TYPE_CHECKING:

@@ -14,18 +14,7 @@ from typer import Option
 
 from optsched import __version__, interrupts
 from optsched.__main__ import main as main
-from optsched.cli import (
-    artefacts,
-    generate,
-    importing,
-    library,
-    plot,
-    roll,
-    run,
-    shipped,
-    simulate,
-    sweeping,
-)
+from optsched.cli import generate, importing, library, plot, run, simulate, sweeping
 from optsched.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from optsched.cli.settings import use_strict_numbers
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
@@ -60,13 +49,13 @@ def _options(
 
 for command in (
     *(run.solve, run.compare, run.check, run.explain, run.methods, plot.plot, plot.export),
-    *(roll.roll, shipped.schema, shipped.warm_up, simulate.simulate, library.verify),
-    *(library.submit, sweeping.sweep, sweeping.table, sweeping.report, artefacts.reproduce),
+    *(simulate.roll, library.schema, library.warm_up, simulate.simulate, library.verify),
+    *(library.submit, sweeping.sweep, sweeping.table, sweeping.report, sweeping.reproduce),
 ):
     app.command()(command)
 app.add_typer(generate.kinds, name="generate", help="Generate instances from a seed.")
 app.add_typer(importing.formats, name="import", help="Import a trace or a profile.")
-app.add_typer(shipped.instances, name="instances", help="The shipped instances and plans.")
+app.add_typer(library.instances, name="instances", help="The shipped instances and plans.")
 app.add_typer(
     library.library, name="library", help="The benchmark library: instances, best values, proofs."
 )

@@ -18,8 +18,7 @@ from typer.core import TyperGroup
 
 from optsched.cli.exit_codes import DONE
 from optsched.cli.settings import InstanceName, integer, real, require_folder, use_strict_numbers
-from optsched.cli.show import note, scaling_line
-from optsched.cli.show_runs import load_line
+from optsched.cli.show import load_line, note, scaling_line
 from optsched.declared import Between, Seed, choices_of, require
 from optsched.errors import InputError, shown
 from optsched.files import write_document

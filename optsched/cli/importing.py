@@ -19,8 +19,7 @@ from optsched.cli.settings import (
 )
 from optsched.cli.show import note, scaling_line
 from optsched.declared import Between, require
-from optsched.errors import InputError
-from optsched.extras import require_extras
+from optsched.errors import InputError, require_extras
 from optsched.files import write_document
 from optsched.generators.placement import generate_placement, instance_from_profile
 from optsched.io.outputs import require_file, require_outputs

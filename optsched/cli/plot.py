@@ -11,9 +11,8 @@ from typer import Argument, Option
 from optsched.cli.exit_codes import DONE
 from optsched.cli.settings import InstanceFile, Options, OutputFile, read_options
 from optsched.cli.show import note
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, require_extras, shown
 from optsched.experiments.store.store import files_of_store
-from optsched.extras import require_extras
 from optsched.io.outputs import require_outputs
 from optsched.io.writing import replacing
 from optsched.library import files_read

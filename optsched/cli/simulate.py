@@ -1,4 +1,4 @@
-"""The command that simulates policies on a workload."""
+"""Commands that run policies over time: `simulate` on a workload, `roll` on an instance."""
 
 from __future__ import annotations
 
@@ -9,17 +9,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from optsched import declared
-from optsched.cli import show_runs
-from optsched.cli.exit_codes import DONE, INFEASIBLE, INTERRUPTED
+from optsched.cli.exit_codes import DONE, INFEASIBLE, INTERRUPTED, NO_SOLUTION
 from optsched.cli.generate import annotated_options, option, with_options
 from optsched.cli.progress import RunProgress
-from optsched.cli.settings import Json, Seed, print_json, table_extras
-from optsched.cli.show import note
-from optsched.errors import InputError
-from optsched.extras import require_extras
+from optsched.cli.settings import (
+    InstanceFile,
+    Iterations,
+    Json,
+    Options,
+    Seed,
+    TimeLimit,
+    print_json,
+    read_options,
+    require_folder,
+    table_extras,
+)
+from optsched.cli.show import note, prediction_line, rolling_runs, workload_runs
+from optsched.errors import InputError, require_extras, shown
+from optsched.files import instance_sha256, write_document
 from optsched.io.outputs import require_file, require_outputs
 from optsched.io.writing import STANDARD_OUTPUT
-from optsched.library import WORKLOAD, find, workload_folder
+from optsched.library import WORKLOAD, files_read, find, load, workload_folder
 from optsched.online.data.catalogue import read_catalogue
 from optsched.online.data.cluster import read_cluster
 from optsched.online.data.workload_files import read_workload
@@ -27,12 +37,18 @@ from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import PAPER, POLICIES, find_policy
 from optsched.online.solution import is_run_file, require_one_run, write_records, write_run
+from optsched.result import Settings
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.options import RollingOptions
+from optsched.rolling.solution import RollingSolution
 from optsched.verbs.generating import attributes
 
 if TYPE_CHECKING:
     from optsched.online.policies.by_name import PolicyOptions
     from optsched.online.prediction.predictors import Prediction
     from optsched.online.runs import Run
+    from optsched.rolling.runs import Run as RollingRun
+    from optsched.rolling.simulator.engine import UnfinishedRunError
 
 
 def _simulate(
@@ -94,8 +110,8 @@ def _simulate(
         extra["training_jobs"] = prediction.training_jobs
         print_json([{**run.to_dict(), **extra} for run in runs])
     elif records != STANDARD_OUTPUT:
-        show_runs.prediction_line(report(prediction), prediction.fits)
-        show_runs.workload_runs(runs)
+        prediction_line(report(prediction), prediction.fits)
+        workload_runs(runs)
     if interrupted:
         return INTERRUPTED
     return DONE if all(run.check is None or run.check.feasible for run in runs) else INFEASIBLE
@@ -182,3 +198,89 @@ def _compatible_policies(names: list[str], text: str, options: PolicyOptions) ->
         else:
             fitting.append(name)
     return fitting
+
+
+def roll(
+    file: InstanceFile,
+    policy: Annotated[str, Option(metavar="P[,P...]", help="e.g. sts,edf,price.")] = "sts",
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    iterations: Iterations = None,
+    option: Options = None,
+    bound: Annotated[int, Option(metavar="N", help="Iterations of the bound; 0: none.")] = 200,
+    records: Annotated[
+        str | None,
+        Option(
+            metavar="DIR|FILE.json",
+            help="Write each run for `optsched check`: into a folder, or one policy's to a file.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Simulate policies with sampled true epochs, audit the runs and bound the cost."""
+    if not _is_record_file(records):
+        require_folder(records)
+    instance = load(file)
+    if not isinstance(instance, RollingInstance):
+        raise InputError(file, "schema", shown(instance.schema_), "optsched/rolling")
+    declared.require("roll", "--bound", bound, declared.Iterations)
+    options = RollingOptions.from_dict(dict(read_options(option)))
+    settings = Settings(seed=seed, iterations=iterations, time_limit=time_limit)
+    names = [name.strip() for name in policy.split(",")]
+    if _is_record_file(records) and len(names) > 1:
+        raise InputError("roll", "--records", shown(records), "a folder, for several policies")
+    paths = {name: _record_path(records, instance.name, name, seed) for name in names}
+    require_outputs(dict.fromkeys(paths.values()), files_read(file))
+    runs, error = _run_rolling(instance, names, options, settings, bound)
+    digest = instance_sha256(instance.to_dict())
+    for run in runs if records is not None else ():
+        path = _record_path(records, instance.name, run.records.policy, seed)
+        solution = RollingSolution.of(run.records, run.metrics.total_cost, digest)
+        write_document(str(path), solution.to_dict())
+        note(f"wrote {path}")
+    if as_json:
+        print_json([run.to_dict() for run in runs])
+    elif runs:
+        rolling_runs(runs)
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if error is not None:
+        note(f"optsched: {error}")
+        return NO_SOLUTION
+    return DONE if all(run.check.feasible for run in runs) else INFEASIBLE
+
+
+def _is_record_file(records: str | None) -> bool:
+    """Whether --records names the file of one policy, not a folder."""
+    return records is not None and records.endswith((".json", ".json.gz"))
+
+
+def _record_path(records: str | None, instance: str, policy: str, seed: int) -> Path | None:
+    if records is None or _is_record_file(records):
+        return None if records is None else Path(records)
+    return Path(records) / f"{instance}-{policy}-s{seed}.json"
+
+
+def _run_rolling(
+    instance: RollingInstance,
+    names: list[str],
+    options: RollingOptions,
+    settings: Settings,
+    bound: int,
+) -> tuple[list[RollingRun], KeyboardInterrupt | UnfinishedRunError | None]:
+    """Return the complete runs, and the exception that ended the others."""
+    from optsched.rolling.bounds.clairvoyant import BoundSettings
+    from optsched.rolling.runs import run_policies
+    from optsched.rolling.simulator.engine import UnfinishedRunError
+
+    runs: list[RollingRun] = []
+    bound_settings = BoundSettings(iterations=bound) if bound else None
+    with RunProgress() as bars:
+        try:
+            for run in run_policies(
+                instance, names, options, settings, bound=bound_settings, progress=bars
+            ):
+                runs.append(run)
+        except (KeyboardInterrupt, UnfinishedRunError) as error:
+            return runs, error
+    return runs, None

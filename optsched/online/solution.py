@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import FailFast, Field, model_validator
 
 from optsched.declared import Seed
-from optsched.errors import InputError
-from optsched.extras import require_extras
+from optsched.errors import InputError, require_extras
 from optsched.files import instance_sha256, write_document
 from optsched.io.writing import csv_text, replacing, write_text
 from optsched.library import WORKLOAD

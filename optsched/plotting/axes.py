@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.extras import require_extras
+from optsched.errors import require_extras
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

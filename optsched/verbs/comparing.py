@@ -16,9 +16,9 @@ from optsched.errors import (
     MissingExtraError,
     NotApplicableError,
     OptschedError,
+    require_extras,
 )
 from optsched.external import method_of
-from optsched.extras import require_extras
 from optsched.library import find, load
 from optsched.library.best_records import known_bound
 from optsched.methods import problem_for, solve

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched import interrupts
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, require_extras, shown
 from optsched.experiments.store.store import read_store
-from optsched.extras import require_extras
 from optsched.files import instance_sha256, read_document
 from optsched.io.reading import csv_rows
 from optsched.library import load, shipped_names

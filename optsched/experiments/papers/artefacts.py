@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optsched.errors import InputError, OptschedError, shown, suggestion
+from optsched.errors import InputError, OptschedError, require_extras, shown, suggestion
 from optsched.experiments.papers import sjf_bco
 from optsched.experiments.papers.a_srpt import fig5, predictors, simulations, table1, table2
 from optsched.experiments.papers.artefact import (
@@ -34,7 +34,6 @@ from optsched.experiments.run.runner import SweepState, sweep
 from optsched.experiments.store.row import Status
 from optsched.experiments.store.store import read_store
 from optsched.external import module_of
-from optsched.extras import require_extras
 from optsched.io.writing import csv_text, replacing, write_text
 from optsched.methods import warm_up
 from optsched.plotting.axes import house_style

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched import __version__
+from optsched.errors import require_extras
 from optsched.experiments.report.table import PAIR_HEADINGS, FamilyTable, Run, gap_table
 from optsched.experiments.report.table_formats import body, headings, percent, title
 from optsched.experiments.store.row import FAILURES, Status
 from optsched.experiments.store.store import StoreReader, files_of_store
-from optsched.extras import require_extras
 from optsched.io.outputs import require_outputs
 from optsched.io.writing import write_text
 from optsched.plotting.axes import WIDTH, house_style, robust_scale

@@ -15,12 +15,11 @@ from contextlib import suppress
 from typing import Any
 
 from optsched import __version__
-from optsched.errors import InputError
+from optsched.errors import InputError, require_extras
 from optsched.experiments.plans.plan import Limits
 from optsched.experiments.plans.units import Unit
 from optsched.experiments.run.processes import LocalPool
 from optsched.experiments.store.row import Row
-from optsched.extras import require_extras
 
 PATIENCE = 20
 """Seconds to wait for the scheduler."""

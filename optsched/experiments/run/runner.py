@@ -19,7 +19,7 @@ from typing import Annotated
 from optsched import __version__
 from optsched.backends.pyomo_solvers import require_solver
 from optsched.declared import Between, require
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, require_extras, shown
 from optsched.experiments.plans import units
 from optsched.experiments.plans.plan import Limits, Plan, read_plan
 from optsched.experiments.plans.units import Unit, canonical, expand
@@ -27,7 +27,6 @@ from optsched.experiments.run.dask import ClusterPool
 from optsched.experiments.run.processes import LocalPool, ThisProcess
 from optsched.experiments.store.row import FAILURES, Row, Status, failed
 from optsched.experiments.store.store import Store, StoreReader, files_of_store
-from optsched.extras import require_extras
 from optsched.problems import PROBLEMS
 
 QUEUED_PER_WORKER = 2

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from optsched.declared import About
-from optsched.errors import InputError, shown
-from optsched.extras import require_extras
+from optsched.errors import InputError, require_extras, shown
 from optsched.io.numerals import parse_real
 from optsched.io.reading import MAX_EXPANSION, MIN_EXPANDED_LIMIT, csv_rows
 from optsched.io.writing import csv_text, replacing, write_text
