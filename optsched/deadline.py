@@ -42,15 +42,7 @@ class OutOfTimeError(Exception):
 
 @dataclass(frozen=True)
 class Deadline:
-    """A time limit and the clock's reading when it began.
-
-    Attributes
-    ----------
-    limit : float or None
-        Seconds from `began`; None for no limit.
-    began : float
-        On `clock`.
-    """
+    """A time limit in seconds, None for no limit, and the reading of `clock` when it began."""
 
     limit: float | None = None
     began: float = field(default_factory=clock)

@@ -8,7 +8,7 @@ plans and arguments of generators are declared so, and pydantic validates them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
@@ -123,7 +123,8 @@ class Options:
     def to_dict(self) -> dict[str, Any]:
         """The options as a JSON object."""
         options: dict[str, Any] = {}
-        for field in _fields(type(self)):
+        options_class: Any = type(self)
+        for field in fields(options_class):
             value = getattr(self, field.name)
             if isinstance(value, Options):
                 options |= value.to_dict()
@@ -264,10 +265,6 @@ def declared(annotated: Any) -> dict[str, Any]:
     """Return the annotations of a data class's fields or a function's arguments, by name."""
     hints = get_type_hints(annotated, include_extras=True)
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
-
-
-def _fields(dataclass_type: Any) -> tuple[Field[Any], ...]:
-    return fields(dataclass_type)
 
 
 def _plain(name: str) -> str:

@@ -48,10 +48,7 @@ SMALL_WORK = 400_000
 class Kernel:
     """A function that numba compiles when it is first called, for the types of its arguments.
 
-    Attributes
-    ----------
-    py_func : callable
-        The function itself, which runs in Python, helpers included.
+    `py_func` is the function itself, which runs in Python, helpers included.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -195,11 +192,12 @@ def cache_root() -> Path | None:
             place.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=place):
                 return place
-    _log.warning("optsched: each process compiles its own code; NUMBA_CACHE_DIR can name a folder")
+    logging.getLogger("optsched").warning(
+        "optsched: each process compiles its own code; NUMBA_CACHE_DIR can name a folder"
+    )
     return None
 
 
-_log = logging.getLogger("optsched")
 _lock = threading.RLock()
 _compile_all = False
 _python_runs = 0

@@ -1,7 +1,8 @@
-"""Solving an instance with a method, checking solutions, building models."""
+"""Solving an instance with a method, checking solutions, building and exporting models."""
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,6 +16,7 @@ from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import InputError, NotApplicableError, shown
 from optsched.external import method_of
 from optsched.files import read_document
+from optsched.io.writing import write_bytes
 from optsched.library import load
 from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
     from optsched.typing import InstanceLike, MethodLike, Solution
+
+EXPORT_FORMATS = ("mps", "lp", "nl")
 
 
 def solve(
@@ -230,10 +234,39 @@ def build_model(
     instance, problem = instance_and_problem(instance)
     entry = problem.method(method)
     if entry.build is None:
-        raise NotApplicableError(method, "no Pyomo model", _with_models(problem))
+        models = ", ".join(m.name for m in problem.methods if m.build)
+        none = f"another problem: no method of {problem.name} has a Pyomo model"
+        raise NotApplicableError(method, "no Pyomo model", f"one of {models}" if models else none)
     chosen = resolve(problem.options).from_dict(dict(options or {}))
     problem.require_support(entry, instance, chosen)
     return entry.model(instance, chosen, pruned=pruned)
+
+
+def export(
+    instance: InstanceLike,
+    method: str,
+    file_format: str,
+    path: str | Path,
+    *,
+    options: Mapping[str, object] | None = None,
+    pruned: bool = False,
+) -> str:
+    """Write a method's model as MPS, LP or NL; return the description of its objective."""
+    if file_format not in EXPORT_FORMATS:
+        raise InputError("export", "--format", shown(file_format), " or ".join(EXPORT_FORMATS))
+    import pyomo.environ as pyo
+
+    model = build_model(instance, method, options, pruned=pruned)
+    labels = {"symbolic_solver_labels": file_format != "nl"}
+    try:
+        with tempfile.TemporaryDirectory(prefix="optsched-export-") as folder:
+            file = Path(folder) / f"model.{file_format}"
+            model.write(str(file), io_options=labels)
+            write_bytes(path, file.read_bytes())
+    except OSError as error:
+        raise InputError(str(path), "", error.strerror or str(error), "a writable file") from None
+    (objective,) = model.component_data_objects(pyo.Objective, active=True)
+    return str(objective.parent_component().doc)
 
 
 @lru_cache
@@ -266,12 +299,6 @@ def problem_for(instance: Any) -> Problem:
     if problem is None:
         raise InputError("instance", "", shown(instance), "an instance made by optsched.load")
     return problem
-
-
-def _with_models(problem: Problem) -> str:
-    models = ", ".join(m.name for m in problem.methods if m.build)
-    none = f"another problem: no method of {problem.name} has a Pyomo model"
-    return f"one of {models}" if models else none
 
 
 def _run_interruptible(run: Callable[[], Outcome]) -> Outcome:

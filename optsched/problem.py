@@ -168,10 +168,6 @@ class Problem:
         options: dict[str, Any] = resolve(self.options).from_dict(dict(values or {})).to_dict()
         return options
 
-    def measured(self, instance: Any, solution: Any, options: Any) -> dict[str, float | None]:
-        """Return the additional measures of a result; `solution` is checked, or None."""
-        return resolve(self.measures)(instance, solution, options) if self.measures else {}
-
     def method(self, name: str) -> Method:
         for method in self.methods:
             if method.name == name:

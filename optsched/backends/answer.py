@@ -15,19 +15,7 @@ FEASIBILITY_TOL = 1e-9
 
 @dataclass(frozen=True)
 class Answer:
-    """Result of a solver run.
-
-    Attributes
-    ----------
-    termination : Termination
-        "optimal" only if the relative gap is at most `Settings.gap` or rounding.
-    objective, bound : float or None
-        Incumbent's value and best proven bound.
-    values : array or None
-        Variables of `solve_arrays`; a Pyomo model carries its own.
-    trace : tuple of TracePoint
-        Incumbent and bound over time.
-    """
+    """Result of a solver run; `values` are None for a Pyomo model, whose variables have them."""
 
     termination: Termination
     objective: float | None

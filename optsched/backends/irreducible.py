@@ -64,7 +64,12 @@ def irreducible_rows(
             return tuple(row_member(search.constraints[row], name_index) for row in needed), proved
     else:
         proved = "sufficient"
-    return tuple(_family_member(search.constraints[rows[0]], len(rows)) for rows in chosen), proved
+    members = []
+    for family in chosen:
+        which, text = _equation_and_text(search.constraints[family[0]].parent_component())
+        requirement = f"{text}: {counted(len(family), 'row')}".removeprefix(": ")
+        members.append(Member("equation", which, requirement))
+    return tuple(members), proved
 
 
 class _Search:
@@ -134,11 +139,6 @@ def row_member(constraint: Any, name_index: Naming) -> Member:
     which, text = _equation_and_text(family)
     objects = ", ".join(_index_names(family, constraint.index(), name_index))
     return Member("constraint", which, ": ".join(part for part in (text, objects) if part))
-
-
-def _family_member(constraint: Any, rows: int) -> Member:
-    which, text = _equation_and_text(constraint.parent_component())
-    return Member("equation", which, f"{text}: {counted(rows, 'row')}".removeprefix(": "))
 
 
 def _equation_and_text(family: Any) -> tuple[str, str]:

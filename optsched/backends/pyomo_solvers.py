@@ -10,8 +10,6 @@ import logging
 import math
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -184,13 +182,8 @@ def _solver(name: str) -> Any:
     return pyo.SolverFactory(name)
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
+def _quiet() -> Any:
     """Silence Pyomo's log, which repeats statuses and exceptions on standard error."""
-    log = logging.getLogger("pyomo")
-    before = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(before)
+    from pyomo.common.log import LoggingIntercept
+
+    return LoggingIntercept(module="pyomo", level=logging.CRITICAL)

@@ -70,17 +70,13 @@ class InterruptibleScip:
         return getattr(self._model, name)
 
     def optimize(self) -> None:
+        # CppAD's tables of derivatives have room for the first 64 threads only: SCIP has a pool.
         run, stop = self._model.optimizeNogil, self._model.interruptSolve
-        _run_in_thread(run, stop, self._deadline, begin=_start_in_pool)
+        _run_in_thread(run, stop, self._deadline, begin=lambda work: _scip_threads.submit(work))
 
 
 def _start_thread(work: Callable[[], None]) -> None:
     threading.Thread(target=work, daemon=True, name="solver").start()
-
-
-def _start_in_pool(work: Callable[[], None]) -> None:
-    """For SCIP, whose tables of derivatives (CppAD's) have room for the first 64 threads only."""
-    _scip_threads.submit(work)
 
 
 def _make_pool() -> None:
@@ -93,7 +89,7 @@ def _run_in_thread(
     stop: Callable[[], object],
     deadline: Deadline,
     on_poll: Callable[[], None] | None = None,
-    begin: Callable[[Callable[[], None]], None] = _start_thread,
+    begin: Callable[[Callable[[], None]], object] = _start_thread,
 ) -> None:
     """Run in another thread, and raise what it raises."""
     # A bare lock: an interrupt amid the wait of `threading.Event` leaves its lock broken, and

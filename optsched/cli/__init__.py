@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from typing import Annotated
@@ -79,7 +78,8 @@ def _code(arguments: list[str]) -> int:
         arguments = ["instances", *arguments]
     interrupts.reset()
     try:
-        with compile_listener(_compile_printer()):
+        # A name is printed once, though several processes compile it.
+        with compile_listener(cache(_print_compiling)):
             value = app(args=arguments, prog_name="optsched", standalone_mode=False)
         if value == INTERRUPTED:  # partial results were kept
             return _print_error("interrupted", INTERRUPTED)
@@ -130,15 +130,9 @@ def _print_error(message: object, code: int) -> int:
     return code
 
 
-def _compile_printer() -> Callable[[str | None], None]:
-    """Return a listener that prints each name once, though several processes compile it."""
-
-    @cache
-    def print_once(name: str | None) -> None:
-        if name is not None:
-            print(f"compiling {name} (once per machine)", file=sys.stderr, flush=True)
-
-    return print_once
+def _print_compiling(name: str | None) -> None:
+    if name is not None:
+        print(f"compiling {name} (once per machine)", file=sys.stderr, flush=True)
 
 
 def _drop_output() -> None:

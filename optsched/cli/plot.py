@@ -16,7 +16,7 @@ from optsched.experiments.store.store import files_of_store
 from optsched.io.outputs import require_outputs
 from optsched.io.writing import replacing
 from optsched.library import files_read
-from optsched.verbs.exporting import export as export_model
+from optsched.methods import export as export_model
 from optsched.verbs.picturing import plot as plot_axes
 
 FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}

@@ -88,21 +88,15 @@ class SweepProgress(StepProgress):
         return done == self._initial or done >= total or super()._is_due(done, total)
 
 
-class RunProgress:
+class RunProgress(ExitStack):
     """Progress by policy; call with (policy, done, total)."""
 
     def __init__(self) -> None:
-        self._bars = ExitStack()
+        super().__init__()
         self._by_name: dict[str, StepProgress] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bars.close()
 
     def __call__(self, name: str, done: int, total: int) -> None:
         if name not in self._by_name:
-            self._bars.close()
-            self._by_name[name] = self._bars.enter_context(StepProgress(name, "jobs"))
+            self.close()
+            self._by_name[name] = self.enter_context(StepProgress(name, "jobs"))
         self._by_name[name](done, total)

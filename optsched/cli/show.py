@@ -263,10 +263,7 @@ def _excess(r: Result) -> str:
         return NOT_COMPARABLE
     if r.excess is None:
         return "-"
-    return f"{max(100 * r.excess, 0.0):.2f}" + (OWN_BOUND if r.relaxed else "")
-
-
-OWN_BOUND = f" ({NOT_COMPARABLE})"
+    return f"{max(100 * r.excess, 0.0):.2f}" + (f" ({NOT_COMPARABLE})" if r.relaxed else "")
 
 
 def _summary(out: Console, results: list[Result]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from optsched.errors import InputError
-from optsched.io.writing import STANDARD_OUTPUT
+from optsched.io.writing import STANDARD_OUTPUT, is_device
 
 File = str | Path
 
@@ -45,13 +45,9 @@ def is_same_file(one: File, other: File) -> bool:
     try:
         if not (os.path.exists(one) and os.path.exists(other)):
             return os.path.realpath(one) == os.path.realpath(other)
-        return not _is_device(one) and os.path.samefile(one, other)
+        return not is_device(one) and os.path.samefile(one, other)
     except (OSError, ValueError):  # a null character: reading or writing will refuse it
         return False
-
-
-def _is_device(path: File) -> bool:
-    return not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def _require_writable(path: File) -> None:

@@ -26,13 +26,21 @@ STANDARD_OUTPUT = "-"
 COMPRESSION = 6
 
 
+def is_device(path: str | Path) -> bool:
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a temporary file in the same folder, which replaces `path` unless writing fails.
 
-    Of a symbolic link the target is replaced.
+    Of a symbolic link the target is replaced. A device or a pipe, such as /dev/stdout, is yielded
+    itself.
     """
     try:
+        if is_device(path):
+            yield Path(path)
+            return
         target = Path(os.path.realpath(path))
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
@@ -51,24 +59,13 @@ def replacing(path: str | Path) -> Iterator[Path]:
 def write_bytes(path: str | Path, raw: bytes) -> None:
     """Write bytes atomically.
 
-    A name that ends in ``.gz`` is compressed, reproducibly. "-" is standard output. A device or a
-    pipe, such as /dev/stdout, is written to, not replaced.
+    A name that ends in ``.gz`` is compressed, reproducibly. "-" is standard output.
     """
     if str(path) == STANDARD_OUTPUT:
         sys.stdout.buffer.write(raw)
         return
     if str(path).endswith(".gz"):
         raw = gzip.compress(raw, COMPRESSION, mtime=0)
-    target = Path(path)
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        try:
-            with target.open("wb") as stream:
-                stream.write(raw)
-        except OSError as error:
-            raise InputError(str(path), "", error.strerror or str(error), "a writable file") from (
-                None
-            )
-        return
     with replacing(path) as temporary, temporary.open("wb") as stream:
         stream.write(raw)
 

@@ -43,6 +43,7 @@ def result_of(
             termination = Termination.ERROR
         elif callable(method.run):  # a custom method
             termination = _proved_or_feasible(termination, report, outcome, settings)
+    measures = resolve(problem.measures) if problem.measures else lambda *_: {}
     return Result(
         problem=problem.name,
         instance=instance.name,
@@ -66,7 +67,7 @@ def result_of(
         certificate=outcome.certificate,
         only_bound=_has_only_bound(method, outcome),
         given=instance,
-        measures=problem.measured(instance, solution, options),
+        measures=measures(instance, solution, options),
     )
 
 

@@ -161,7 +161,7 @@ def test_best_known_covers_the_shipped_set() -> None:
 
 
 def test_models_are_written(tmp_path: Path) -> None:
-    from optsched.verbs.exporting import export
+    from optsched.methods import export
 
     for method in ("ilp", "ilp-relaxed", "theta", "ilp-schedules"):
         target = tmp_path / f"{method}.lp"

@@ -11,9 +11,9 @@ from models_room import optimum_in, pyomo_solve
 
 import optsched
 from optsched.makespan.options import MakespanOptions
+from optsched.methods import export
 from optsched.problem import resolve
 from optsched.problems import METHODS as EVERY
-from optsched.verbs.exporting import export
 
 TOP = Path(__file__).resolve().parents[2]
 ROOM = TOP / "models" / "makespan"

@@ -15,11 +15,11 @@ from models_room import optimum_in, pyomo_solve
 from oracles.placement import job_graph
 
 import optsched
+from optsched.methods import export
 from optsched.placement.explain import explain
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
-from optsched.verbs.exporting import export
 
 TOP = Path(__file__).resolve().parents[2]
 ROOM = TOP / "models" / "placement"

@@ -13,7 +13,7 @@ from models_room import optimum_in
 from oracles.selection import Oracle
 
 import optsched
-from optsched.verbs.exporting import export
+from optsched.methods import export
 
 ROOM = Path(__file__).resolve().parents[2] / "models" / "selection"
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
