@@ -48,9 +48,7 @@ def read_document(path: str | Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise InputError(source, "", shown(document), "an object")
     _require_shallow_and_finite(document, source)
-    if ("\\ud" in text or "\\uD" in text) and not _is_text(
-        json.dumps(document, ensure_ascii=False)
-    ):
+    if "\\ud" in text or "\\uD" in text:
         _require_unicode(document, source)
     return document
 
@@ -140,8 +138,10 @@ def _require_shallow_and_finite(document: Any, source: str) -> None:
 
 def _require_unicode(document: Any, source: str) -> None:
     for path, value in _leaves(document):
-        if isinstance(value, str) and not _is_text(value):
-            raise InputError(source, path, shown(value), "Unicode text")
+        try:
+            str(value).encode()
+        except UnicodeEncodeError:
+            raise InputError(source, path, shown(value), "Unicode text") from None
 
 
 def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -153,14 +153,6 @@ def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from _leaves(value, child)
         else:
             yield child, value
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _too_deep(source: str) -> InputError:

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from optsched.checking import BOUND_TOLERANCE, CheckReport, relative_excess
 from optsched.deadline import Deadline
-from optsched.declared import (
-    Gap,
-    Iterations,
-    NonNegative,
-    Seed,
-    Threads,
-    require_declared,
-)
+from optsched.declared import Gap, Iterations, NonNegative, Seed, Threads, require_declared
 from optsched.display import Displayed, number
 from optsched.files import plain
 from optsched.progress import Progress

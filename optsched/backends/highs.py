@@ -134,9 +134,7 @@ def _update_incumbent(highs: Any, best: Answer) -> Answer:
     return replace(best, objective=value, values=np.array(highs.getSolution().col_value))
 
 
-def _read_run(
-    highs: Any, settings: Settings, tolerance: float, loose: bool = False
-) -> Answer | str:
+def _read_run(highs: Any, settings: Settings, tolerance: float, loose: bool) -> Answer | str:
     """Return a run's result with a safe bound, or HiGHS's text of a failure."""
     status, info = highs.getModelStatus(), highs.getInfo()
     of = highspy.HighsModelStatus

@@ -13,13 +13,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from optsched.backends.answer import (
-    FEASIBILITY_TOL,
-    Answer,
-    answer_at_end,
-    finite,
-    timed_out,
-)
+from optsched.backends.answer import FEASIBILITY_TOL, Answer, answer_at_end, finite, timed_out
 from optsched.deadline import OutOfTimeError, clock
 from optsched.errors import InputError, SolverError, one_line, require_extras
 from optsched.result import Settings

@@ -185,12 +185,10 @@ def _write_rolling(
     if trace is not None:
         rows = read_trace(trace, max_jobs=values.get("jobs"), file_format=trace_format)
         values["jobs"] = len(rows)
-    arguments = generating.arguments_of(generate_rolling, values, source, "")
+    arguments = {**generating.arguments_of(generate_rolling, values, source, ""), "name": name}
     for seed in seeds:
         if rows is None:
-            instance = generating.generate_with(
-                generate_rolling, {**arguments, "name": name}, seed, source, ""
-            )
+            instance = generating.generate_with(generate_rolling, arguments, seed, source, "")
         else:
             instance = generate_from_trace(arguments["settings"], rows, seed=seed, name=name)
         plan = clairvoyant_utilisation(World(instance), draw_epochs(instance, 0))
@@ -220,10 +218,9 @@ def _write_workload(
         names = WorkloadShape.__dataclass_fields__
         changes = {key: values[key] for key in values if key in names}
         arguments["shape"] = replace(_shape_of_workload(like, arguments), **changes)
+    arguments["name"] = name
     for seed, folder in folders.items():
-        instance = generating.generate_with(
-            generate_online, {**arguments, "name": name}, seed, source, ""
-        )
+        instance = generating.generate_with(generate_online, arguments, seed, source, "")
         write_workload(folder / FILES[0], instance.workload)
         write_catalogue(folder / FILES[1], instance.catalogue)
         write_document(folder / FILES[2], instance.cluster.to_dict())

@@ -10,13 +10,7 @@ from typer import Argument, Option
 
 from optsched.cli.exit_codes import DONE
 from optsched.cli.generate import annotated_options, command_of, lazy_app, option
-from optsched.cli.settings import (
-    InstanceName,
-    OutputFile,
-    Seed,
-    read_offer,
-    table_extras,
-)
+from optsched.cli.settings import InstanceName, OutputFile, Seed, read_offer, table_extras
 from optsched.cli.show import note, scaling_line
 from optsched.declared import Between, require
 from optsched.errors import InputError, require_extras
