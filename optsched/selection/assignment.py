@@ -102,7 +102,17 @@ def solution_of(
     tables: Tables, assignment: Assignment, certificate: Certificate | None = None
 ) -> SelectionSolution:
     """Convert an assignment to a SelectionSolution."""
-    placements = [_placement(tables, j, assignment.get(j)) for j in range(tables.jobs)]
+    placements = []
+    for j, job in enumerate(tables.instance.jobs):
+        placement = assignment.get(j)
+        if placement is None:
+            placements.append(JobPlacement(name=job.name, node=None))
+            continue
+        node = tables.instance.nodes[placement.node]
+        kind = tables.kinds[tables.kind_of[placement.node]]
+        share, gpus = kind.configurations[placement.configuration].share, sorted(placement.gpus)
+        placed = JobPlacement(name=job.name, node=node.name, gpus=tuple(gpus), fraction=share)
+        placements.append(placed)
     extra: dict[str, Any] = {} if certificate is None else {"certificate": certificate}
     return SelectionSolution(
         schema="optsched/selection-solution",
@@ -110,17 +120,4 @@ def solution_of(
         instance=tables.instance.name,
         jobs=tuple(placements),
         **extra,
-    )
-
-
-def _placement(tables: Tables, job: int, placement: Placement | None) -> JobPlacement:
-    name = tables.instance.jobs[job].name
-    if placement is None:
-        return JobPlacement(name=name, node=None)
-    kind = tables.kinds[tables.kind_of[placement.node]]
-    return JobPlacement(
-        name=name,
-        node=tables.instance.nodes[placement.node].name,
-        gpus=tuple(sorted(placement.gpus)),
-        fraction=float(kind.configurations[placement.configuration].fraction),
     )

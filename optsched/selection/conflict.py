@@ -73,29 +73,22 @@ def find_conflict(
 def naming(instance: SelectionInstance) -> Naming:
     """Readable labels for the indices of the Pyomo models."""
 
-    def job(j: Any) -> str:
-        return f"job {instance.jobs[j].name}"
-
-    def node(n: Any) -> str:
-        return f"node {instance.nodes[n].name}"
-
     tables = tables_of(instance, SelectionOptions())
-
-    def class_label(v: Any) -> str:
-        return f"nodes like {instance.nodes[tables.classes[v].nodes[0]].name}"
+    nodes = [f"node {node.name}" for node in instance.nodes]
+    classes = [f"nodes like {instance.nodes[one.nodes[0]].name}" for one in tables.classes]
 
     def leader(at: Any) -> str:
         size = tables.kinds[tables.classes[at[0]].kind].configurations[at[1]]
-        return f"{class_label(at[0])}, leader on {size} GPU, {at[2]} GPUs in use"
+        return f"{classes[at[0]]}, leader on {size} GPU, {at[2]} GPUs in use"
 
     names: Mapping[str, Callable[[Any], str]] = {
-        "JOBS": job,
-        "NODES": node,
+        "JOBS": lambda j: f"job {instance.jobs[j].name}",
+        "NODES": lambda n: nodes[n],
         "TYPES": lambda t: f"type {tables.kinds[t].name}",
-        "CLASSES": class_label,
+        "CLASSES": lambda v: classes[v],
         "one_leader_index": leader,
-        "GPUS": lambda at: f"{node(at[0])} GPU {at[1]}",
-        "USAGES": lambda at: f"{node(at[0])} with {counted(at[1], 'GPU')} in use",
+        "GPUS": lambda at: f"{nodes[at[0]]} GPU {at[1]}",
+        "USAGES": lambda at: f"{nodes[at[0]]} with {counted(at[1], 'GPU')} in use",
     }
     return lambda index_set, index: names.get(index_set, str)(index)
 
@@ -160,22 +153,17 @@ def _nodes_conflict(
 ) -> tuple[str, tuple[Member, ...]]:
     nodes = [instance.nodes[n] for n in chosen]
     jobs = [instance.jobs[j] for j in partners]
-    if not jobs:
-        usable_by = "no job"
-    else:
-        usable_by = f"only {'job' if len(jobs) == 1 else 'jobs'} {listed(job.name for job in jobs)}"
+    names = listed(job.name for job in jobs)
+    usable_by = f"only {'job' if len(jobs) == 1 else 'jobs'} {names}" if jobs else "no job"
     reason = f"all there are, but on {_nodes_named(nodes)} {usable_by} can run"
-    members = tuple(
-        Member("node", node.name, f"a job that runs on {node.gpu_type}") for node in nodes
-    )
-    return reason, members
+    needed = [(node.name, f"a job that runs on {node.gpu_type}") for node in nodes]
+    return reason, tuple(Member("node", *member) for member in needed)
 
 
 def _nodes_named(nodes: Sequence[Node]) -> str:
     type_names = ", ".join(sorted({node.gpu_type for node in nodes}))
-    return (
-        f"{'node' if len(nodes) == 1 else 'nodes'} {listed(n.name for n in nodes)} ({type_names})"
-    )
+    label = "node" if len(nodes) == 1 else "nodes"
+    return f"{label} {listed(node.name for node in nodes)} ({type_names})"
 
 
 def _requirement(instance: SelectionInstance, job: SelectionJob) -> str:

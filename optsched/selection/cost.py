@@ -60,6 +60,12 @@ class GpuKind:
         """Indices of the configurations that a node of so many GPUs can give."""
         return [c for c, one in enumerate(self.configurations) if one.gpus <= gpus]
 
+    def configuration_of(self, gpus: int, fraction: float) -> int:
+        """Index of the configuration of some whole GPUs or of a fraction."""
+        return next(
+            (c for c in self.fractions if self.configurations[c].share == fraction), gpus - 1
+        )
+
     @cached_property
     def fractions(self) -> list[int]:
         """Indices of the shared configurations."""

@@ -145,7 +145,7 @@ def explain(
     tables = tables_of(instance, options)
     index = {node.name: n for n, node in enumerate(instance.nodes)}
     placed = {p.name: p for p in solution.jobs if p.node is not None}
-    jobs_on_node: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    completions: dict[int, list[tuple[float, int]]] = defaultdict(list)
     ends: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     jobs = []
     for j, job in enumerate(instance.jobs):
@@ -153,50 +153,38 @@ def explain(
             cost = float(tables.postponement_cost[j])
             jobs.append(JobCost(job.name, None, 0.0, None, 1.0, cost))
             continue
-        placement = placed[job.name]
-        n = index[str(placement.node)]
-        c = _configuration(tables, n, len(placement.gpus), placement.fraction)
-        jobs_on_node[n].append((j, c))
-        seconds = float(tables.expected[j, tables.kind_of[n], c])
+        placement, work = placed[job.name], tables.works[j]
+        n, count = index[str(placement.node)], len(placement.gpus)
+        t = tables.kind_of[n]
+        c = tables.kinds[t].configuration_of(count, placement.fraction)
+        seconds, cost = float(tables.expected[j, t, c]), float(tables.tardiness_cost[j, t, c])
+        completions[n].append((seconds, j))
         for gpu in placement.gpus:
             ends[n][gpu] = max(ends[n][gpu], seconds)
-        jobs.append(_job_cost(tables, j, n, c, len(placement.gpus) * placement.fraction))
+        is_late = work.values * tables.seconds[j, t, c] > tables.latest_on_time[j]
+        late, gpus = float(work.probabilities[is_late].sum()), count * placement.fraction
+        jobs.append(JobCost(job.name, placement.node, gpus, seconds, late, cost))
     nodes = [
         _node_cost(tables, n, on_node, sorted(ends[n].values()))
-        for n, on_node in sorted(jobs_on_node.items())
+        for n, on_node in sorted(completions.items())
     ]
     return Breakdown(instance.name, tuple(nodes), tuple(jobs))
 
 
-def _configuration(tables: Tables, n: int, gpus: int, fraction: float) -> int:
-    kind = tables.kinds[tables.kind_of[n]]
-    shared = {float(kind.configurations[c].fraction): c for c in kind.fractions}
-    return shared.get(float(fraction), gpus - 1)
-
-
-def _job_cost(tables: Tables, j: int, n: int, c: int, gpus: float) -> JobCost:
-    t = tables.kind_of[n]
-    work = tables.works[j]
-    is_late = work.values * tables.seconds[j, t, c] > tables.latest_on_time[j]
-    late = float(work.probabilities[is_late].sum())
-    job, node = tables.instance.jobs[j], tables.instance.nodes[n]
-    seconds, cost = float(tables.expected[j, t, c]), float(tables.tardiness_cost[j, t, c])
-    return JobCost(job.name, node.name, gpus, seconds, late, cost)
-
-
-def _node_cost(tables: Tables, n: int, jobs: list[tuple[int, int]], ends: list[float]) -> NodeCost:
-    """A node's cost; `ends` are the sorted times at which its GPUs become idle."""
-    node, t, used = tables.instance.nodes[n], tables.kind_of[n], len(ends)
-    seconds, first = min((float(tables.expected[j, t, c]), j) for j, c in jobs)
+def _node_cost(
+    tables: Tables, n: int, completions: list[tuple[float, int]], ends: list[float]
+) -> NodeCost:
+    """The cost of a node whose jobs end at `completions` and whose GPUs become idle at `ends`."""
+    node, used = tables.instance.nodes[n], len(ends)
+    seconds, first = min(completions)
     name = tables.instance.jobs[first].name
     energy = seconds * energy_rate(tables, n, used)
     full_run = sum(
         (end - start) * energy_rate(tables, n, used - ended)
         for ended, (start, end) in enumerate(zip([0.0, *ends], ends, strict=False))
     )
-    return NodeCost(
-        node.name, node.gpu_type, used, node.gpus, len(jobs), name, seconds, energy, full_run
-    )
+    sizes = used, node.gpus, len(completions)
+    return NodeCost(node.name, node.gpu_type, *sizes, name, seconds, energy, full_run)
 
 
 def measures(

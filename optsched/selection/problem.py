@@ -20,19 +20,14 @@ _BASELINES = (
     ("avg-dp", "dp at E[W]", _DP),
 )
 _EXACT = (
-    ("minlp", "(P1) with its products, solved by SCIP", "models.minlp:minlp", "models.minlp:model"),
-    ("milp", "(P1) with its products linearised", "models.milp:milp", "models.milp:model"),
-    (
-        "patterns",
-        "MILP over node patterns, without symmetry",
-        "models.patterns:patterns",
-        "models.patterns:model",
-    ),
+    ("minlp", "(P1) with its products, solved by SCIP", "models.minlp", "models.minlp"),
+    ("milp", "(P1) with its products linearised", "models.milp", "models.milp"),
+    ("patterns", "MILP over node patterns, without symmetry", "models.patterns", "models.patterns"),
     (
         "columns",
         "arc-flow and column generation, with a price certificate",
-        "exact.columns:columns",
-        "models.arcs_in_pyomo:model",
+        "exact.columns",
+        "models.arcs_in_pyomo",
     ),
 )
 _WAITING = f"{_HERE}.exact.waiting_jobs"
@@ -75,11 +70,11 @@ SELECTION = Problem(
                 name,
                 "exact",
                 title,
-                f"{_HERE}.{entry}",
-                f"{_HERE}.{model}",
+                f"{_HERE}.{module}:{name}",
+                f"{_HERE}.{model_module}:model",
                 ("pyscipopt",) if name == "minlp" else (),
             )
-            for name, title, entry, model in _EXACT
+            for name, title, module, model_module in _EXACT
         ),
         Method(
             "exact",

@@ -80,15 +80,15 @@ class Breakdown(Explanation):
 
     def lines(self) -> list[str]:
         """The breakdown in words."""
-        made = [f"{self.instance}: {self.status}, expected energy {self.energy:.6g}"]
+        lines = [f"{self.instance}: {self.status}, expected energy {self.energy:.6g}"]
         for row in self.rows:
-            made.append(
+            lines.append(
                 f"epochs {row.start:g}-{row.end:g}: {row.gpus} GPUs, {row.seconds:.6g} s, "
                 f"reached with probability {row.survival:.3f}, expected energy {row.energy:.6g}"
             )
         spent = sum(row.seconds for row in self.rows)
-        made.append(f"time at the most epochs {spent:.6g} s of {self.deadline:g} s")
-        return made
+        lines.append(f"time at the most epochs {spent:.6g} s of {self.deadline:g} s")
+        return lines
 
 
 def explain(

@@ -29,11 +29,6 @@ class Profile:
     status: str
 
     @classmethod
-    def infeasible(cls) -> Profile:
-        """The profile of a deadline that the greatest speed misses."""
-        return cls((), "infeasible")
-
-    @classmethod
     def of_changes(
         cls, curve: Curve, speeds: Sequence[int], changes: Sequence[float], status: str
     ) -> Profile:
@@ -45,18 +40,6 @@ class Profile:
                 pieces.append((before, end, int(speed)))
                 before = end
         return cls(tuple(pieces), status)
-
-    def solution(self, instance: SpeedProfileInstance) -> SpeedProfileSolution:
-        """The profile as a solution file's object."""
-        return SpeedProfileSolution(
-            schema="optsched/speed-profile-solution",
-            version=1,
-            instance=instance.name,
-            pieces=tuple(
-                Piece.model_validate({"from": a, "to": b, "speed": k}) for a, b, k in self.pieces
-            ),
-            status=self.status,
-        )
 
     def energy(self, instance: SpeedProfileInstance, curve: Curve) -> float:
         """(P3.1): expected energy of the pieces."""
@@ -74,12 +57,19 @@ def outcome_of(
     profile: Profile,
     seconds: float,
     *,
-    bound: float | None,
-    source: str,
+    bound: float | None = None,
+    source: str | None = None,
     gap: float = 0.0,
 ) -> Outcome:
     """The outcome of a profile: optimal if a bound proves it at the requested relative gap."""
-    solution = profile.solution(instance)
+    pieces = [{"from": a, "to": b, "speed": k} for a, b, k in profile.pieces]
+    solution = SpeedProfileSolution(
+        schema="optsched/speed-profile-solution",
+        version=1,
+        instance=instance.name,
+        pieces=tuple(Piece.model_validate(piece) for piece in pieces),
+        status=profile.status,
+    )
     if profile.status == "infeasible":
         details = {"message": "the greatest speed misses the deadline"}
         return Outcome(solution, Termination.INFEASIBLE, solve_time=seconds, details=details)
@@ -90,7 +80,7 @@ def outcome_of(
         solution,
         Termination.OPTIMAL if proved else Termination.FEASIBLE,
         bound=bound,
-        bound_source=None if bound is None else source,
+        bound_source=source,
         claimed=energy,
         solve_time=seconds,
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numba.extending import register_jitable
@@ -18,7 +18,7 @@ from optsched.uncertainty.survival import Curves
 Floats = NDArray[np.float64]
 
 
-class RemainingEpochs(Sequence[Distribution]):
+class RemainingEpochs:
     """Distributions of W - w given W > w; job j owns entries start[j]:start[j + 1]."""
 
     def __init__(self, values: Floats, probabilities: Floats, start: NDArray[np.int64]) -> None:
@@ -29,7 +29,8 @@ class RemainingEpochs(Sequence[Distribution]):
         cls, epochs: Sequence[tuple[Sequence[float], Sequence[float]]]
     ) -> RemainingEpochs:
         """Like `Distribution.of` for each job: values and probabilities in any order."""
-        start = _starts([len(values) for values, _ in epochs])
+        sizes = [len(values) for values, _ in epochs]
+        start = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         values = np.fromiter(chain.from_iterable(v for v, _ in epochs), float, start[-1])
         descents = np.flatnonzero(np.diff(values) <= 0) + 1
         unordered = np.unique(
@@ -89,19 +90,12 @@ class RemainingEpochs(Sequence[Distribution]):
     def __len__(self) -> int:
         return len(self.start) - 1
 
-    @overload
-    def __getitem__(self, j: int) -> Distribution: ...
-    @overload
-    def __getitem__(self, j: slice) -> Sequence[Distribution]: ...
-    def __getitem__(self, j: int | slice) -> Distribution | Sequence[Distribution]:
-        if isinstance(j, slice):
-            return [self[i] for i in range(*j.indices(len(self)))]
-        a, b = self.start[range(len(self))[j]], self.start[range(len(self))[j] + 1]
+    def __getitem__(self, j: int) -> Distribution:
+        a, b = self.start[j], self.start[j + 1]
         return Distribution(self.values[a:b], self.probabilities[a:b])
 
-
-def _starts(sizes: Any) -> NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    def __iter__(self) -> Iterator[Distribution]:
+        return map(self.__getitem__, range(len(self)))
 
 
 @kernel
@@ -144,10 +138,8 @@ def fill_remaining(
     for i in range(len(first)):
         a, b = start[i], start[i + 1]
         for k in range(b - a if first[i] >= 0 else 0):
-            left[a + k], probabilities_left[a + k] = (
-                values[first[i] + k] - completed[i],
-                weights[first[i] + k],
-            )
+            left[a + k] = values[first[i] + k] - completed[i]
+            probabilities_left[a + k] = weights[first[i] + k]
         if first[i] >= 0:
             _normalise(probabilities_left[a:b])
 

@@ -237,7 +237,7 @@ def test_what_cannot_be_built_in_time_is_not_begun(monkeypatch: pytest.MonkeyPat
     built = []
     for module in (ilp.formulation, pools):
         monkeypatch.setattr(module, "build", built.append)
-    monkeypatch.setattr(sizes, "STATED_A_SECOND", 1)
+    monkeypatch.setattr(sizes, "NONZEROS_PER_SECOND", 1)
     for method in ("ilp", "ilp-relaxed"):
         result = optsched.solve("makespan/contended-3x3", method, time_limit=2)
         assert result.termination is Termination.TIME_LIMIT

@@ -54,7 +54,7 @@ def test_what_cannot_be_stated_in_time_is_not_begun(
     begun = []
     for module in (formulation, vertex_formulation, cut_formulation):
         monkeypatch.setattr(module, "build", lambda *given: begun.append(given))
-    monkeypatch.setattr(sizes, "STATED_A_SECOND", 1)
+    monkeypatch.setattr(sizes, "NONZEROS_PER_SECOND", 1)
     result = optsched.solve("placement/vgg19-16", method, time_limit=5)
     assert result.termination is Termination.TIME_LIMIT
     assert result.check.feasible

@@ -153,7 +153,7 @@ def test_prices_bound_what_no_model_is_stated_of(
 ) -> None:
     """The time that stating would have taken is left for a bound, as heuristics have one."""
     known = optsched.solve("selection/3x6", "sts").bound
-    monkeypatch.setattr(sizes, "STATED_A_SECOND", 1)
+    monkeypatch.setattr(sizes, "NONZEROS_PER_SECOND", 1)
     result = optsched.solve("selection/3x6", method, time_limit=60)
     assert result.termination is Termination.TIME_LIMIT
     assert "too short to build the model" in result.details["message"]

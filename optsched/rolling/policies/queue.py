@@ -73,7 +73,7 @@ class DynamicProgramme:
         tables, jobs = view.tables, self.world.instance.jobs
         order = dp_jobs(tables, planned_times(view, self.average))
         order.sort(key=lambda j: (jobs[view.jobs[j]].submit_time, j))
-        placements = fastest_assignment(tables, ClusterState(tables), order)
+        placements = fastest_assignment(tables, order)
         return Plan(with_fewest_migrations(tables, placed_of(placements), view.running))
 
 

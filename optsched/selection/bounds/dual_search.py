@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, hstack
@@ -61,8 +62,7 @@ class DualSearchResult:
     """Master LPs solved."""
 
 
-@dataclass(frozen=True, eq=False)
-class Duals:
+class Duals(NamedTuple):
     """Duals of slots (T, C), of node classes (<= 0) and of opening a node, in dollars."""
 
     slots: Floats
@@ -175,15 +175,13 @@ class PricingProblem:
         v, _, used = self.leaders.T
         for t, c, roles, rates in self._leader_roles:
             credit = values.credits[t][c, used[roles]] + duals.nodes[v[roles]] + duals.opening
-            tardiness_cost, seconds = (
-                self.tables.tardiness_cost[:, t, c],
-                self.tables.expected[:, t, c],
-            )
+            seconds = self.tables.expected[:, t, c]
             is_usable = np.isfinite(seconds)
             candidates = low_lines(rates, -credit, seconds[is_usable])
             seconds = np.where(is_usable, seconds, 0.0)
             lines = rates[candidates, None] * seconds - credit[candidates, None]
             best_line = lines.argmin(axis=0)
+            tardiness_cost = self.tables.tardiness_cost[:, t, c]
             leader_cost = lines[best_line, index] + tardiness_cost
             leads = leader_cost < reduced_cost
             best_line = candidates[best_line[leads]]
@@ -247,9 +245,8 @@ class _Search:
             self._weights = answer.values[self._base_columns :]
             if self._is_close(gap):
                 return
-            self.duals = self.best_duals.combined(
-                self._duals_of_master(answer.duals * unit), SMOOTHING
-            )
+            master_duals = self._duals_of_master(answer.duals * unit)
+            self.duals = self.best_duals.combined(master_duals, SMOOTHING)
 
     def in_use(self) -> tuple[Ints, Ints]:
         """Jobs and roles with positive weight in the last master solution."""
@@ -301,10 +298,9 @@ class _Search:
         costs = flow.tables.postponement_cost.copy()
         leaders = opening_leaders(flow)
         role_of = {tuple(use): i for i, use in enumerate(pricing.leaders.tolist())}
-        roles[leaders[:, 0]] = [
-            pricing.first + role_of[tuple(use)] for use in leaders[:, 1:].tolist()
-        ]
-        costs[leaders[:, 0]] = flow.dollars(leaders)
+        jobs, uses = leaders[:, 0], leaders[:, 1:].tolist()
+        roles[jobs] = [pricing.first + role_of[tuple(use)] for use in uses]
+        costs[jobs] = flow.dollars(leaders)
         return roles, costs
 
 

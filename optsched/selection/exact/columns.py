@@ -36,7 +36,6 @@ from optsched.selection.exact.incumbents import (
     cheaper,
     opening_assignment,
     opening_leaders,
-    report_start,
     starting_assignment,
 )
 from optsched.selection.exact.outcomes import (
@@ -80,8 +79,7 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
         return infeasible_outcome(tables)
     refuse_many_nonzeros("columns", 2 * tables.tardiness_cost.size, "use sts")
     flow = arc_flow_of(tables)
-    incumbent = starting_assignment(tables)
-    report_start(tables, incumbent, settings)
+    incumbent = starting_assignment(tables, settings)
     if settings.deadline.is_over:
         return outcome_without_model(tables, incumbent, settings)
     search = _Search(tables, settings, incumbent, tables.unavoidable_cost)

@@ -12,7 +12,6 @@ from scipy.sparse.csgraph import maximum_flow
 from optsched.result import Settings
 from optsched.selection.assignment import Assignment, Placement, expected_cost
 from optsched.selection.cost import Tables
-from optsched.selection.heuristics.cluster_state import ClusterState
 from optsched.selection.heuristics.dp import dp_jobs, fastest_assignment
 from optsched.selection.heuristics.sts import sts_assignment
 from optsched.selection.models.arcs import ArcFlow, Ints
@@ -21,9 +20,11 @@ MAX_PAIRS = 10**8
 """Largest table of avg-dp (jobs x GPUs); above it avg-dp takes seconds and gigabytes."""
 
 
-def starting_assignment(tables: Tables) -> Assignment | None:
-    """The cheapest of `heuristic_assignments`; None if no assignment opens the required nodes."""
-    return cheaper(tables, *heuristic_assignments(tables))
+def starting_assignment(tables: Tables, settings: Settings) -> Assignment | None:
+    """Report and return the cheapest of `heuristic_assignments`; None if there is none."""
+    incumbent = cheaper(tables, *heuristic_assignments(tables))
+    report_start(tables, incumbent, settings)
+    return incumbent
 
 
 def cheaper(tables: Tables, *assignments: Assignment | None) -> Assignment | None:
@@ -43,8 +44,7 @@ def heuristic_assignments(tables: Tables) -> list[Assignment]:
     assignments: list[Assignment] = [sts_assignment(tables)]
     gpus = sum(node.gpus for node in tables.instance.nodes)
     if tables.jobs * gpus <= MAX_PAIRS:
-        order = dp_jobs(tables, tables.expected)
-        assignments.append(fastest_assignment(tables, ClusterState(tables), order))
+        assignments.append(fastest_assignment(tables, dp_jobs(tables, tables.expected)))
     return assignments
 
 
@@ -55,13 +55,9 @@ def report_start(tables: Tables, incumbent: Assignment | None, settings: Setting
 
 
 def opening_assignment(tables: Tables) -> Assignment | None:
-    """Place one job alone on each of min(|J|, |N|) nodes, all others postponed; None where none is
-    possible.
-
-    A maximum flow from jobs over types to nodes: a job can open a node of a type whose single GPU
-    it can use, so whole GPUs decide. Among a type's nodes the cheapest are opened, and a job gets
-    the whole GPUs there that cost least. Complexity: O(J T) edges.
-    """
+    """One job alone on each of min(|J|, |N|) nodes, the others postponed; None where impossible."""
+    # A maximum flow from jobs over types to nodes: a job can open a node of a type whose single
+    # GPU it can use, so whole GPUs decide.
     jobs, kinds = tables.jobs, len(tables.kinds)
     source, sink = jobs + kinds, jobs + kinds + 1
     j, t = np.nonzero(np.isfinite(tables.tardiness_cost[:, :, 0]))
@@ -70,15 +66,16 @@ def opening_assignment(tables: Tables) -> Assignment | None:
     columns = np.concatenate((np.arange(jobs), jobs + t, np.full(kinds, sink)))
     values = np.concatenate((np.ones(jobs), np.ones(len(j)), nodes)).astype(np.int32)
     graph = csr_array((values, (rows, columns)), shape=(sink + 1, sink + 1))
-    found = maximum_flow(graph, source, sink)
-    if int(found.flow_value) < tables.max_open_nodes:
+    flow = maximum_flow(graph, source, sink)
+    if int(flow.flow_value) < tables.max_open_nodes:
         return None
+    # The cheapest nodes of each type are opened.
     rates = [node.cost_rate[0] for node in tables.instance.nodes]
     free = [
         sorted(np.flatnonzero(tables.kind_of == t), key=lambda n: -rates[n]) for t in range(kinds)
     ]
     assignment = {}
-    sent_flow = found.flow[:jobs, jobs:source].tocoo()
+    sent_flow = flow.flow[:jobs, jobs:source].tocoo()
     for job, kind, used in zip(*sent_flow.coords, sent_flow.data, strict=True):
         if used > 0:
             assignment[int(job)] = _cheapest_alone(tables, int(job), int(free[kind].pop()))

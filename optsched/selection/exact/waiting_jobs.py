@@ -1,15 +1,10 @@
 """Methods ``fewest-waiting`` and ``same-jobs``: minimise (P1.1) under a rule on which jobs are
 postponed.
 
-(20) charges a postponed job rho times its worst lateness, which outweighs tardiness and energy.
-Both methods take that choice out of the objective. ``fewest-waiting`` is lexicographic: as many
-jobs run as possible ("as many submitted jobs as possible are executed", sts), then at least cost.
-``same-jobs`` runs exactly the jobs that ``sts`` runs, at least cost.
-
-Guarantee: both are optimal at the requested gap when their details say "proved"; neither is a bound
-on (P1.1). Both are the model of `patterns` with all followers, since running may now cost more than
-postponing, and with a row on the z_j or with z fixed: z stays the flow from the jobs to one sink,
-so that leaders and followers come out whole as before. Sizes as of `patterns`.
+``fewest-waiting`` is lexicographic: as many jobs run as possible, then at least cost; ``same-jobs``
+runs exactly the jobs that ``sts`` runs, at least cost. Guarantee: both are optimal at the requested
+gap when their details say "proved"; neither is a bound on (P1.1). Both are the model of `patterns`
+with all followers and a rule on z; roles stay integral (models/selection/README.md, "Who waits").
 """
 
 from __future__ import annotations
@@ -147,29 +142,13 @@ def _solve(tables: Tables, problem: RestrictedProblem, settings: Settings) -> Ou
             constant = problem.constant + rescaled[1]
             finer = replace(problem, tables=rescaled[0], incumbent=assignment, constant=constant)
             return _solve(tables, finer, replace(settings, progress=Progress()))
-    return _outcome_with_bound(tables, assignment, outcome, bound, data.unit, settings)
-
-
-def _best(tables: Tables, assignments: list[Assignment]) -> Assignment:
-    """The cheapest of those that run most jobs."""
-    return min(assignments, key=lambda one: (-len(one), expected_cost(tables, one)))
-
-
-def _outcome_with_bound(
-    tables: Tables,
-    assignment: Assignment,
-    outcome: Outcome,
-    bound: float | None,
-    unit: float,
-    settings: Settings,
-) -> Outcome:
-    """Complete an outcome with an assignment and the least cost that is proved."""
     value = expected_cost(tables, assignment)
-    tolerance = max(settings.gap * abs(value), tables.rounding, ARITHMETIC_RTOL * unit)
+    solver_tolerance = ARITHMETIC_RTOL * data.unit
+    tolerance = max(settings.gap * abs(value), tables.rounding, solver_tolerance)
     proved = bound is not None and value - bound <= tolerance
     out_of_time = not proved and settings.deadline.is_over
-    if bound is not None:  # lowered by the solver's tolerance, absolute in the model's unit
-        bound = min(max(bound - ARITHMETIC_RTOL * unit, 0.0), value)
+    if bound is not None:
+        bound = min(max(bound - solver_tolerance, 0.0), value)
     return replace(
         outcome,
         solution=solution_of(tables, assignment),
@@ -177,3 +156,8 @@ def _outcome_with_bound(
         claimed=value,
         details={"proved": proved, "least_cost_bound": bound},
     )
+
+
+def _best(tables: Tables, assignments: list[Assignment]) -> Assignment:
+    """The cheapest of those that run most jobs."""
+    return min(assignments, key=lambda one: (-len(one), expected_cost(tables, one)))

@@ -5,9 +5,8 @@ Guarantee: the allocation is optimal for the proxy on one GPU type whose GPUs ar
 next, valued at its best proxy cost there.
 
 Proxy: eta times the tardiness at w^max (avg-: at E[W]), the GPUs' cost over the interval H, and for
-a job that is not allocated eta times its worst-case tardiness. (28) prints the last term without
-eta, which adds seconds to dollars: the jobs that run would depend on the unit of money. As in the
-paper, the penalty rho is not applied.
+a job that is not allocated eta times its worst-case tardiness (printed without eta; see
+models/selection/README.md), without the penalty rho.
 
 The allocated jobs run in FIFO order, each in the fastest free configuration of any type, the
 cheaper of equally fast ones (the sentence after (28)); a job is postponed if nothing is free. If no
@@ -22,19 +21,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.deadline import clock
 from optsched.kernels import kernel
 from optsched.result import Outcome, Settings
 from optsched.selection.assignment import Placement
-from optsched.selection.cost import Tables, tables_of, type_rates
+from optsched.selection.cost import Floats, Tables, tables_of, type_rates
 from optsched.selection.heuristics.baselines import heuristic_outcome, is_average, planned_times
 from optsched.selection.heuristics.cluster_state import ClusterState
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
-
-Floats = NDArray[np.float64]
 
 
 def dp(
@@ -44,9 +40,7 @@ def dp(
     started = clock()
     tables = tables_of(instance, options)
     order = dp_jobs(tables, planned_times(tables, is_average(name)))
-    return heuristic_outcome(
-        tables, fastest_assignment(tables, ClusterState(tables), order), started
-    )
+    return heuristic_outcome(tables, fastest_assignment(tables, order), started)
 
 
 def dp_jobs(tables: Tables, times: Floats) -> list[int]:
@@ -72,10 +66,9 @@ def dp_jobs(tables: Tables, times: Floats) -> list[int]:
     return sorted(set(range(tables.jobs)) - set(unallocated.tolist()))
 
 
-def fastest_assignment(
-    tables: Tables, state: ClusterState, order: Sequence[int]
-) -> dict[int, Placement]:
+def fastest_assignment(tables: Tables, order: Sequence[int]) -> dict[int, Placement]:
     """Place jobs in order, each at its fastest free configuration; ties by cost."""
+    state = ClusterState(tables)
     rates = [type_rates(tables, t) for t in range(len(tables.kinds))]
     assignment = {}
     for j in order:
@@ -85,8 +78,7 @@ def fastest_assignment(
             for k in range(state.max_free_gpus(t))
         ]
         seconds, _, t, k = min(free, default=(np.inf, 0.0, 0, 0))
-        placement = state.allocate(t, k) if seconds < np.inf else None
-        if placement is not None:
+        if seconds < np.inf and (placement := state.allocate(t, k)) is not None:
             assignment[j] = placement
     return assignment
 

@@ -5,11 +5,8 @@ order of pressure (27). Each job prefers the first configuration of its single-j
 (P3) on every GPU type. The types are sorted by expected energy, those that meet the due date first,
 then the least late. Best fit chooses the node.
 
-Interpretations where the paper is silent: K and costs of a type are its largest node's; for k = 1
-the smallest admissible fraction that meets the due date; an overdue job takes its fastest
-configuration; if the preferred k fits nowhere, smaller k of the same type are tried before
-postponing (option ``strict`` does not); no previous assignment, so k_0 = 0. Postprocessing (VI-C)
-raises fractions, then k, on the idle GPUs of open nodes (option ``postprocessing`` leaves it out).
+Interpretations where the paper is silent: models/selection/README.md, "The heuristics".
+Postprocessing (VI-C) raises fractions, then k, on the idle GPUs of open nodes.
 
 Complexity: O(J T (K^2 log^2 S + N)) for J jobs, T types, N nodes, S scenarios.
 Source: sts, Algorithms 2 and 3, (27).
@@ -42,14 +39,7 @@ from optsched.speed_profile.exact._hull_kernel import (
 )
 from optsched.uncertainty.survival import Curves
 
-(
-    NODE,
-    FIRST_GPU,
-    PLACED,
-    WANTED,
-    FINAL,
-    ADDED_GPU,
-) = range(6)
+NODE, FIRST_GPU, PLACED, WANTED, FINAL, ADDED_GPU = range(6)
 """Rows of `select`: node, first GPU, configurations placed, wanted and final, first GPU added."""
 
 

@@ -9,19 +9,11 @@ slots and shared GPUs, by GPU type alone, since a follower's cost does not depen
 - columns, in this order: z_j waits; b[j,t,c] follows; x[t,r,k] cuts k dedicated GPUs off r,
   x[t,r,S] one shared GPU; g[t,fill,lf] shared GPUs filled so; l[j,v,L,u] leads;
   y[v,L,u] = sum_j l[j,v,L,u]. x, g, y are integer; z, b, l are integral at every vertex
-- (P1.1) min sum_j post_j z_j + sum late[j,t,c] b[j,t,c] + sum (late[j,t,L] + E[j,t,L] c_vu)
-  l[j,v,L,u]
-- (4') every j: z_j + sum b + sum l = 1
-- (5') every v: sum l <= N_v
-- (13'') every (t,r): sum of x that leave r <= sum of l with u - |L| = r, and of x that end at r
-- (9') every t: sum of g without lf <= sum_r x[t,r,S]; every (t,lf): sum g <= sum of l with L = lf
-- (11') every (t,c): sum_j b[j,t,c] <= sum_r x[t,r,c], for a fraction sum of g times its slots
-- (16) sum l = min(|J|, |N|), only if node_opening is printed
-- (17) every (v,L,u): sum_j l = y
+- rows: "Model 4" in models/selection/README.md
 
 `relaxation` is the linear relaxation over some leaders, `with_integers` the whole; `arcs_in_pyomo`
 names its columns and rows, `arc_decode` places jobs by its values. Money is in units of
-`ArcFlow.unit` dollars. Symbol table: models/selection/README.md.
+`ArcFlow.unit` dollars.
 """
 
 from __future__ import annotations

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
 
 from optsched.backends.arrays import MilpArrays
 from optsched.errors import NotApplicableError
 from optsched.selection.cost import tables_of
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.arcs import ArcFlow, Floats, Ints, arc_flow_of
-from optsched.selection.models.patterns import require_whole_roles
+from optsched.selection.models.arcs import ArcFlow, Ints, arc_flow_of
+from optsched.selection.models.patterns import linear, require_whole_roles
 from optsched.selection.options import SelectionOptions
 
 MAX_LEADERS = 2_000_000
@@ -28,7 +27,7 @@ def model(
     arrays, model = flow.with_integers(leaders), pyo.ConcreteModel(name="selection-arc-flow")
     columns = _name_columns(model, flow, leaders)
     doc = f"(P1.1), in {flow.unit!r} dollars"
-    model.cost = pyo.Objective(expr=_linear(arrays.cost, columns), doc=doc)
+    model.cost = pyo.Objective(expr=linear(arrays.cost.tolist(), columns), doc=doc)
     _name_rows(model, flow, arrays, columns)
     if not pruned:
         require_whole_roles(model)
@@ -73,7 +72,9 @@ def _name_rows(
 
     def row(i: int) -> object:
         entries = slice(*matrix.indptr[i : i + 2])
-        expression = _linear(matrix.data[entries], [columns[k] for k in matrix.indices[entries]])
+        expression = linear(
+            matrix.data[entries].tolist(), [columns[k] for k in matrix.indices[entries]]
+        )
         return expression == float(upper[i]) if exact[i] else expression <= float(upper[i])
 
     def add_constraint(name: str, rows: dict[tuple, int], doc: str) -> None:
@@ -96,7 +97,3 @@ def _name_rows(
     add_constraint("filled_gpus", gpus, "(9'): fills of shared GPUs")
     slots = {(t, c): flow.row("slot", t, c) for _, t, c in flow.followers.tolist()}
     add_constraint("slots", slots, "(11'): slots >= followers")
-
-
-def _linear(coefficients: Floats, variables: list[pyo.Var]) -> LinearExpression:
-    return LinearExpression(linear_coefs=coefficients.tolist(), linear_vars=variables)

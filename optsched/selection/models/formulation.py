@@ -169,13 +169,6 @@ class FormulationData:
         fractions = [kind.configurations[c].fraction for c in kind.fractions]
         return {ONE_GPU: 1.0} | {f: gpu.slowdown_of(f) for f in fractions}
 
-    def configuration(self, t: int, gpus: int, fraction: Fraction) -> int:
-        """Index of a configuration in its type."""
-        kind = self.tables.kinds[t]
-        if fraction == ONE_GPU:
-            return gpus - 1
-        return next(c for c in kind.fractions if kind.configurations[c].fraction == fraction)
-
 
 def formulation_data(
     tables: Tables, method: str, incumbent: float | None = None
@@ -224,7 +217,8 @@ def read_assignment(model: Model, data: FormulationData) -> Assignment:
         if gpus:
             n = gpus[0][0]
             share = next(f for f in range(len(data.fractions)) if _is_one(model.fraction[j, f]))
-            c = data.configuration(data.kind(n), len(gpus), data.fractions[share])
+            kind = data.tables.kinds[data.kind(n)]
+            c = kind.configuration_of(len(gpus), float(data.fractions[share]))
             assignment[int(j)] = Placement(int(n), tuple(int(g) for _, g in gpus), c)
     return assignment
 
@@ -331,7 +325,7 @@ def _is_offered(data: FormulationData, j: int, t: int, fraction: Fraction) -> bo
     """Whether job j may have this fraction of type t; memory is left to (15)."""
     if fraction not in data.offered(t):
         return False
-    c = data.configuration(t, 1, fraction)
+    c = data.tables.kinds[t].configuration_of(1, float(fraction))
     return data.incumbent is None or fraction == ONE_GPU or bool(data.usable[j, t, c])
 
 

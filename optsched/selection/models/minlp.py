@@ -21,11 +21,7 @@ from optsched.deadline import Deadline, clock
 from optsched.result import Outcome, Settings, Termination, is_proved
 from optsched.selection.assignment import expected_cost
 from optsched.selection.cost import TARDINESS, tables_of
-from optsched.selection.exact.incumbents import (
-    cheaper,
-    report_start,
-    starting_assignment,
-)
+from optsched.selection.exact.incumbents import cheaper, starting_assignment
 from optsched.selection.exact.outcomes import (
     RESCALE_BELOW,
     model_outcome,
@@ -62,8 +58,7 @@ def solve_p1(
     require_solver(settings.solver)
     started = clock()
     tables = tables_of(instance, options)
-    incumbent = starting_assignment(tables)
-    report_start(tables, incumbent, settings)
+    incumbent = starting_assignment(tables, settings)
     while True:
         value = None if incumbent is None else expected_cost(tables, incumbent)
         paid = tables.unavoidable_cost
@@ -114,7 +109,7 @@ def data_of(
 ) -> FormulationData:
     """The data of the complete model, or of the model reduced by the best heuristic's cost."""
     tables = tables_of(instance, options)
-    incumbent = starting_assignment(tables) if pruned else None
+    incumbent = starting_assignment(tables, Settings()) if pruned else None
     value = None if incumbent is None else expected_cost(tables, incumbent)
     return formulation_data(tables, method, value)
 

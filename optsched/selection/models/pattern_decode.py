@@ -20,6 +20,7 @@ from optsched.selection.assignment import Assignment, Placement
 from optsched.selection.cost import Tables
 from optsched.selection.models.packings import decode_counts
 
+INTEGRALITY_TOL = 1e-6
 LEADER, FOLLOWER = 3, 2
 """Lengths of a role: (v, L, u) of a leader, (v, c) of a follower."""
 
@@ -39,15 +40,12 @@ class PatternSolution:
 
 def assignment_of(tables: Tables, solution: PatternSolution) -> Assignment:
     """The assignment to individual nodes; it costs at most what the counts do."""
-    if not _is_integral(solution):
+    shares = (*solution.leaders.values(), *solution.followers.values())
+    if any(abs(share - 1) >= INTEGRALITY_TOL for share in shares):
         solution = _at_a_vertex(tables, solution)
-    assignment: dict[int, Placement] = {}
     leading, following = _lay_out(tables, solution)
-    for j, v, c, used in solution.leaders:
-        assignment[j] = _take(leading, (v, c, used), c)
-    for j, v, c in solution.followers:
-        assignment[j] = _take(following, (v, c), c)
-    return assignment
+    leaders = {j: _take(leading, (v, c, used), c) for j, v, c, used in solution.leaders}
+    return leaders | {j: _take(following, (v, c), c) for j, v, c in solution.followers}
 
 
 def _take(slots: dict, key: tuple, configuration: int) -> Placement:
@@ -62,7 +60,9 @@ def _lay_out(tables: Tables, solution: PatternSolution) -> tuple[dict, dict]:
     leading: dict[tuple, list[Slot]] = defaultdict(list)
     following: dict[tuple, list[Slot]] = defaultdict(list)
     free = {v: iter(node_class.nodes) for v, node_class in enumerate(tables.classes)}
-    fills = _fills_by_leader(solution)
+    fills: dict[tuple[int, int], list] = defaultdict(list)
+    for v, fill, leader in _repeat(solution.fills):
+        fills[v, leader].append(decode_counts(fill))
     for v, used, shared, sizes, leader in _repeat(solution.patterns):
         node = next(free[v], None)
         if node is None:
@@ -88,22 +88,10 @@ def _lay_out(tables: Tables, solution: PatternSolution) -> tuple[dict, dict]:
     return leading, following
 
 
-def _fills_by_leader(solution: PatternSolution) -> dict:
-    fills: dict[tuple[int, int], list] = defaultdict(list)
-    for v, fill, leader in _repeat(solution.fills):
-        fills[v, leader].append(decode_counts(fill))
-    return fills
-
-
 def _repeat(counts: Mapping[tuple, int]) -> Iterator[tuple]:
     for key, count in counts.items():
         for _ in range(count):
             yield key
-
-
-def _is_integral(solution: PatternSolution) -> bool:
-    shares = [*solution.leaders.values(), *solution.followers.values()]
-    return all(abs(share - 1) < 1e-6 for share in shares)
 
 
 def _at_a_vertex(tables: Tables, solution: PatternSolution) -> PatternSolution:

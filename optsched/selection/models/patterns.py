@@ -1,9 +1,8 @@
 """Method ``patterns``: integers count the nodes of a class by their GPU pattern.
 
-Guarantee: optimal at the requested gap when it ends as "optimal". The integers count node patterns,
-so they do not grow with nodes or jobs of given classes; they do grow with the number of classes and
-with K (531 patterns a class at K = 8, 13,092 at K = 16 with two fractions). If the model is large
-or there is too little time for it, HiGHS is given `columns` instead (reported in `chosen`).
+Guarantee: optimal at the requested gap when it ends as "optimal". The integers do not grow with
+nodes or jobs of given classes, but with the number of classes and with K. If the model is large or
+there is too little time for it, HiGHS is given `columns` instead (reported in `chosen`).
 Mathematics: models/selection/README.md.
 
 Terms of this and the arc-flow model: the leader is the first job of a node to complete, which sets
@@ -33,11 +32,7 @@ from optsched.result import Outcome, Settings
 from optsched.selection.assignment import Assignment
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.exact.columns import columns
-from optsched.selection.exact.incumbents import (
-    cheaper,
-    report_start,
-    starting_assignment,
-)
+from optsched.selection.exact.incumbents import cheaper, starting_assignment
 from optsched.selection.exact.outcomes import (
     model_outcome,
     outcome_without_model,
@@ -97,8 +92,7 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
         return replace(columns(instance, options, settings), chosen="columns")
     size = nonzeros(tables)
     refuse_many_nonzeros("patterns", size, "use columns")
-    incumbent = starting_assignment(tables)
-    report_start(tables, incumbent, settings)
+    incumbent = starting_assignment(tables, settings)
     try:
         require_time(settings.deadline, size)
         answer, solver_assignment = _solved(tables, settings, started)
@@ -293,7 +287,7 @@ def _minimise_cost(model: pyo.ConcreteModel, data: PatternData) -> None:
         for j, v, c, used in model.leader
     ]
     variables = [*model.postponed.values(), *model.follower.values(), *model.leader.values()]
-    expr = _linear(coefficients, variables)
+    expr = linear(coefficients, variables)
     model.cost = pyo.Objective(expr=expr, doc=f"(P1.1), in {unit!r} dollars")
 
 
@@ -311,7 +305,7 @@ def _every_job_once(model: pyo.ConcreteModel, _: PatternData) -> None:
 
     @model.Constraint(model.JOBS, doc="(4')")
     def job_once(_: pyo.ConcreteModel, j: int) -> pyo.Expression:
-        return _linear([1] * len(roles[j]), roles[j]) == 1
+        return linear([1] * len(roles[j]), roles[j]) == 1
 
 
 def _nodes_of_a_class(model: pyo.ConcreteModel, data: PatternData) -> None:
@@ -345,7 +339,7 @@ def _leaders_of_patterns(model: pyo.ConcreteModel, _: PatternData) -> None:
     @model.Constraint(list(nodes), doc="(17): one leader a node")
     def one_leader(_: pyo.ConcreteModel, *key: int) -> pyo.Expression:
         coefficients = [1.0] * len(jobs[key]) + [-1.0] * len(nodes[key])
-        return _linear(coefficients, jobs[key] + nodes[key]) == 0
+        return linear(coefficients, jobs[key] + nodes[key]) == 0
 
 
 def _followers_in_dedicated_slots(model: pyo.ConcreteModel, data: PatternData) -> None:
@@ -382,10 +376,11 @@ def _limit_followers(
     def rule(_: pyo.ConcreteModel, *slot: int) -> pyo.Expression:
         jobs, rooms = followers_of[slot], slots[slot]
         coefficients = [1.0] * len(jobs) + [-float(n) for n, _ in rooms]
-        return _linear(coefficients, jobs + [x for _, x in rooms]) <= 0
+        return linear(coefficients, jobs + [x for _, x in rooms]) <= 0
 
     setattr(model, name, pyo.Constraint(list(followers_of), rule=rule, doc=doc))
 
 
-def _linear(coefficients: list, variables: list) -> LinearExpression:
+def linear(coefficients: list, variables: list) -> LinearExpression:
+    """The sum of coefficients times variables."""
     return LinearExpression(linear_coefs=coefficients, linear_vars=variables)

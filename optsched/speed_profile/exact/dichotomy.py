@@ -2,11 +2,7 @@
 
 Guarantee: optimal to rounding, with the dual's value at its multiplier as its bound. For a set of
 speeds s_m..s_K, (24) gives all changes y_k from one multiplier and (25) makes the time equal to the
-deadline. Repairs of the printed algorithm, each needed (models/selection/README.md shows an
-instance for each): slack and infeasible first; if the time at y_m = 0 still exceeds d then
-L := m + 1 (printed: L := m, which loops forever); if the time at y_m = w^max is within d then
-U := m (printed: no root of (25));
-the speeds are the hull's (printed: all, wrong where idle power makes Q fall first); for discrete W,
+deadline. models/selection/README.md lists the repairs, with an instance for each. For discrete W,
 where (24) has no exact root, the multiplier is bisected and the profile interpolated at the jump.
 Complexity: O(log K) root searches of O(K n) each. Source: sts, (23)-(26) and Algorithm 1.
 """
@@ -51,7 +47,7 @@ def dichotomy(
 def dichotomy_profile(instance: SpeedProfileInstance, curve: Curve) -> tuple[Profile, float]:
     """Algorithm 1, repaired, over the hull's speeds; and its multiplier."""
     if not instance.is_feasible:
-        return Profile.infeasible(), 0.0
+        return Profile((), "infeasible"), 0.0
     speeds, hull = speeds_of(instance), empty_hull(len(instance.speeds))
     last = lower_hull(speeds, hull.vertices) - 1
     work, deadline = float(curve.knots[-1] - curve.knots[0]), float(instance.deadline)
@@ -78,12 +74,7 @@ def dichotomy_profile(instance: SpeedProfileInstance, curve: Curve) -> tuple[Pro
 
 
 def algorithm_1_as_printed(instance: SpeedProfileInstance) -> Outcome:
-    """Run Algorithm 1 as printed, to show where it fails; a failure is a status 'error'.
-
-    It ends in a profile, in a loop ("L := m" with m = L), without a root of (25), or at a wrong
-    profile where Q is not increasing in the speed. All speeds are used; (F^c)^{-1} is
-    sup{z : F^c(z) = y}, and a root is looked for in y_m, as the text below (26) says.
-    """
+    """Run Algorithm 1 as printed, to show where it fails; a failure is a status 'error'."""
     started, curve = clock(), curve_of(instance)
     try:
         profile = _algorithm_1(instance, curve)
@@ -91,7 +82,7 @@ def algorithm_1_as_printed(instance: SpeedProfileInstance) -> Outcome:
         details = {"message": f"Algorithm 1 as printed: {failure}"}
         seconds = clock() - started
         return Outcome(None, Termination.ERROR, solve_time=seconds, details=details)
-    return outcome_of(instance, curve, profile, clock() - started, bound=None, source="")
+    return outcome_of(instance, curve, profile, clock() - started)
 
 
 def _algorithm_1(instance: SpeedProfileInstance, curve: Curve) -> Profile:

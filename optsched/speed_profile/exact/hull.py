@@ -18,11 +18,7 @@ from dataclasses import replace
 from optsched.deadline import Deadline
 from optsched.result import Outcome, Settings
 from optsched.speed_profile.bounds import dual_bound, solve_with_bound
-from optsched.speed_profile.exact._hull_kernel import (
-    INFEASIBLE,
-    empty_hull,
-    profile_of_curve,
-)
+from optsched.speed_profile.exact._hull_kernel import INFEASIBLE, empty_hull, profile_of_curve
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
 from optsched.speed_profile.profile import STATUSES, Profile, curve_of, speeds_of
@@ -90,6 +86,6 @@ def hull_profile(instance: SpeedProfileInstance, curve: Curve) -> tuple[Profile,
         curve, speeds_of(instance), float(instance.deadline), hull
     )
     if status == INFEASIBLE:
-        return Profile.infeasible(), 0.0
+        return Profile((), "infeasible"), 0.0
     speeds, passed = hull.vertices[: edges + 1].tolist(), hull.changes[:edges].tolist()
     return Profile.of_changes(curve, speeds, passed, STATUSES[status]), float(multiplier)
