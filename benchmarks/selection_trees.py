@@ -231,7 +231,7 @@ def _programme(skeleton: ArcFlow, certificate: Document, target: float) -> tuple
         pairs = np.array(skeleton.leader_uses(v))[uses]
         leaders.append(np.column_stack([first, np.full(len(first), v), pairs]))
     programme = skeleton.relaxation(np.concatenate(leaders))
-    programme.cost[:] *= skeleton.unit * tables.jobs / target
+    programme.cost[:] *= tables.money_unit * tables.jobs / target
     jobs, kinds, sizes = skeleton.followers.T
     follow = (
         tables.tardiness_cost[jobs, kinds, sizes]

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 
 from optsched.backends.irreducible import Naming
 from optsched.conflict import Conflict, Member
 from optsched.display import counted, listed
 from optsched.selection.cost import tables_of
+from optsched.selection.exact.incumbents import largest_flow
 from optsched.selection.instance import Node, SelectionInstance, SelectionJob
 from optsched.selection.options import SelectionOptions
 
@@ -47,11 +46,13 @@ def find_conflict(
     required_nodes = min(len(instance.jobs), len(instance.nodes))
     is_job_side = len(instance.jobs) <= len(instance.nodes)
     groups, others = (jobs, nodes) if is_job_side else (nodes, jobs)
-    flow = _matching(groups, others)
+    usable = np.array([[bool(t & u) for u in others] for t in groups])
+    sizes = [np.array([len(group) for group in side.values()]) for side in (groups, others)]
+    flow = largest_flow(sizes[0], usable, sizes[1])
     possible = int(flow.sum())
     if possible == required_nodes:
         return None
-    counts = min(_violators(groups, others, flow), key=sum)
+    counts = min(_violators(groups, usable, flow), key=sum)
     members_of = zip(groups.items(), counts, strict=True)
     chosen = [(t, i) for (t, group), count in members_of for i in group[:count]]
     types = frozenset().union(*(t for t, _ in chosen))
@@ -103,24 +104,10 @@ def _types_of(instance: SelectionInstance, job: SelectionJob) -> Types:
     )
 
 
-def _matching(groups: Groups, others: Groups) -> NDArray[np.int32]:
-    """Return the maximum matching as counts (groups x other groups)."""
-    pairs = [(a, b) for a, t in enumerate(groups) for b, u in enumerate(others) if t & u]
-    first = 1 + len(groups)
-    sink = first + len(others)
-    sizes = [len(group) for group in groups.values()]
-    rows = [0] * len(groups) + [1 + a for a, _ in pairs] + list(range(first, sink))
-    columns = [*range(1, first), *(first + b for _, b in pairs), *[sink] * len(others)]
-    values = [*sizes, *(sizes[a] for a, _ in pairs), *(len(each) for each in others.values())]
-    shape = (sink + 1, sink + 1)
-    graph = csr_array((np.array(values, dtype=np.int32), (rows, columns)), shape=shape)
-    flow: NDArray[np.int32] = maximum_flow(graph, 0, sink).flow.toarray()[1:first, first:sink]
-    return flow
-
-
-def _violators(groups: Groups, others: Groups, flow: NDArray[np.int32]) -> Iterator[list[int]]:
+def _violators(
+    groups: Groups, usable: NDArray[np.bool_], flow: NDArray[np.int32]
+) -> Iterator[list[int]]:
     """For each group with an unmatched member, count the members of each group in its violator."""
-    usable = np.array([[bool(t & u) for u in others] for t in groups])
     matched = flow.sum(axis=1)
     for start, group in enumerate(groups.values()):
         if matched[start] == len(group):

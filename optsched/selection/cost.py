@@ -176,10 +176,7 @@ class Tables:
 
     @cached_property
     def money_unit(self) -> float:
-        """Monetary unit of the models: mean postponement cost per job.
-
-        If postponing costs nothing, the largest energy or tardiness cost; 1 if all costs are zero.
-        """
+        """Dollars per unit of the models' money: mean postponement cost, or the largest other."""
         energy = self.max_expected_seconds * max(node.cost_rate[-1] for node in self.instance.nodes)
         largest_tardiness_cost = float(self.tardiness_cost[np.isfinite(self.tardiness_cost)].max())
         return float(self.postponement_cost.mean()) or max(energy, largest_tardiness_cost) or 1.0

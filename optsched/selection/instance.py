@@ -296,12 +296,9 @@ class SelectionInstance(InstanceFile):
                 raise fault(f"jobs[{index}]", found, expected)
 
     def _names_differ(self) -> None:
-        for where, names in (
-            ("nodes", [node.name for node in self.nodes]),
-            ("jobs", [job.name for job in self.jobs]),
-        ):
+        for where, named in (("nodes", self.nodes), ("jobs", self.jobs)):
             seen: set[str] = set()
-            for index, name in enumerate(names):
+            for index, name in enumerate(one.name for one in named):
                 if name in seen:
                     raise fault(f"{where}[{index}].name", repr(name)[:80], "a new name")
                 seen.add(name)

@@ -13,7 +13,6 @@ from optsched.backends.models import solve_model
 from optsched.result import Settings, Termination
 from optsched.selection.cost import tables_of
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.arcs import arc_flow_of
 from optsched.selection.models.patterns import pattern_data
 from optsched.selection.options import SelectionOptions
 
@@ -28,7 +27,7 @@ def test_arc_flow_model_equals_column_generation(opening: str) -> None:
             continue
         model = build_model(instance, "columns", options)
         answer = solve_model(model, Settings())
-        unit = arc_flow_of(tables_of(instance, SelectionOptions(opening))).unit
+        unit = tables_of(instance, SelectionOptions(opening)).money_unit
         assert answer.objective * unit == pytest.approx(result.objective, rel=1e-7)
 
 

@@ -52,8 +52,6 @@ class DualSearchResult:
     dual_bound: DualBound
     bound: float
     """For the cluster's own node classes."""
-    value: float | None
-    """Optimum of the last master LP over the flow's classes; None before the first LP."""
     leaders: Ints
     """(j, v, L, u) in each row."""
     followers: Ints
@@ -94,18 +92,13 @@ def maximise_bound(
     followers = np.column_stack(
         [jobs[is_follower], *np.divmod(roles[is_follower] - 1, flow.max_configurations)]
     )
-    return DualSearchResult(
-        dual_bound, dual_bound.bound(), search.value, leaders, followers, search.rounds
-    )
+    return DualSearchResult(dual_bound, dual_bound.bound(), leaders, followers, search.rounds)
 
 
 def quick_bound(
     instance: SelectionInstance, options: SelectionOptions, deadline: Deadline | None = None
 ) -> tuple[float, str]:
-    """Lower bound in dollars after a few rounds, and its name.
-
-    The tardiness bound if no time is left.
-    """
+    """Lower bound in dollars after a few rounds, or from tardiness alone, and its name."""
     tables, deadline = tables_of(instance, options), deadline or Deadline()
     if deadline.is_over:
         return tables.unavoidable_cost, TARDINESS
@@ -227,7 +220,10 @@ class _Search:
     def run(self, gap: float, clock: Deadline) -> None:
         """Price and solve by turns until value and bound meet, or rounds or time run out."""
         given = self._settings.iterations
-        max_rounds, unit = MAX_ROUNDS if given is None else max(given, 1), self.pricing.flow.unit
+        max_rounds, unit = (
+            MAX_ROUNDS if given is None else max(given, 1),
+            self.pricing.tables.money_unit,
+        )
         while True:
             reduced_costs, roles, cost = self.pricing.best_roles(self.duals)
             bound = float(reduced_costs.sum() + self.duals.nodes @ self.pricing.sizes)
@@ -287,7 +283,7 @@ class _Search:
         counts = csr_array(coo_array((ones, (pricing.group, roles)), shape=shape))
         convexity_rows = coo_array((np.ones(groups), (np.arange(groups), np.arange(groups))))
         matrix = csr_array(hstack([counts @ pricing.role_coefficients, convexity_rows]))
-        costs = np.bincount(pricing.group, cost, groups) / pricing.flow.unit
+        costs = np.bincount(pricing.group, cost, groups) / pricing.tables.money_unit
         self._lp.add_columns(costs, matrix)
         self._roles.append(roles)
 

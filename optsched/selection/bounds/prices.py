@@ -85,11 +85,7 @@ class DualBound:
         return self.flow.leader_costs(v) - self.jobs[:, None] - credits - self.opening
 
     def min_reduced_costs(self, node_classes: tuple[NodeClass, ...]) -> Floats:
-        """Minimum reduced cost of a leader in each given class, not necessarily the model's.
-
-        A leader's rc is a line in the node's rate, so only jobs on the lower envelope at some rate
-        are evaluated.
-        """
+        """Minimum reduced cost (a line in the node's rate) of a leader in each given class."""
         tables, minima = self.flow.tables, np.empty(len(node_classes))
         for t, credits in enumerate(self.values.credits):
             of_type = [v for v, node_class in enumerate(node_classes) if node_class.kind == t]
@@ -120,10 +116,7 @@ class DualBound:
 
 
 def low_lines(slopes: Floats, fixed: Floats, points: Floats) -> Ints:
-    """Indices of a superset of the lines on the lower envelope over the points.
-
-    A line is dropped if another line is below it at both ends of the range.
-    """
+    """Indices of the lines that no other line is below at both ends of the range of the points."""
     at_first, at_last = (slopes * x + fixed for x in (points.min(), points.max()))
     order = np.lexsort((at_last, at_first))
     low = np.minimum.accumulate(at_last[order])

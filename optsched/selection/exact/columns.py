@@ -223,7 +223,7 @@ class _Search:
             answer, assignment = _solve(unrestricted, leaders, settings)
         self.assignment = cheaper(self.tables, self.assignment, assignment)
         self._record_progress()
-        return None if answer.bound is None else answer.bound * flow.unit
+        return None if answer.bound is None else answer.bound * flow.tables.money_unit
 
     def _prove(self, bound: float, source: str) -> None:
         if bound > self.bound:
@@ -263,10 +263,7 @@ def _solve(flow: ArcFlow, leaders: Ints, settings: Settings) -> tuple[Answer, As
 
 
 def _at_a_vertex(problem: MilpArrays, values: Floats, settings: Settings) -> Floats | None:
-    """Make roles integral: with the integers fixed, the rest is a transportation problem.
-
-    None where no optimal vertex is found by the deadline or soon after.
-    """
+    """Make roles integral by a vertex of the transportation problem; None if time runs out."""
     lower = np.where(problem.integer, values, problem.lower)
     upper = np.where(problem.integer, values, problem.upper)
     relaxed = replace(problem, lower=lower, upper=upper, integer=np.zeros(len(values), dtype=bool))
@@ -276,10 +273,9 @@ def _at_a_vertex(problem: MilpArrays, values: Floats, settings: Settings) -> Flo
 
 
 def _cheapest_columns(flow: ArcFlow, duals: DualSearchResult) -> tuple[ArcFlow, Ints, float]:
-    """Columns of smallest reduced cost per class, plus the columns of the master LP.
+    """Columns of smallest reduced cost and of the master LP.
 
-    Returns the model with few followers, the leaders, and the least rc - kappa_v among the columns
-    left out (infinite when none is).
+    Returns the model with few followers, the leaders, and the least rc - kappa_v left out.
     """
     followers, threshold = _cheapest_followers(flow, duals)
     leaders_by_class = [duals.leaders, opening_leaders(flow)]
@@ -321,7 +317,7 @@ def _cheapest_followers(flow: ArcFlow, duals: DualSearchResult) -> tuple[Ints | 
 
 def _columns_within_gap(flow: ArcFlow, duals: DualSearchResult, value: float) -> tuple[Ints, float]:
     """Columns that pass reduced-cost fixing: rc - kappa_v < incumbent - bound."""
-    slack = (value - duals.bound) * (1 + 1e-9) + 1e-12 * flow.unit
+    slack = (value - duals.bound) * (1 + 1e-9) + 1e-12 * flow.tables.money_unit
     leaders, count = [duals.leaders, opening_leaders(flow)], 0
     for v in range(len(flow.classes)):
         reduced = duals.dual_bound.reduced_costs(v)

@@ -51,11 +51,7 @@ def quantile_classes(tables: Tables) -> tuple[NodeClass, ...]:
 
 
 def reassigned(tables: Tables, assignment: Assignment) -> dict[int, Placement]:
-    """Move whole nodes' contents to nodes of their type and size where they cost less.
-
-    Optimal if a type has at most MAX_ASSIGNED nodes; otherwise in blocks of MAX_ASSIGNED nodes
-    sorted by cost, then once more with blocks shifted by half.
-    """
+    """Move whole nodes' contents to nodes of their type and size where they cost less."""
     contents = open_nodes(tables, assignment)
     content_at = {n: n for n in contents}
     by_type_and_size: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -63,6 +59,7 @@ def reassigned(tables: Tables, assignment: Assignment) -> dict[int, Placement]:
         by_type_and_size[int(tables.kind_of[n]), node.gpus].append(n)
     for nodes in by_type_and_size.values():
         ranked = sorted(nodes, key=lambda n: (sum(tables.instance.nodes[n].cost_rate), n))
+        # Blocks of nodes of similar cost, then once more shifted by half a block.
         for first in (0, -(MAX_ASSIGNED // 2))[: 1 + (len(nodes) > MAX_ASSIGNED)]:
             for begin in range(first, len(nodes), MAX_ASSIGNED):
                 _assign(tables, contents, content_at, ranked[max(begin, 0) : begin + MAX_ASSIGNED])

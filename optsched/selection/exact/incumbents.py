@@ -6,6 +6,7 @@ Every exact method starts here, so that any time limit gives a solution.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
@@ -34,10 +35,7 @@ def cheaper(tables: Tables, *assignments: Assignment | None) -> Assignment | Non
 
 
 def heuristic_assignments(tables: Tables) -> list[Assignment]:
-    """STS's and, where it is quick, avg-dp's; under node_opening=printed one that satisfies (16).
-
-    Each takes milliseconds, at most a second for thousands of jobs.
-    """
+    """STS and, where it is quick, avg-dp; under node_opening=printed one that satisfies (16)."""
     if tables.options.opens_exactly:
         assignment = opening_assignment(tables)
         return [] if assignment is None else [assignment]
@@ -58,28 +56,34 @@ def opening_assignment(tables: Tables) -> Assignment | None:
     """One job alone on each of min(|J|, |N|) nodes, the others postponed; None where impossible."""
     # A maximum flow from jobs over types to nodes: a job can open a node of a type whose single
     # GPU it can use, so whole GPUs decide.
-    jobs, kinds = tables.jobs, len(tables.kinds)
-    source, sink = jobs + kinds, jobs + kinds + 1
-    j, t = np.nonzero(np.isfinite(tables.tardiness_cost[:, :, 0]))
-    nodes = np.bincount(tables.kind_of, minlength=kinds)
-    rows = np.concatenate((np.full(jobs, source), j, jobs + np.arange(kinds)))
-    columns = np.concatenate((np.arange(jobs), jobs + t, np.full(kinds, sink)))
-    values = np.concatenate((np.ones(jobs), np.ones(len(j)), nodes)).astype(np.int32)
-    graph = csr_array((values, (rows, columns)), shape=(sink + 1, sink + 1))
-    flow = maximum_flow(graph, source, sink)
-    if int(flow.flow_value) < tables.max_open_nodes:
+    kinds, nodes = len(tables.kinds), tables.instance.nodes
+    fits = np.isfinite(tables.tardiness_cost[:, :, 0])
+    flow = largest_flow(
+        np.ones(tables.jobs, np.int64), fits, np.bincount(tables.kind_of, minlength=kinds)
+    )
+    if flow.sum() < tables.max_open_nodes:
         return None
     # The cheapest nodes of each type are opened.
-    rates = [node.cost_rate[0] for node in tables.instance.nodes]
+    rates = [node.cost_rate[0] for node in nodes]
     free = [
         sorted(np.flatnonzero(tables.kind_of == t), key=lambda n: -rates[n]) for t in range(kinds)
     ]
     assignment = {}
-    sent_flow = flow.flow[:jobs, jobs:source].tocoo()
-    for job, kind, used in zip(*sent_flow.coords, sent_flow.data, strict=True):
-        if used > 0:
-            assignment[int(job)] = _cheapest_alone(tables, int(job), int(free[kind].pop()))
+    for job, kind in np.argwhere(flow > 0).tolist():
+        assignment[job] = _cheapest_alone(tables, job, int(free[kind].pop()))
     return assignment
+
+
+def largest_flow(supply: Ints, usable: NDArray[np.bool_], demand: Ints) -> NDArray[np.int32]:
+    """The largest flow from suppliers (rows) to consumers (columns) that can use them."""
+    count, sink = len(supply), len(supply) + len(demand) + 1
+    a, b = np.nonzero(usable)
+    rows = np.concatenate((np.full(count, sink - 1), a, np.arange(count, sink - 1)))
+    columns = np.concatenate((np.arange(count), count + b, np.full(len(demand), sink)))
+    values = np.concatenate((supply, supply[a], demand)).astype(np.int32)
+    graph = csr_array((values, (rows, columns)), shape=(sink + 1, sink + 1))
+    flow: NDArray[np.int32] = maximum_flow(graph, sink - 1, sink).flow[:count, count : sink - 1]
+    return flow.toarray()
 
 
 def opening_leaders(flow: ArcFlow) -> Ints:

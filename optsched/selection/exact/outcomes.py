@@ -81,10 +81,7 @@ def with_assignment(
     rounding: float = 0.0,
     limited: bool | None = None,
 ) -> Outcome:
-    """Complete an outcome with an assignment.
-
-    The status is optimal if the bound proves the assignment at the requested gap.
-    """
+    """Complete an outcome with an assignment, optimal if the bound proves it at the gap."""
     value = expected_cost(tables, assignment)
     bound = None if outcome.bound is None else min(outcome.bound, value)
     limited = settings.deadline.is_over if limited is None else limited

@@ -106,6 +106,7 @@ def _solve(tables: Tables, problem: RestrictedProblem, settings: Settings) -> Ou
     refuse_many_nonzeros(problem.method, size, "use columns")
     report_start(tables, problem.incumbent, settings)
     data = replace(pattern_data(problem.tables), every_follower=True)
+    unit = problem.tables.money_unit
     assignment, answer, proved, build_time = problem.incumbent, None, False, 0.0
     try:
         require_time(settings.deadline, size)
@@ -135,15 +136,15 @@ def _solve(tables: Tables, problem: RestrictedProblem, settings: Settings) -> Ou
         return outcome
     bound = None
     if proved and answer is not None and answer.bound is not None:
-        bound = problem.constant + answer.bound * data.unit
+        bound = problem.constant + answer.bound * unit
         open_value = expected_cost(tables, assignment) - problem.constant
-        rescaled = in_finer_unit(problem.tables, open_value, data.unit)
+        rescaled = in_finer_unit(problem.tables, open_value, unit)
         if rescaled is not None:
             constant = problem.constant + rescaled[1]
             finer = replace(problem, tables=rescaled[0], incumbent=assignment, constant=constant)
             return _solve(tables, finer, replace(settings, progress=Progress()))
     value = expected_cost(tables, assignment)
-    solver_tolerance = ARITHMETIC_RTOL * data.unit
+    solver_tolerance = ARITHMETIC_RTOL * unit
     tolerance = max(settings.gap * abs(value), tables.rounding, solver_tolerance)
     proved = bound is not None and value - bound <= tolerance
     out_of_time = not proved and settings.deadline.is_over

@@ -13,7 +13,7 @@ slots and shared GPUs, by GPU type alone, since a follower's cost does not depen
 
 `relaxation` is the linear relaxation over some leaders, `with_integers` the whole; `arcs_in_pyomo`
 names its columns and rows, `arc_decode` places jobs by its values. Money is in units of
-`ArcFlow.unit` dollars.
+`Tables.money_unit` dollars.
 """
 
 from __future__ import annotations
@@ -49,11 +49,6 @@ class ArcFlow:
     """(j, t, c) in each row: followers cheaper than postponing, or all."""
     must_run: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """Jobs that may not be postponed."""
-
-    @cached_property
-    def unit(self) -> float:
-        """Dollars of one unit of the model's money."""
-        return self.tables.money_unit
 
     @cached_property
     def first_rows(self) -> dict[str, int]:
@@ -140,7 +135,7 @@ class ArcFlow:
         jobs = (np.arange(len(leaders)), leaders[:, 0], 1.0)
         entries = [jobs, *self.node_entries(leaders[:, 1:])]
         columns = sparse(entries, (len(leaders), self.first_rows["end"]))
-        return self.dollars(leaders) / self.unit, columns
+        return self.dollars(leaders) / self.tables.money_unit, columns
 
     def node_entries(self, uses: Ints) -> list:
         """Coefficients of leaders (v, L, u), without the job rows."""
@@ -246,11 +241,13 @@ class ArcFlow:
         jobs, columns_of = self.tables.jobs, self.slices
         columns = columns_of["fills"].stop
         cost = np.zeros(columns)
-        cost[columns_of["postponed"]] = self.tables.postponement_cost / self.unit
+        cost[columns_of["postponed"]] = self.tables.postponement_cost / self.tables.money_unit
         entries = [(np.arange(jobs), np.arange(jobs), 1.0)]
         if len(self.followers):
             j, t, c = self.followers.T
-            cost[columns_of["followers"]] = self.tables.tardiness_cost[j, t, c] / self.unit
+            cost[columns_of["followers"]] = (
+                self.tables.tardiness_cost[j, t, c] / self.tables.money_unit
+            )
             index = columns_of["followers"].start + np.arange(len(j))
             entries.append((index, j, 1.0))
             entries.append((index, self.first_rows["slot"] + t * self.max_configurations + c, 1.0))

@@ -26,7 +26,7 @@ def model(
         raise NotApplicableError("columns", found, f"at most {MAX_LEADERS} in one model")
     arrays, model = flow.with_integers(leaders), pyo.ConcreteModel(name="selection-arc-flow")
     columns = _name_columns(model, flow, leaders)
-    doc = f"(P1.1), in {flow.unit!r} dollars"
+    doc = f"(P1.1), in {flow.tables.money_unit!r} dollars"
     model.cost = pyo.Objective(expr=linear(arrays.cost.tolist(), columns), doc=doc)
     _name_rows(model, flow, arrays, columns)
     if not pruned:

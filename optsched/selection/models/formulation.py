@@ -194,9 +194,7 @@ def build_model(
         _choose_types,
         _choose_fractions,
         _choose_gpus,
-        _count_gpus_in_use,
         _open_nodes,
-        _add_leaders,
         _postponed_jobs,
     )
     for state in (*linear, *products):
@@ -329,7 +327,7 @@ def _is_offered(data: FormulationData, j: int, t: int, fraction: Fraction) -> bo
     return data.incumbent is None or fraction == ONE_GPU or bool(data.usable[j, t, c])
 
 
-def _choose_gpus(model: Model, _: FormulationData) -> None:
+def _choose_gpus(model: Model, data: FormulationData) -> None:
     @model.Constraint(model.JOBS, doc="(11)")
     def gpus_assigned(m: Model, j: int) -> pyo.Expression:
         assigned = pyo.quicksum(m.assigned[j, gpu] for gpu in m.GPUS)
@@ -341,8 +339,6 @@ def _choose_gpus(model: Model, _: FormulationData) -> None:
     def gpus_on_the_node(m: Model, j: int, n: int, g: int) -> pyo.Expression:
         return m.assigned[j, n, g] <= m.on_node[j, n]
 
-
-def _count_gpus_in_use(model: Model, data: FormulationData) -> None:
     @model.Constraint(model.JOBS, model.GPUS, doc="(13'), GPUs")
     def gpu_in_use(m: Model, j: int, n: int, g: int) -> pyo.Expression:
         return m.assigned[j, n, g] <= m.in_use[n, g]
@@ -365,8 +361,6 @@ def _open_nodes(model: Model, data: FormulationData) -> None:
     elif opening == "at-most":
         model.nodes_opened = pyo.Constraint(expr=opened <= data.tables.max_open_nodes, doc="(16')")
 
-
-def _add_leaders(model: Model, _: FormulationData) -> None:
     @model.Constraint(model.NODES, doc="(17)")
     def one_first(m: Model, n: int) -> pyo.Expression:
         return pyo.quicksum(m.first[j, n] for j in m.JOBS) == m.opened[n]

@@ -22,8 +22,7 @@ from optsched.selection.models.minlp import (
     data_of,
     epoch_seconds,
     solve_p1,
-    state_gpu_capacity,
-    state_memory,
+    state_capacity,
     state_tardiness,
 )
 from optsched.selection.options import SelectionOptions
@@ -47,8 +46,7 @@ def build(data: FormulationData, deadline: Deadline | None = None) -> Model:
         _single_gpu_fraction_is_product,
         _seconds_by_usage_is_product,
         _leader_energy_is_product,
-        partial(state_gpu_capacity, shared=_shared),
-        partial(state_memory, shared=_shared),
+        partial(state_capacity, shared=_shared),
         partial(state_tardiness, epoch_seconds=_epoch_seconds),
         _energy,
     )

@@ -117,8 +117,7 @@ def data_of(
 def build(data: FormulationData, deadline: Deadline | None = None) -> Model:
     """State the model; see `models/selection/README.md`. Raises OutOfTimeError at a deadline."""
     products = (
-        partial(state_gpu_capacity, shared=_shared),
-        partial(state_memory, shared=_shared),
+        partial(state_capacity, shared=_shared),
         partial(state_tardiness, epoch_seconds=_epoch_seconds),
         _energy,
         _leader_energy_is_product,
@@ -146,8 +145,8 @@ def _shared(m: Model, factor: float, j: int, n: int, g: int, f: int) -> Any:
     return factor * m.fraction[j, f] * m.assigned[j, n, g]
 
 
-def state_gpu_capacity(model: Model, data: FormulationData, shared: Callable[..., Any]) -> None:
-    """(9) with phi_jf sigma_jg as a method has it."""
+def state_capacity(model: Model, data: FormulationData, shared: Callable[..., Any]) -> None:
+    """(9) and (15) with phi_jf sigma_jg as a method has it."""
 
     @model.Constraint(model.GPUS, doc="(9)")
     def gpu_capacity(m: Model, n: int, g: int) -> pyo.Expression:
@@ -155,22 +154,6 @@ def state_gpu_capacity(model: Model, data: FormulationData, shared: Callable[...
             shared(m, float(data.fractions[f]), j, n, g, f) for j in m.JOBS for f in m.FRACTIONS
         )
         return pyo.quicksum(used) <= 1
-
-
-def _memory_margin(data: FormulationData, j: int, n: int, f: int) -> int:
-    """The sign of M_n f - m_j, the coefficient of (15): a job has one fraction, so only the sign
-    matters.
-
-    The difference itself may be a rounding of the file's numbers, which solvers overlook.
-    """
-    kind = data.tables.kinds[data.kind(n)]
-    room = data.fractions[f] * Fraction(data.tables.instance.gpu_types[kind.name].memory_bytes)
-    needed = Fraction(data.tables.instance.jobs[j].memory_bytes)
-    return (room > needed) - (room < needed)
-
-
-def state_memory(model: Model, data: FormulationData, shared: Callable[..., Any]) -> None:
-    """(15) with phi_jf sigma_jg as a method has it."""
 
     @model.Constraint(model.JOBS, model.NODES, doc="(15)")
     def memory(m: Model, j: int, n: int) -> pyo.Expression:
@@ -180,6 +163,15 @@ def state_memory(model: Model, data: FormulationData, shared: Callable[..., Any]
             for f in m.FRACTIONS
         )
         return pyo.quicksum(margins) >= 0
+
+
+def _memory_margin(data: FormulationData, j: int, n: int, f: int) -> int:
+    """The sign of M_n f - m_j in (15): a job has one fraction, so only the sign matters."""
+    # The difference itself may be a rounding of the file's numbers, which solvers overlook.
+    kind = data.tables.kinds[data.kind(n)]
+    room = data.fractions[f] * Fraction(data.tables.instance.gpu_types[kind.name].memory_bytes)
+    needed = Fraction(data.tables.instance.jobs[j].memory_bytes)
+    return (room > needed) - (room < needed)
 
 
 def _epoch_seconds(model: Model, data: FormulationData, j: int, n: int) -> Any:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,11 +75,6 @@ class PatternData:
     patterns: tuple[Pattern, ...]
     fills: tuple[Fill, ...]
     every_follower: bool = False
-
-    @cached_property
-    def unit(self) -> float:
-        """Dollars of one unit of the model's money."""
-        return self.tables.money_unit
 
 
 def patterns(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
@@ -276,7 +270,7 @@ def _leaders(tables: Tables) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _minimise_cost(model: pyo.ConcreteModel, data: PatternData) -> None:
-    tables, unit = data.tables, data.unit
+    tables, unit = data.tables, data.tables.money_unit
     kinds = [node_class.kind for node_class in tables.classes]
     rates = [node_class.cost_rate for node_class in tables.classes]
     tardiness_cost, expected = tables.tardiness_cost / unit, tables.expected / unit

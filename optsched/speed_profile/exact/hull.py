@@ -38,10 +38,7 @@ def hull(
 def quick_bound(
     instance: SpeedProfileInstance, options: SpeedProfileOptions, deadline: Deadline | None = None
 ) -> tuple[float | None, str]:
-    """The dual's value at the hull's multiplier; takes milliseconds whatever the time limit.
-
-    None when the instance's own deadline cannot be met.
-    """
+    """The dual's value at the hull's multiplier; None when the deadline cannot be met."""
     curve = curve_of(instance)
     profile, multiplier = hull_profile(instance, curve)
     if profile.status == "infeasible":
