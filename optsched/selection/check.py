@@ -239,8 +239,7 @@ def _certificate(
     objective: float,
     rounding: float,
 ) -> Iterator[Violation]:
-    """Recompute the certificate's bound; it must reach the claimed bound and not exceed the
-    objective."""
+    """Recompute the certificate's bound: at least the claimed one, at most the objective."""
     document = {"kind": "prices", **certificate.model_dump(mode="json")}
     try:
         verified_bound = verify(instance.to_dict(), document, options.to_dict())

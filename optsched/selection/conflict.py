@@ -132,7 +132,13 @@ def _jobs_conflict(
         f"one for each job, but jobs {listed(job.name for job in jobs)} can run on "
         f"{_nodes_named(nodes)} alone"
     )
-    return reason, tuple(Member("job", job.name, _requirement(instance, job)) for job in jobs)
+    members = []
+    for job in jobs:
+        needed = f"a node of type {' or '.join(sorted(_types_of(instance, job)))}"
+        exclusions = listed(instance.exclusions(job))
+        requirement = f"{needed}: {exclusions}" if exclusions else needed
+        members.append(Member("job", job.name, requirement))
+    return reason, tuple(members)
 
 
 def _nodes_conflict(
@@ -151,10 +157,3 @@ def _nodes_named(nodes: Sequence[Node]) -> str:
     type_names = ", ".join(sorted({node.gpu_type for node in nodes}))
     label = "node" if len(nodes) == 1 else "nodes"
     return f"{label} {listed(node.name for node in nodes)} ({type_names})"
-
-
-def _requirement(instance: SelectionInstance, job: SelectionJob) -> str:
-    """Node types a job needs, and the reason for each excluded type."""
-    needed = f"a node of type {' or '.join(sorted(_types_of(instance, job)))}"
-    refused = listed(instance.exclusions(job))
-    return f"{needed}: {refused}" if refused else needed

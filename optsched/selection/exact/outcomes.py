@@ -67,9 +67,7 @@ def model_outcome(
         return outcome
     limited = answer.termination is Termination.TIME_LIMIT
     rounding = ARITHMETIC_RTOL * unit
-    return with_assignment(
-        tables, assignment, outcome, settings, rounding=rounding, limited=limited
-    )
+    return with_assignment(tables, assignment, outcome, settings, None, rounding, limited)
 
 
 def with_assignment(

@@ -130,13 +130,9 @@ def costs_of(tables: Tables) -> Costs:
 
 def heuristic_outcome(tables: Tables, assignment: Assignment, started: float) -> Outcome:
     """The outcome of a heuristic's assignment; `started` is a time of the clock."""
-    seconds = clock() - started
-    return Outcome(
-        solution_of(tables, assignment),
-        Termination.FEASIBLE,
-        claimed=expected_cost(tables, assignment),
-        solve_time=seconds,
-    )
+    seconds, value = clock() - started, expected_cost(tables, assignment)
+    solution = solution_of(tables, assignment)
+    return Outcome(solution, Termination.FEASIBLE, claimed=value, solve_time=seconds)
 
 
 def ranked(tables: Tables, times: Floats) -> Ranking:

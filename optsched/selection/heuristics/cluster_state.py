@@ -31,8 +31,7 @@ def nodes_of(instance: SelectionInstance, kind_of: Any) -> Nodes:
 
 @register_jitable
 def best_fit(kind: int, wanted: int, free: Any, nodes: Nodes) -> int:
-    """Return the best node or -1: prefer open nodes, then fewest free GPUs, then lowest cost, then
-    lowest index."""
+    """The best node or -1: open nodes first, then fewest free GPUs, lowest cost, lowest index."""
     gpus, rates = nodes.gpus, nodes.rates
     best = -1
     for n in range(len(free)):
@@ -65,12 +64,7 @@ def max_free_gpus(kind: int, free: Any, nodes: Nodes) -> int:
 
 
 class ClusterState:
-    """Free GPUs by node. Best fit fills nodes in use first (sts, VI-B).
-
-    GPUs go to the open node with the fewest free GPUs that suffice, else to the smallest unused
-    node; ties by the cost of the GPUs in use afterwards, then by index. A call is O(N), vectorised
-    over nodes.
-    """
+    """Free GPUs by node, allocated as by `best_fit`; a call is O(N), vectorised over nodes."""
 
     def __init__(self, tables: Tables) -> None:
         nodes, self._kind = tables.instance.nodes, tables.kind_of

@@ -53,8 +53,7 @@ def solve_p1(
     *,
     restarts: bool = True,
 ) -> Outcome:
-    """Build (P1) with the method's product terms and solve it; fall back to the best heuristic if
-    time runs out."""
+    """Solve (P1) with the method's products, or return the best heuristic's if time runs out."""
     require_solver(settings.solver)
     started = clock()
     tables = tables_of(instance, options)
@@ -84,12 +83,9 @@ def solve_p1(
             return outcome
         open_cost = expected_cost(tables, best) - paid
         if open_cost >= RESCALE_BELOW * unit or best is incumbent or open_cost <= tables.rounding:
-            return _explain_missing_proof(outcome, unit)
+            break
         incumbent = best
-
-
-def _explain_missing_proof(outcome: Outcome, unit: float) -> Outcome:
-    """Add a message if the solver stopped without proof before the time limit."""
+    # A solver that stopped early without a proof has reached its tolerance.
     if outcome.termination is not Termination.FEASIBLE:
         return outcome
     message = (

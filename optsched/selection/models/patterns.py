@@ -134,8 +134,7 @@ def model(
 
 
 def require_whole_roles(model: pyo.ConcreteModel) -> None:
-    """Make role variables binary; they are integral by themselves only while no constraint is
-    added."""
+    """Make roles binary; they are integral by themselves only while no constraint is added."""
     for roles in (model.postponed, model.follower, model.leader):
         roles.domain = pyo.Binary
 
