@@ -82,7 +82,7 @@ def largest_flow(supply: Ints, usable: NDArray[np.bool_], demand: Ints) -> NDArr
     columns = np.concatenate((np.arange(count), count + b, np.full(len(demand), sink)))
     values = np.concatenate((supply, supply[a], demand)).astype(np.int32)
     graph = csr_array((values, (rows, columns)), shape=(sink + 1, sink + 1))
-    flow: NDArray[np.int32] = maximum_flow(graph, sink - 1, sink).flow[:count, count : sink - 1]
+    flow = maximum_flow(graph, sink - 1, sink).flow[:count, count : sink - 1]
     return flow.toarray()
 
 
