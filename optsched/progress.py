@@ -60,9 +60,8 @@ class Progress:
             return
         best = min(self.incumbent, math.inf if incumbent is None else float(incumbent))
         proved = max(self.bound, -math.inf if bound is None else float(bound))
-        proved = min(
-            proved, best
-        )  # a search for better solutions may return a bound above the incumbent
+        # A search for better solutions may return a bound above the incumbent.
+        proved = min(proved, best)
         if best < self.incumbent or proved > self.bound:
             self.incumbent, self.bound = best, max(proved, self.bound)
             self.notify(*(value if math.isfinite(value) else None for value in (best, proved)))
