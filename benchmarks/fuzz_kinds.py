@@ -18,8 +18,7 @@ from optsched.experiments.plans.units import expand
 from optsched.experiments.report.page import page
 from optsched.experiments.report.table import gap_table
 from optsched.experiments.report.table_formats import as_csv, as_latex, as_markdown
-from optsched.experiments.store.row import done
-from optsched.experiments.store.store import Store
+from optsched.experiments.store.store import Store, done
 from optsched.generators.placement import instance_from_profile
 from optsched.generators.rolling import read_trace
 from optsched.library import shipped_folder
@@ -231,9 +230,9 @@ def _store(folder: Path) -> bytes:
     with Store(folder / "valid.sqlite") as store:
         store.register(plan.name, plan.sha256, plan.text, planned)
         store.record_start(plan.name, "optsched sweep plan.toml", "1 process", "{}")
-        for each in planned:
-            instance = load_document(each.document)
-            for unit in each.units:
+        for document, units in planned:
+            instance = load_document(document)
+            for unit in units:
                 result = solve(instance, unit.method, seed=unit.seed, iterations=100)
                 store.add(done(unit, result, 0.1))
     raw = (folder / "valid.sqlite").read_bytes()

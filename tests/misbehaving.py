@@ -9,8 +9,8 @@ from typing import Any
 
 from optsched import methods
 from optsched.experiments.plans.units import Unit
-from optsched.experiments.run import worker
-from optsched.experiments.store.row import Row
+from optsched.experiments.run import processes
+from optsched.experiments.store.store import Row
 
 CRASHES, SLEEPS, EATS, RAISES, EXITS = 1, 2, 3, 4, 5
 _solve = methods.solve
@@ -19,7 +19,7 @@ _solve = methods.solve
 def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
     """The worker's own function, with a method that may not come back."""
     methods.solve = solve
-    return worker.run_unit(unit, document, memory)
+    return processes.run_unit(unit, document, memory)
 
 
 def solve(instance: Any, method: str, *, seed: int, **settings: Any) -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
@@ -13,8 +13,7 @@ BATCH_VALUES = 1_000_000
 """Values drawn at a time, to bound the memory."""
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """A 95% percentile interval."""
 
     low: float

@@ -11,7 +11,7 @@ import numpy as np
 
 from optsched.checking import relative_excess
 from optsched.errors import InputError
-from optsched.experiments.store.row import FAILURES
+from optsched.experiments.store.store import FAILURES
 from optsched.plotting.axes import (
     COLOURS,
     FAINT,

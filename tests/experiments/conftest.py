@@ -9,8 +9,7 @@ import pytest
 
 from optsched.experiments import read_plan, sweep
 from optsched.experiments.plans.units import Unit, expand
-from optsched.experiments.store.row import Row
-from optsched.experiments.store.store import Store
+from optsched.experiments.store.store import Row, Store
 
 Swept = Callable[[str], Path]
 

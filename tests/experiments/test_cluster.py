@@ -12,6 +12,7 @@ from typing import Any
 
 import distributed
 import pytest
+from stored_results import content
 
 from optsched.cli import _code
 from optsched.experiments import sweep
@@ -80,9 +81,8 @@ def test_killed_workers_change_nothing(
     again = sweep(plan, store, dask=cluster.scheduler_address, retry_errors=True)
     assert (again.run, again.failed) == (len(lost), 0)
     sweep(plan, tmp_path / "here.sqlite", workers=0)
-    with StoreReader(store) as a, StoreReader(tmp_path / "here.sqlite") as b:
-        assert a.content() == b.content()
-        assert len(a.content()) == units
+    assert content(store) == content(tmp_path / "here.sqlite")
+    assert len(content(store)) == units
 
 
 def kill_one(cluster: Any, rng: random.Random) -> int:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from stored_results import content
 
 import optsched
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import gap_table
-from optsched.experiments.store.store import StoreReader
 from optsched.library import load
 from optsched.online.policies.by_name import POLICIES as ONLINE
 from optsched.problems import PROBLEMS
@@ -44,11 +43,6 @@ options = { predictor = "perfect" }
 
 
 Swept = Callable[[str], Path]
-
-
-def content(store: Path) -> list[tuple[Any, ...]]:
-    with StoreReader(store) as base:
-        return base.content()
 
 
 def test_every_policy_is_a_method() -> None:

@@ -39,13 +39,13 @@ limits = { unit_time = 9 }
 def test_units_of_a_plan(tmp_path: Path, plan_file: Written) -> None:
     read = read_plan(plan_file(GOOD))
     planned = list(expand(read))
-    assert [each.name for each in planned] == ["fig2", "vgg19-8-s7", "vgg19-8-s8"]
-    assert [len(each.units) for each in planned] == [6, 3, 3]
-    assert planned[0].units[0].method == "heavy-edge"
-    assert '"gpus_per_server":4' in planned[1].document
-    keys = [unit.key for each in planned for unit in each.units]
+    assert [units[0].instance for _, units in planned] == ["fig2", "vgg19-8-s7", "vgg19-8-s8"]
+    assert [len(units) for _, units in planned] == [6, 3, 3]
+    assert planned[0][1][0].method == "heavy-edge"
+    assert '"gpus_per_server":4' in planned[1][0]
+    keys = [unit.key for _, units in planned for unit in units]
     assert len(set(keys)) == 12
-    assert keys == [unit.key for each in expand(read) for unit in each.units]
+    assert keys == [unit.key for _, units in expand(read) for unit in units]
     assert read.families[0].limits == Limits(iterations=5)
     assert read.families[1].limits == Limits(iterations=5, unit_time=9.0)
 
@@ -55,7 +55,7 @@ def test_globs_start_at_the_plan(tmp_path: Path, plan_file: Written) -> None:
     fig2 = (shipped_folder() / "placement" / "fig2.json").read_text(encoding="utf-8")
     (tmp_path / "mine" / "own.json").write_text(fig2, encoding="utf-8")
     text = '[[families]]\nname = "x"\ninstances = ["mine/*.json", "placement/gpt-*"]\n'
-    names = [each.name for each in expand(read_plan(plan_file(text)))]
+    names = [units[0].instance for _, units in expand(read_plan(plan_file(text)))]
     assert names == ["fig2", "gpt-13b-32", "gpt-175b-32x1", "gpt-175b-64x1", "gpt-6.7b-16"]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import misbehaving
 import pytest
+from stored_results import content
 
 from optsched.experiments import sweep
 from optsched.experiments.store.store import StoreReader
@@ -66,11 +67,6 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
     standing = sweep(folder / "plan.toml", folder / "one.sqlite", workers=1)
     assert (standing.total, standing.run, standing.failed) == (UNITS, UNITS, 0)
     return content(folder / "one.sqlite")
-
-
-def content(store: Path) -> list[tuple[Any, ...]]:
-    with StoreReader(store) as base:
-        return base.content()
 
 
 def rows(store: Path) -> int:

@@ -20,7 +20,7 @@ from optsched.experiments.report.page import page
 from optsched.experiments.report.table import gap_table
 from optsched.experiments.report.table_formats import as_csv, as_latex, as_markdown, pairs_as_csv
 from optsched.experiments.statistics import bootstrap_mean
-from optsched.experiments.store.row import Row, Status, failed
+from optsched.experiments.store.store import Row, Status, failed
 from optsched.result import Termination
 
 PLAN = """

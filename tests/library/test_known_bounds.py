@@ -51,8 +51,8 @@ def test_a_sweeps_table_shows_them_too() -> None:
     entry = entry_of(NAME)
     assert entry is not None
     said = {"problem": "placement", "instance": entry.file_name, "sha256": entry.sha256, "seed": 0}
-    known = best_bound({**said, "planned_options": "{}"}, None)
-    assert known == best_bound({**said, "planned_options": "{}"}, (1.0, "a weak one"))
+    known = best_bound({**said, "options": "{}"}, None)
+    assert known == best_bound({**said, "options": "{}"}, (1.0, "a weak one"))
     assert known[0] == best(NAME)
     strong = (best(NAME) * 1.001, "a strong one")
-    assert best_bound({**said, "planned_options": "{}"}, strong) == strong
+    assert best_bound({**said, "options": "{}"}, strong) == strong

@@ -63,7 +63,7 @@ def test_generated_profiles() -> None:
 def test_example_plans_are_not_cut_by_time(name: str, units: int) -> None:
     plan = read_plan(f"plans/{name}")
     assert all(family.limits.time_limit is None for family in plan.families)
-    assert sum(len(planned.units) for planned in expand(plan)) == units
+    assert sum(len(planned) for _, planned in expand(plan)) == units
 
 
 def test_epoch_shapes_leave_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

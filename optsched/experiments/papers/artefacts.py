@@ -31,8 +31,7 @@ from optsched.experiments.papers.sts import epochs_and_arrivals, fig7, over_time
 from optsched.experiments.plans.plan import Plan
 from optsched.experiments.plans.units import canonical
 from optsched.experiments.run.runner import SweepState, sweep
-from optsched.experiments.store.row import Status
-from optsched.experiments.store.store import read_store
+from optsched.experiments.store.store import Status, read_store
 from optsched.external import module_of
 from optsched.io.writing import csv_text, replacing, write_text
 from optsched.methods import warm_up

@@ -17,13 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    TypeAdapter,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from optsched.declared import (
@@ -260,11 +254,6 @@ class Plan:
     def sha256(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
-    @property
-    def folder(self) -> Path:
-        """Where relative paths start."""
-        return Path(self.source).resolve().parent
-
 
 def read_plan(reference: str | Path) -> Plan:
     """Read a plan.
@@ -327,6 +316,5 @@ def plan_schema() -> dict[str, Any]:
     """The JSON Schema of a plan's TOML; names of instances and methods are left to `sweep`."""
     schema = _PlanFile.model_json_schema()
     schema["title"] = "Plan"
-    one_source = [{"required": ["instances"]}, {"required": ["generator"]}]
-    schema["$defs"]["Family"]["oneOf"] = one_source
+    schema["$defs"]["Family"]["oneOf"] = [{"required": ["instances"]}, {"required": ["generator"]}]
     return schema

@@ -9,8 +9,9 @@ import glob
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -48,26 +49,12 @@ class Unit:
 
     @property
     def key(self) -> str:
-        parts = (
-            *(self.sha256, self.method, self.options, self.settings),
-            *(str(self.seed), self.version),
-        )
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        parts = (self.sha256, self.method, self.options, self.settings, self.seed, self.version)
+        return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class PlannedInstance:
-    """An instance of a plan, as canonical text, and its units."""
-
-    sha256: str
-    name: str
-    problem: str
-    document: str
-    units: tuple[Unit, ...]
-
-
-def expand(plan: Plan, allow: Collection[str] = ()) -> Iterator[PlannedInstance]:
-    """Yield the plan's instances one by one, with their units."""
+def expand(plan: Plan, allow: Collection[str] = ()) -> Iterator[tuple[str, tuple[Unit, ...]]]:
+    """Yield the plan's instances one by one, as canonical text, with their units."""
     count = 0
     for family in plan.families:
         for name, problem, sha256, document in _documents(plan, family, allow):
@@ -75,7 +62,7 @@ def expand(plan: Plan, allow: Collection[str] = ()) -> Iterator[PlannedInstance]
             count += len(units)
             if count > MAX_UNITS:
                 raise InputError(plan.source, "families", "more units", f"at most {MAX_UNITS}")
-            yield PlannedInstance(sha256, name, problem.name, document, units)
+            yield document, units
 
 
 def _documents(
@@ -85,8 +72,7 @@ def _documents(
     if family.recipe_of is None:
         for instance in instances_of(plan, family):
             content = instance.to_dict()
-            sha256 = instance_sha256(content)
-            yield instance.name, problem_for(instance), sha256, canonical(content)
+            yield instance.name, problem_for(instance), instance_sha256(content), canonical(content)
         return
     for seed in _seeds(family):
         recipe = {"generator": family.generator, "arguments": dict(family.arguments), "seed": seed}
@@ -107,7 +93,7 @@ def require_allowed_recipe(document: str, allow: Collection[str], source: str, w
     """Raise InputError if the instance's generator is in a module that is not allowed."""
     recipe = recipe_in(document)
     if recipe is not None:
-        require_allowed(str(recipe[RECIPE].get("generator")), allow, source, where)
+        require_allowed(str(recipe.get("generator")), allow, source, where)
 
 
 def canonical(value: Any) -> str:
@@ -161,21 +147,23 @@ def recipe_in(document: str) -> dict[str, Any] | None:
     """Parse a stored recipe; None if the document is an instance."""
     if not document.startswith(f'{{"{RECIPE}":'):
         return None
-    recipe: dict[str, Any] = json.loads(document)
+    recipe: dict[str, Any] = json.loads(document)[RECIPE]
     return recipe
 
 
-def instance_of_recipe(recipe: Mapping[str, Any]) -> Any:
-    """Make the instance of one of `recipes_of`; raises InputError.
+@lru_cache(maxsize=4)
+def stored_instance(problem: str, sha256: str, document: str) -> Any:
+    """Parse a stored instance, or make it by its recipe; raises InputError.
 
-    Callers must call `units.require_allowed_recipe` first, since ``module:function`` is any code.
+    Callers must call `require_allowed_recipe` first, since ``module:function`` is any code.
     """
-    how = recipe[RECIPE]
-    name = how["generator"]
-    is_user_function = module_of(name) is not None
-    generate = resolve(name) if is_user_function else generator(name, RECIPE, "generator")
-    arguments = arguments_of(generate, how["arguments"], RECIPE, "arguments")
-    return generate_with(generate, arguments, how["seed"], RECIPE, "arguments")
+    recipe = recipe_in(document)
+    if recipe is None:
+        return resolve(PROBLEMS[problem].instance).from_dict(json.loads(document), sha256[:12])
+    name = recipe["generator"]
+    generate = resolve(name) if module_of(name) else generator(name, RECIPE, "generator")
+    arguments = arguments_of(generate, recipe["arguments"], RECIPE, "arguments")
+    return generate_with(generate, arguments, recipe["seed"], RECIPE, "arguments")
 
 
 def _seeds(family: Family) -> range:
@@ -184,7 +172,7 @@ def _seeds(family: Family) -> range:
 
 def _files(plan: Plan, family: Family, entry: str) -> list[Path]:
     """Files of one entry, in the plan's folder or else among the shipped instances."""
-    for root in (plan.folder, shipped_folder()):
+    for root in (Path(plan.source).resolve().parent, shipped_folder()):
         names = sorted(glob.glob(entry, root_dir=root, recursive=True))
         files = [path for name in names for path in _inside(root / name)]
         if files:

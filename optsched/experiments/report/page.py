@@ -6,24 +6,21 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optsched import __version__
 from optsched.errors import require_extras
 from optsched.experiments.report.table import PAIR_HEADINGS, FamilyTable, Run, gap_table
 from optsched.experiments.report.table_formats import body, headings, percent, title
-from optsched.experiments.store.row import FAILURES, Status
-from optsched.experiments.store.store import StoreReader, files_of_store
+from optsched.experiments.store.store import FAILURES, Status, StoreReader, files_of_store
 from optsched.io.outputs import require_outputs
 from optsched.io.writing import write_text
 from optsched.plotting.axes import WIDTH, house_style, robust_scale
 from optsched.plotting.results import LINEAR_UP_TO_PERCENT, plot_strips
 from optsched.problems import PROBLEMS
 from optsched.result import ONLY_A_BOUND
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 STYLE = """
 :root { color-scheme: light; }
@@ -53,8 +50,6 @@ NOTES = (
 MAX_INSTANCES = 300
 """Largest number of instances listed per family: those with the largest excess."""
 
-SVG_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-"""Removes creator and date, so that pages are reproducible."""
 RUN_HEADINGS = ("method", "seed", "objective", "bound", "excess %", "status", "seconds", "checked")
 
 
@@ -79,13 +74,7 @@ def write_report(store: str | Path, target: str | Path) -> None:
     --------
     >>> from pathlib import Path
     >>> from optsched.experiments import sweep
-    >>> plan = '''
-    ... name = "three"
-    ... [[families]]
-    ... name = "fig2"
-    ... instances = ["placement/fig2"]
-    ... methods = ["heavy-edge", "exact"]
-    ... '''
+    >>> plan = 'families = [{name = "a", instances = ["placement/fig2"], methods = ["exact"]}]'
     >>> _ = Path("three.toml").write_text(plan)
     >>> _ = sweep("three.toml", "three.sqlite", workers=0)
     >>> write_report("three.sqlite", "report.html")
@@ -115,9 +104,13 @@ def page(store: str | Path) -> str:
             *sections,
             "<section><h2>How it was made</h2>",
             f"<p>Page written by optsched {escape(__version__)}.</p>",
-            _runs_of_sweeps(runs),
+            *map(_run_of_sweep, runs),
             "<h3>Plans</h3>",
-            _plans(plans),
+            *(
+                f"<details><summary>{escape(plan['name'])} (sha256 {escape(plan['sha256'][:12])})"
+                f"</summary><pre>{escape(plan['text'])}</pre></details>"
+                for plan in plans
+            ),
             "</section></body></html>\n",
         )
     )
@@ -159,24 +152,13 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     )
 
 
-def _runs_of_sweeps(runs: Sequence[Mapping[str, Any]]) -> str:
-    """Command lines and versions of every start of a sweep."""
-    parts = []
-    for run in runs:
-        versions = json.loads(run["environment"])
-        words = ", ".join(f"{name} {value}" for name, value in versions.items())
-        parts.append(
-            f"<p><code>{escape(run['command'] or '(called from Python)')}</code><br>"
-            f"{escape(run['started'])}, {escape(run['workers'])}: {escape(words)}</p>"
-        )
-    return "".join(parts)
-
-
-def _plans(rows: Sequence[Mapping[str, Any]]) -> str:
-    return "".join(
-        f"<details><summary>{escape(row['name'])} (sha256 {escape(row['sha256'][:12])})</summary>"
-        f"<pre>{escape(row['text'])}</pre></details>"
-        for row in rows
+def _run_of_sweep(run: Mapping[str, Any]) -> str:
+    """Command line and versions of one start of a sweep."""
+    versions = json.loads(run["environment"])
+    words = ", ".join(f"{name} {value}" for name, value in versions.items())
+    return (
+        f"<p><code>{escape(run['command'] or '(called from Python)')}</code><br>"
+        f"{escape(run['started'])}, {escape(run['workers'])}: {escape(words)}</p>"
     )
 
 
@@ -192,34 +174,24 @@ def _excess_plot(table: FamilyTable) -> str:
         figure = Figure(figsize=(WIDTH, 0.9 + 0.3 * len(excess)), layout="constrained")
         ax = figure.add_subplot()
         plot_strips(excess, "excess over the bound, %; black tick: mean", ax)
-        robust_scale(
-            ax.xaxis, [x for values in excess.values() for x in values], LINEAR_UP_TO_PERCENT
-        )
-        return _inline_svg(figure, f"Excess by method, {table.family}")
-
-
-def _inline_svg(figure: Figure, title: str) -> str:
-    """A figure as an <svg> element, in the current style."""
-    stream, name = io.StringIO(), escape(title)
-    figure.savefig(stream, format="svg", transparent=True, metadata=SVG_METADATA)
-    drawn = stream.getvalue().partition("<svg ")[2]
-    inner = drawn.partition(">")[2]
+        robust_scale(ax.xaxis, [*chain(*excess.values())], LINEAR_UP_TO_PERCENT)
+        stream, name = io.StringIO(), escape(f"Excess by method, {table.family}")
+        no_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))  # equal pages every time
+        figure.savefig(stream, format="svg", transparent=True, metadata=no_metadata)
+    inner = stream.getvalue().partition("<svg ")[2].partition(">")[2].strip()
     box = f"0 0 {72 * figure.get_figwidth():g} {72 * figure.get_figheight():g}"
-    return (
-        f'<svg viewBox="{box}" role="img" aria-label="{name}"><title>{name}</title>{inner.strip()}'
-    )
+    return f'<svg viewBox="{box}" role="img" aria-label="{name}"><title>{name}</title>{inner}'
 
 
 def _failures(runs: Sequence[Run]) -> str:
-    failed = [r for r in runs if r.status in FAILURES]
-    if not failed:
-        return ""
+    columns = ("instance", "method", "seed", "status", "message")
     rows = [
         (r.instance, r.method, str(r.seed), r.status or "", r.message or "")
-        for r in failed[:MAX_INSTANCES]
+        for r in runs
+        if r.status in FAILURES
     ]
-    columns = ("instance", "method", "seed", "status", "message")
-    return f"<h3>{len(failed)} failed runs</h3>{_table(columns, rows)}"
+    heading = f"<h3>{len(rows)} failed runs</h3>"
+    return heading + _table(columns, rows[:MAX_INSTANCES]) if rows else ""
 
 
 def _instances(table: FamilyTable) -> str:
@@ -233,7 +205,7 @@ def _instances(table: FamilyTable) -> str:
 
 
 def _largest(runs: Sequence[Run]) -> float:
-    return max((run.excess or 0.0 for run in runs), default=0.0)
+    return max(run.excess or 0.0 for run in runs)
 
 
 def _instance(problem: str, runs: Sequence[Run]) -> str:

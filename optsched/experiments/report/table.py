@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from itertools import combinations
+from math import isclose
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -20,8 +21,7 @@ from typing import Any
 from optsched.checking import relative_excess
 from optsched.errors import InputError, shown
 from optsched.experiments.statistics import Interval, bootstrap_mean
-from optsched.experiments.store.row import FAILURES, MEASURES, Status
-from optsched.experiments.store.store import StoreReader
+from optsched.experiments.store.store import FAILURES, MEASURES, Status, StoreReader
 from optsched.library.best_records import known_bound
 from optsched.problems import PROBLEMS
 from optsched.result import RELAXES, Termination, is_proved
@@ -37,7 +37,7 @@ TIE_RTOL = 1e-9
 """Relative difference up to which two objectives tie."""
 
 QUERY = """
-SELECT m.plan, m.family, m.method, m.seed, m.options AS planned_options, i.name AS instance,
+SELECT m.plan, m.family, m.method, m.seed, m.options, i.name AS instance,
        i.problem, m.sha256, r.status, r.message, r.termination, r.objective, r.bound,
        r.details, r.bound_source, r.chosen, r.feasible, r.build_time, r.solve_time, r.unit_time,
        m.key
@@ -47,6 +47,7 @@ GROUP BY m.plan, m.family, m.key ORDER BY m.plan, min(m.number)
 BOUNDS = """
 SELECT problem, sha256, options, seed, bound, bound_source FROM results
 WHERE bound IS NOT NULL AND status = 'done' AND termination <> 'error'
+ORDER BY bound, key DESC
 """
 
 
@@ -179,21 +180,18 @@ def gap_table(store: str | Path) -> list[FamilyTable]:
     --------
     >>> from pathlib import Path
     >>> from optsched.experiments import sweep
-    >>> plan = '''
-    ... name = "two"
-    ... [[families]]
-    ... name = "fig2"
-    ... instances = ["placement/fig2"]
-    ... methods = ["heavy-edge", "exact"]
-    ... '''
+    >>> plan = 'families = [{name = "a", instances = ["placement/fig2"], methods = ["exact"]}]'
     >>> _ = Path("two.toml").write_text(plan)
     >>> _ = sweep("two.toml", "two.sqlite", workers=0)
     >>> [(line.method, line.checked) for line in gap_table("two.sqlite")[0].lines]
-    [('heavy-edge', 1), ('exact', 1)]
+    [('exact', 1)]
     """
     with StoreReader(store) as base:
         _require_known_problems(base)
-        runs = read_runs(base)
+        # The rows are ordered by their bounds: the last of a scope is its largest.
+        bounds = {_bound_scope(r): (r["bound"], r["bound_source"]) for r in base.rows(BOUNDS)}
+        planned = base.rows(QUERY)
+    runs = [_run(row, best_bound(row, bounds.get(_bound_scope(row)))) for row in planned]
     families: dict[tuple[str, str, str, str], list[Run]] = {}
     for run in runs:
         key = (run.plan, run.family, run.problem, run.options)
@@ -211,30 +209,17 @@ def _require_known_problems(base: StoreReader) -> None:
                 raise InputError(base.path, f"{table}.problem", shown(row["problem"]), expected)
 
 
-def read_runs(base: StoreReader) -> list[Run]:
-    """Every planned run of a store, with the best bound of its instance."""
-    bounds: dict[tuple[str, str, int | None], tuple[float, str | None]] = {}
-    for row in base.rows(BOUNDS):
-        scope = _bound_scope(row, row["options"])
-        if scope not in bounds or row["bound"] > bounds[scope][0]:
-            bounds[scope] = (row["bound"], row["bound_source"])
-    return [
-        _run(row, best_bound(row, bounds.get(_bound_scope(row, row["planned_options"]))))
-        for row in base.rows(QUERY)
-    ]
-
-
-def _bound_scope(row: Mapping[str, Any], options: str) -> tuple[str, str, int | None]:
+def _bound_scope(row: Mapping[str, Any]) -> tuple[str, str, int | None]:
     """What a bound holds for: an instance and options; for problems over time also one seed."""
     seed = row["seed"] if PROBLEMS[row["problem"]].over_time else None
-    return row["sha256"], options, seed
+    return row["sha256"], row["options"], seed
 
 
 def best_bound(
     row: Mapping[str, Any], stored: tuple[float, str | None] | None
 ) -> tuple[float | None, str | None]:
     """The store's bound, or the library's on its instance where that is the better one."""
-    options = json.loads(row["planned_options"])
+    options = json.loads(row["options"])
     known = known_bound(row["problem"], row["instance"], row["sha256"], options, row["seed"])
     if known is None or (stored is not None and known[0] <= stored[0]):
         return stored or (None, None)
@@ -248,7 +233,6 @@ def _run(row: Mapping[str, Any], bound: tuple[float | None, str | None]) -> Run:
         bound = row["bound"], row["bound_source"]
     values = {field.name: row[field.name] for field in fields(Run) if field.name in row}
     values |= {
-        "options": row["planned_options"],
         "bound": bound[0],
         "bound_source": bound[1],
         "seconds": sum(times) if times else None,
@@ -337,19 +321,15 @@ def _mean_measures(checked: Iterable[Run]) -> dict[str, float]:
 
 
 def _pairing(first: str, second: str, runs: list[Run]) -> Pairing:
-    objectives = {
-        (r.method, r.sha256, r.seed): r.objective
-        for r in runs
-        if r.feasible and r.objective is not None
-    }
-    wins = ties = losses = 0
-    for (method, sha256, seed), a in objectives.items():
-        b = objectives.get((second, sha256, seed))
-        if method == first and b is not None:
-            if abs(a - b) <= TIE_RTOL * max(abs(a), abs(b)):
-                ties += 1
-            elif a < b:
-                wins += 1
-            else:
-                losses += 1
-    return Pairing(first, second, wins, ties, losses)
+    objectives = [
+        {
+            (r.sha256, r.seed): r.objective
+            for r in runs
+            if r.method == method and r.feasible and r.objective is not None
+        }
+        for method in (first, second)
+    ]
+    pairs = [(a, objectives[1][run]) for run, a in objectives[0].items() if run in objectives[1]]
+    ties = sum(isclose(a, b, rel_tol=TIE_RTOL) for a, b in pairs)
+    wins = sum(a < b and not isclose(a, b, rel_tol=TIE_RTOL) for a, b in pairs)
+    return Pairing(first, second, wins, ties, len(pairs) - wins - ties)

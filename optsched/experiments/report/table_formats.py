@@ -11,8 +11,6 @@ from optsched.io.writing import csv_text
 from optsched.problems import PROBLEMS
 from optsched.result import NOT_COMPARABLE, Termination
 
-NOT_COMPARABLE_MARK = f" ({NOT_COMPARABLE})"
-"""Mark of an excess over a bound of its own: the runs are free of a rule of the problem."""
 EXCESS = ("mean %", "95% interval", "median %", "largest %")
 UNSOLVED_COLUMNS = {
     "infeasible": Termination.INFEASIBLE,
@@ -47,21 +45,21 @@ def body(table: FamilyTable) -> list[tuple[str, ...]]:
 
 
 def cells(table: FamilyTable, line: Line) -> tuple[str, ...]:
-    """A line as the tables show it; a dash stands for what is not known."""
-    proved = "-" if line.proved is None else f"{100 * line.proved:.0f}"
-    return *_measured(table, line), proved, ratio(line.time_ratio), checked(line)
-
-
-def _measured(table: FamilyTable, line: Line) -> tuple[str, ...]:
-    """The method and its excess, or the parts of its cost."""
-    parts = PROBLEMS[table.problem].parts
+    """A line as the tables show it, with how the unchecked runs ended; a dash is unknown."""
+    parts, interval = PROBLEMS[table.problem].parts, line.interval
     if parts:
         means = (line.measures.get(name) for name, _ in parts)
-        return line.method, *("-" if value is None else f"{value:.2f}" for value in means)
-    interval = line.interval
-    span = "-" if interval is None else f"{100 * interval.low:.2f} to {100 * interval.high:.2f}"
-    mark = NOT_COMPARABLE_MARK if line.relaxes and line.mean is not None else ""
-    return line.method, percent(line.mean) + mark, span, percent(line.median), percent(line.largest)
+        cost = ["-" if value is None else f"{value:.2f}" for value in means]
+    else:
+        span = "-" if interval is None else f"{100 * interval.low:.2f} to {100 * interval.high:.2f}"
+        # Not comparable: over the runs' own bound, as they are free of a rule of the problem.
+        mark = f" ({NOT_COMPARABLE})" if line.relaxes and line.mean is not None else ""
+        cost = [percent(line.mean) + mark, span, percent(line.median), percent(line.largest)]
+    proved = "-" if line.proved is None else f"{100 * line.proved:.0f}"
+    others = {"bounds": line.bounds, "refused": line.refused, "failed": line.failed}
+    counts = [f"{count} {end}" for end, count in {**others, **line.unsolved}.items() if count]
+    checked = f"{line.checked} of {line.planned}" + (f" ({', '.join(counts)})" if counts else "")
+    return line.method, *cost, proved, ratio(line.time_ratio), checked
 
 
 def percent(share: float | None) -> str:
@@ -75,13 +73,6 @@ def ratio(value: float | None) -> str:
     if value >= 100:
         return f"{value:.0f}"
     return f"{value:.{2 if value >= 1 else 4}f}"
-
-
-def checked(line: Line) -> str:
-    """How many of the planned runs the checker passed, and how the others ended."""
-    others = {"bounds": line.bounds, "refused": line.refused, "failed": line.failed}
-    texts = [f"{count} {ended}" for ended, count in {**others, **line.unsolved}.items() if count]
-    return f"{line.checked} of {line.planned}" + (f" ({', '.join(texts)})" if texts else "")
 
 
 def title(table: FamilyTable) -> str:
@@ -136,23 +127,18 @@ def _tabular(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str
 
 def as_csv(tables: Sequence[FamilyTable]) -> str:
     """CSV with every digit; excesses as shares, not percent."""
-    return csv_text(
-        CSV_COLUMNS, (_csv_row(table, line) for table in tables for line in table.lines)
-    )
-
-
-def _csv_row(table: FamilyTable, line: Line) -> list[Any]:
-    options = ";".join(f"{k}={v}" for k, v in table.options.items())
-    low, high = (None, None) if line.interval is None else (line.interval.low, line.interval.high)
-    return [
-        *(table.plan, table.family, table.problem, options, table.instances, line.method),
-        *(line.planned, line.checked, line.refused, line.failed),
-        *(line.unsolved.get(ended, 0) for ended in UNSOLVED_COLUMNS.values()),
-        line.relaxes,
-        *(line.mean, low, high, line.median, line.largest, line.proved),
-        *(line.seconds, line.time_ratio),
-        *(line.measures.get(name) for name in MEASURES),
-    ]
+    rows: list[list[Any]] = []
+    for table in tables:
+        options = ";".join(f"{k}={v}" for k, v in table.options.items())
+        family = (table.plan, table.family, table.problem, options, table.instances)
+        for line in table.lines:
+            unsolved = (line.unsolved.get(ended, 0) for ended in UNSOLVED_COLUMNS.values())
+            ends = (line.interval.low, line.interval.high) if line.interval else (None, None)
+            excess = (line.mean, *ends, line.median, line.largest)
+            row = [*family, line.method, line.planned, line.checked, line.refused, line.failed]
+            row += [*unsolved, line.relaxes, *excess, line.proved, line.seconds, line.time_ratio]
+            rows.append([*row, *(line.measures.get(name) for name in MEASURES)])
+    return csv_text(CSV_COLUMNS, rows)
 
 
 def pairs_as_csv(tables: Sequence[FamilyTable]) -> str:

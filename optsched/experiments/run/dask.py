@@ -19,10 +19,14 @@ from optsched.errors import InputError, require_extras
 from optsched.experiments.plans.plan import Limits
 from optsched.experiments.plans.units import Unit
 from optsched.experiments.run.processes import LocalPool
-from optsched.experiments.store.row import Row
+from optsched.experiments.store.store import Row
 
 PATIENCE = 20
 """Seconds to wait for the scheduler."""
+
+_running: dict[str, LocalPool] = {}
+"""A Dask worker's processes, by sweep."""
+_lock = threading.Lock()
 
 
 class ClusterPool:
@@ -76,8 +80,18 @@ def version_here() -> str:
 def run_remotely(
     sweep: str, problems: tuple[str, ...], unit: Unit, document: str, limits: Limits
 ) -> Row:
-    """Run one unit on a Dask worker, in a process of its own."""
-    return _processes(sweep, problems).submit(unit, document, limits).result()
+    """Run one unit in one of a Dask worker's processes, of which each of its threads has one."""
+    from distributed import get_worker
+
+    with _lock:
+        if sweep not in _running:
+            # Dask marks its workers as daemons, and multiprocessing forbids a daemon to have
+            # children, which might outlive it. Ours end with their parent (`work`).
+            process: Any = multiprocessing.current_process()
+            process._config["daemon"] = False
+            _running[sweep] = LocalPool(get_worker().state.nthreads, problems)
+        pool = _running[sweep]
+    return pool.submit(unit, document, limits).result()
 
 
 def end_processes(sweep: str) -> None:
@@ -86,21 +100,3 @@ def end_processes(sweep: str) -> None:
         pool = _running.pop(sweep, None)
     if pool is not None:
         pool.stop()
-
-
-_running: dict[str, LocalPool] = {}
-_lock = threading.Lock()
-
-
-def _processes(sweep: str, problems: tuple[str, ...]) -> LocalPool:
-    """This Dask worker's processes for a sweep, one per thread of the worker."""
-    from distributed import get_worker
-
-    with _lock:
-        if sweep not in _running:
-            # Dask marks its workers as daemons, and multiprocessing forbids a daemon to have
-            # children, which might outlive it. Ours end with their parent (`prepare`).
-            process: Any = multiprocessing.current_process()
-            process._config["daemon"] = False
-            _running[sweep] = LocalPool(get_worker().state.nthreads, problems)
-        return _running[sweep]

@@ -8,21 +8,29 @@ a shared lock or queue in an invalid state.
 from __future__ import annotations
 
 import atexit
+import json
 import multiprocessing
+import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from queue import SimpleQueue
 
+from optsched import methods
+from optsched.errors import NotApplicableError, OptschedError
 from optsched.experiments.plans.plan import Limits
-from optsched.experiments.plans.units import Unit
-from optsched.experiments.run.worker import import_code, prepare, run_unit
-from optsched.experiments.store.row import Row, Status, failed
+from optsched.experiments.plans.units import Unit, stored_instance
+from optsched.experiments.store.store import Row, Status, done, failed
+from optsched.problem import resolve
+from optsched.problems import PROBLEMS
 from optsched.progress import compile_listener, notify_compiling
+from optsched.result import Termination
 
 ATTEMPTS = 5
 """Start attempts of a worker before its unit is recorded as crashed."""
@@ -104,7 +112,7 @@ class _Supervisor(threading.Thread):
                 row = self._run(unit, document, limits)
             except Exception as error:  # such as a row that cannot be sent
                 self._end()
-                row = failed(unit, Status.ERROR, f"{type(error).__name__}: {error}"[:300])
+                row = failed(unit, Status.ERROR, f"{type(error).__name__}: {error}")
             future.set_result(row)
         self._end()
 
@@ -179,9 +187,77 @@ class _Supervisor(threading.Thread):
 
 def work(pipe: Connection, problems: tuple[str, ...]) -> None:
     """Run units from a pipe, in a worker process, until the pipe ends."""
-    prepare(problems)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # Pyomo creates a named semaphore on import, which a killed worker would leak, and of which
+    # Python would warn. A lock of the "fork" method loses its name as soon as it is made.
+    if "fork" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_start_method("fork", force=True)
+    import_code(problems)
     with suppress(EOFError, OSError), compile_listener(pipe.send):
         pipe.send(None)
         while True:
             run, arguments = pipe.recv()
             pipe.send(run(*arguments))
+
+
+def _end_with_parent() -> None:
+    """Leave no worker behind a process that was killed."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def import_code(problems: tuple[str, ...]) -> None:
+    """Import the problems' methods, so that no unit's time goes into that."""
+    for problem in problems:
+        with suppress(Exception):  # the unit that needs it will say so
+            resolve(str(PROBLEMS[problem].warm_up))
+
+
+def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
+    """Run one unit under a memory limit in bytes; exceptions become failed rows."""
+    began = time.perf_counter()
+    try:
+        with memory_limit(memory):
+            result = methods.solve(
+                stored_instance(unit.problem, unit.sha256, document),
+                unit.method,
+                options=json.loads(unit.options),
+                seed=unit.seed,
+                **json.loads(unit.settings),
+            )
+        if result.termination is Termination.INTERRUPTED:  # when running in this process
+            raise KeyboardInterrupt
+        return done(unit, result, time.perf_counter() - began)
+    except NotApplicableError as error:
+        status, message = Status.REFUSED, str(error)
+    except MemoryError:
+        status, message = Status.OUT_OF_MEMORY, "the memory limit was reached"
+    except OptschedError as error:
+        status, message = Status.ERROR, str(error)
+    except Exception as error:
+        status, message = Status.ERROR, f"{type(error).__name__}: {error}"
+    return failed(unit, status, message, time.perf_counter() - began)
+
+
+@contextmanager
+def memory_limit(memory: int | None) -> Iterator[None]:
+    """Limit the additional memory of this process, where that is supported."""
+    used = None
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        with open("/proc/self/statm", encoding="ascii") as stream:
+            used = int(stream.read().split()[0]) * resource.getpagesize()
+    if used is None or memory is None:
+        yield
+        return
+    wanted = used + memory
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -25,8 +26,7 @@ from optsched.experiments.plans.plan import Limits, Plan, read_plan
 from optsched.experiments.plans.units import Unit, canonical, expand
 from optsched.experiments.run.dask import ClusterPool
 from optsched.experiments.run.processes import LocalPool, ThisProcess
-from optsched.experiments.store.row import FAILURES, Row, Status, failed
-from optsched.experiments.store.store import Store, StoreReader, files_of_store
+from optsched.experiments.store.store import FAILURES, Row, Status, Store, failed, remove_if_empty
 from optsched.problems import PROBLEMS
 
 QUEUED_PER_WORKER = 2
@@ -36,7 +36,6 @@ PACKAGES = ("highspy", "numba", "numpy", "pyomo", "pyscipopt", "scipy")
 
 Workers = Annotated[int, Between(0, 1024)]
 Progress = Callable[["SweepState"], None]
-Pool = LocalPool | ThisProcess | ClusterPool
 
 
 @dataclass(frozen=True)
@@ -96,16 +95,10 @@ def sweep(
 
     Examples
     --------
-    >>> plan = '''
-    ... name = "one"
-    ... [[families]]
-    ... name = "fig2"
-    ... instances = ["placement/fig2"]
-    ... methods = ["heavy-edge", "exact"]
-    ... '''
+    >>> plan = 'families = [{name = "a", instances = ["placement/fig2"], methods = ["exact"]}]'
     >>> _ = Path("one.toml").write_text(plan)
     >>> sweep("one.toml", "one.sqlite", workers=0).run
-    2
+    1
     """
     require("sweep", "workers", workers, Workers | None)
     if not isinstance(plan, Plan):
@@ -119,7 +112,7 @@ def sweep(
             total = base.register(plan.name, plan.sha256, plan.text, expand(plan, allow))
     except BaseException:
         if is_new:
-            _remove_without_plan(Path(store))
+            remove_if_empty(store)
         raise
     with Store(store) as base:
         pending = base.pending(plan.name, retry_errors=retry_errors)
@@ -128,7 +121,13 @@ def sweep(
             progress(state)
         if not pending:
             return state
-        pool = _pool(workers, dask, base.problems(plan.name), len(pending))
+        problems = base.problems(plan.name)
+        if dask is not None:
+            pool: LocalPool | ThisProcess | ClusterPool = ClusterPool(dask, problems)
+        elif workers == 0:
+            pool = ThisProcess(problems)
+        else:
+            pool = LocalPool(min(workers or os.cpu_count() or 1, len(pending)), problems)
         try:
             base.record_start(plan.name, command, pool.name, environment())
             limits = {family.name: family.limits for family in plan.families}
@@ -159,33 +158,13 @@ def environment() -> str:
     return canonical({**versions, "platform": platform.platform(), "cores": os.cpu_count()})
 
 
-def _remove_without_plan(store: Path) -> None:
-    """Delete a new store whose plan turned out to be invalid."""
-    try:
-        with StoreReader(store) as base:
-            has_plan = bool(base.rows("SELECT name FROM plans LIMIT 1"))
-    except InputError:
-        has_plan = not store.is_file() or store.stat().st_size > 0
-    if not has_plan:
-        for path in files_of_store(store):
-            path.unlink(missing_ok=True)
-
-
-def _pool(workers: int | None, dask: str | None, problems: tuple[str, ...], units: int) -> Pool:
-    if dask is not None:
-        return ClusterPool(dask, problems)
-    if workers == 0:
-        return ThisProcess(problems)
-    return LocalPool(min(workers or os.cpu_count() or 1, units), problems)
-
-
 @dataclass
 class _Sweep:
     """The loop: submit a few units ahead, and commit a row for each finished one."""
 
     plan: Plan
     store: Store
-    pool: Pool
+    pool: LocalPool | ThisProcess | ClusterPool
     state: SweepState
     progress: Progress | None
     allow: Collection[str]
@@ -195,17 +174,17 @@ class _Sweep:
     """SHA-256 and text of the last instance: units of one instance follow each other."""
 
     def run(self, pending: list[tuple[int, str]]) -> SweepState:
+        waiting, capacity = iter(pending), QUEUED_PER_WORKER * self.pool.workers
         try:
-            for number, key in pending:
-                while len(self.running) >= QUEUED_PER_WORKER * self.pool.workers:
-                    self._collect(wait(self.running, return_when=FIRST_COMPLETED).done)
-                self._start(self.store.unit(self.plan.name, number, key))
-            while self.running:
+            while True:
+                for number, key in islice(waiting, capacity - len(self.running)):
+                    self._start(self.store.unit(self.plan.name, number, key))
+                if not self.running:
+                    return self.state
                 self._collect(wait(self.running, return_when=FIRST_COMPLETED).done)
         except KeyboardInterrupt:
             self._collect({future for future in self.running if future.done()})
             raise
-        return self.state
 
     def _start(self, unit: Unit) -> None:
         units.require_allowed(unit.method, self.allow, self.store.path, "units")
@@ -226,8 +205,7 @@ class _Sweep:
             except CancelledError:
                 row = failed(unit, Status.CRASHED, "cancelled by the cluster")
             except Exception as error:  # such as a worker of the cluster that died
-                text = " ".join(str(error).split())
-                row = failed(unit, Status.CRASHED, f"{type(error).__name__}: {text}"[:300])
+                row = failed(unit, Status.CRASHED, f"{type(error).__name__}: {error}")
             self.store.add(row)
             failures = self.state.failed + (row.status in FAILURES)
             self.state = replace(self.state, run=self.state.run + 1, failed=failures)

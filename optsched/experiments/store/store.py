@@ -16,13 +16,17 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import astuple, fields
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from optsched.errors import InputError, shown
-from optsched.experiments.plans.units import PlannedInstance, Unit
-from optsched.experiments.store.row import FAILURES, Row, now
+from optsched.errors import InputError, one_line, shown
+from optsched.experiments.plans.units import Unit, canonical
+from optsched.files import plain
+from optsched.problems import PROBLEMS
+from optsched.result import Result, Termination
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,16 +34,10 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 """Seconds to wait for another process that writes to the same store."""
 
-COLUMNS = tuple(field.name for field in fields(Row))
-"""Columns of the table of results."""
-FRAME_COLUMNS = ("plan", "family", *(n for n in COLUMNS if n not in ("key", "solution")))
 SCHEMA = 1
 """To be increased on every change of the tables."""
 APPLICATION = 0x6F707473
 """SQLite's application id: "opts" in ASCII."""
-
-TIMES = ("build_time", "solve_time", "unit_time", "finished")
-"""Columns that differ between two runs of one unit."""
 
 TABLES = """
 CREATE TABLE instances (
@@ -69,6 +67,106 @@ CREATE TABLE runs (
 """
 
 
+MEASURES = "measures"
+"""Key of a row's details with the cost parts that gap tables show instead of the excess."""
+
+
+class Status(StrEnum):
+    """How a unit ended; every one but DONE and REFUSED is tried again by ``--retry errors``."""
+
+    DONE = "done"
+    REFUSED = "refused"
+    ERROR = "error"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed-out"
+    OUT_OF_MEMORY = "out-of-memory"
+
+
+LONGEST_MESSAGE = 300
+FAILURES = (Status.ERROR, Status.CRASHED, Status.TIMED_OUT, Status.OUT_OF_MEMORY)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table of results; texts are canonical JSON."""
+
+    unit: Unit
+    status: str
+    message: str | None
+    termination: str
+    objective: float | None = None
+    bound: float | None = None
+    bound_source: str | None = None
+    chosen: str | None = None
+    solver: str | None = None
+    solver_version: str | None = None
+    feasible: bool | None = None
+    violations: str | None = None
+    details: str | None = None
+    solution: str | None = None
+    build_time: float | None = None
+    solve_time: float | None = None
+    unit_time: float | None = None
+    finished: str | None = None
+
+
+UNIT_COLUMNS = (
+    *("key", "sha256", "problem", "instance", "method", "options", "settings"),
+    *("seed", "version"),
+)
+COLUMNS = (*UNIT_COLUMNS, *(field.name for field in fields(Row)[1:]))
+"""Columns of the table of results."""
+FRAME_COLUMNS = ("plan", "family", *(n for n in COLUMNS if n not in ("key", "solution")))
+
+
+SAME_AS_RESULT = (
+    *("objective", "bound", "bound_source", "chosen", "solver", "solver_version"),
+    *("build_time", "solve_time"),
+)
+
+
+def done(unit: Unit, result: Result, seconds: float) -> Row:
+    """The row of a unit whose method returned; a violated rule makes it an error."""
+    check, problem = result.check, PROBLEMS[result.problem]
+    is_error = result.termination is Termination.ERROR
+    violations = "" if check is None else "; ".join(str(v) for v in check.violations[:3])
+    details = dict(result.details)
+    if problem.parts:
+        details[MEASURES] = dict(result.measures)
+    solution = None
+    if result.solution is not None and not problem.over_time:  # those may have a million jobs
+        solution = canonical(result.solution.to_dict())
+    return Row(
+        unit,
+        status=Status.ERROR if is_error else Status.DONE,
+        **{name: getattr(result, name) for name in SAME_AS_RESULT},
+        message=(violations or "the method returned status error") if is_error else None,
+        termination=result.termination.value,
+        feasible=None if check is None else check.feasible,
+        violations=None if check is None else canonical([v.to_dict() for v in check.violations]),
+        details=canonical(plain(details)),
+        solution=solution,
+        unit_time=seconds,
+        finished=now(),
+    )
+
+
+def failed(unit: Unit, status: Status, message: str, seconds: float | None = None) -> Row:
+    """The row of a unit without a result; its message is cut to one short line."""
+    return Row(
+        unit,
+        status=status,
+        message=one_line(message)[:LONGEST_MESSAGE],
+        termination=Termination.ERROR.value,
+        unit_time=seconds,
+        finished=now(),
+    )
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 class Store:
     """A result store, open for writing; use it as a context manager."""
 
@@ -95,14 +193,10 @@ class Store:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file, which checkpoints the write-ahead log."""
-        self._base.close()
+        self._base.close()  # and checkpoint the write-ahead log
 
     def register(
-        self, name: str, sha256: str, text: str, planned: Iterable[PlannedInstance]
+        self, name: str, sha256: str, text: str, planned: Iterable[tuple[str, tuple[Unit, ...]]]
     ) -> int:
         """Register a plan, its instances and units in one transaction; return how many units.
 
@@ -112,12 +206,12 @@ class Store:
         with self._transaction() as base:
             base.execute("DELETE FROM members WHERE plan = ?", (name,))
             base.execute("INSERT OR REPLACE INTO plans VALUES (?, ?, ?)", (name, sha256, text))
-            for instance in planned:
+            for document, units in planned:
                 base.execute(
                     "INSERT OR IGNORE INTO instances VALUES (?, ?, ?, ?)",
-                    (instance.sha256, instance.problem, instance.name, instance.document),
+                    (units[0].sha256, units[0].problem, units[0].instance, document),
                 )
-                for unit in instance.units:
+                for unit in units:
                     key = (name, number, unit.family, unit.key, unit.sha256)
                     values = (unit.method, unit.options, unit.settings, unit.seed, unit.version)
                     base.execute(f"INSERT INTO members VALUES ({_marks(10)})", (*key, *values))
@@ -174,7 +268,7 @@ class Store:
             base.execute(
                 f"INSERT INTO results VALUES ({_marks(len(COLUMNS))}) ON CONFLICT (key) "
                 f"DO UPDATE SET {updates} WHERE results.status IN ({failures})",
-                astuple(row),
+                [getattr(row.unit if c in UNIT_COLUMNS else row, c) for c in COLUMNS],
             )
 
     def _fetch(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -183,15 +277,9 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with translated_errors(self.path):
+        with translated_errors(self.path), self._base:  # which commits or rolls back
             self._base.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._base
-            except BaseException:
-                if self._base.in_transaction:  # a full disk has already ended it
-                    self._base.execute("ROLLBACK")
-                raise
-            self._base.execute("COMMIT")
+            yield self._base
 
 
 class StoreReader:
@@ -218,14 +306,6 @@ class StoreReader:
         for row in rows:
             require_content(self.path, row)
         return rows
-
-    def content(self) -> list[tuple[Any, ...]]:
-        """Every result without its times, by key: equal in two sweeps of the same plan."""
-        columns = ", ".join(name for name in COLUMNS if name not in TIMES)
-        with translated_errors(self.path):
-            return [
-                tuple(r) for r in self._base.execute(f"SELECT {columns} FROM results ORDER BY key")
-            ]
 
 
 def read_store(path: str | Path) -> pd.DataFrame:
@@ -277,6 +357,18 @@ def read_store(path: str | Path) -> pd.DataFrame:
 def files_of_store(store: str | Path) -> tuple[Path, ...]:
     """A store's file and those that SQLite keeps beside it."""
     return tuple(Path(f"{store}{end}") for end in ("", "-wal", "-shm"))
+
+
+def remove_if_empty(store: str | Path) -> None:
+    """Delete a new store whose plan turned out to be invalid."""
+    try:
+        with StoreReader(store) as base:
+            has_plan = bool(base.rows("SELECT name FROM plans LIMIT 1"))
+    except InputError:
+        has_plan = not os.path.isfile(store) or os.path.getsize(store) > 0
+    if not has_plan:
+        for path in files_of_store(store):
+            path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -363,10 +455,6 @@ def require_content(path: str, row: Mapping[str, Any]) -> None:
             raise InputError(path, f"column {column}", shown(value), expected)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _is_number(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and math.isfinite(value))
 
@@ -389,8 +477,8 @@ def _are_details(value: Any) -> bool:
 
 Kind = tuple[str, Callable[[Any], bool]]
 _ANYTHING: Kind = ("", lambda _: True)
-_TEXT: Kind = ("a text", _is_text)
-_TEXT_OR_NONE: Kind = ("a text or nothing", lambda value: value is None or _is_text(value))
+_TEXT: Kind = ("a text", lambda value: isinstance(value, str))
+_TEXT_OR_NONE: Kind = ("a text or nothing", lambda value: isinstance(value, str | None))
 _NUMBER: Kind = ("a finite number or nothing", _is_number)
 _OBJECT: Kind = ("a JSON object", lambda value: _is_json(value, dict))
 
@@ -399,7 +487,7 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("name", "text", "command", "workers", "started"), _TEXT),
     **dict.fromkeys(("status", "message", "termination", "chosen", "bound_source"), _TEXT_OR_NONE),
     **dict.fromkeys(("objective", "bound", "build_time", "solve_time", "unit_time"), _NUMBER),
-    **dict.fromkeys(("planned_options", "options", "settings", "environment"), _OBJECT),
+    **dict.fromkeys(("options", "settings", "environment"), _OBJECT),
     "details": ("a JSON object, its measures numbers, or nothing", _are_details),
     "violations": ("a JSON list or nothing", lambda v: v is None or _is_json(v, list)),
     "seed": ("an integer", lambda value: isinstance(value, int)),
