@@ -24,19 +24,13 @@ EASY, HARD, OPEN = "easy", "hard", "open"
 
 @dataclass(frozen=True)
 class BestRecords:
-    """An instance with all its records: the shipped ones, then a store's, each oldest first.
-
-    Attributes
-    ----------
-    value, bound, certified : Record or None
-        The best value, the best bound, and the best bound with a certificate.
-    """
+    """An instance with all its records: the shipped ones, then a store's, each oldest first."""
 
     entry: Entry
     history: tuple[Record, ...]
     value: Record | None
     bound: Record | None
-    certified: Record | None
+    certified: Record | None  # the best bound with a certificate
 
     @classmethod
     def of(cls, entry: Entry, history: Iterable[Record]) -> BestRecords:

@@ -31,27 +31,14 @@ FILE_NAME = re.compile(r"^([a-z0-9.-]+)-([0-9]{3})$")
 
 @dataclass(frozen=True)
 class Entry:
-    """One instance of a set.
+    """One instance of a set."""
 
-    Attributes
-    ----------
-    name : str
-        ``problem/set/number``.
-    arguments, seed
-        Arguments and seed of the generator.
-    sha256 : str
-        Hash of the canonical JSON without ``provenance``.
-    file : str or None
-        Name of the shipped instance, if no generator can make it.
-    features : mapping
-        Properties of the instance in a few numbers.
-    """
-
-    name: str
-    arguments: Mapping[str, Any]
+    name: str  # ``problem/set/number``
+    arguments: Mapping[str, Any]  # of the generator
     seed: int
-    sha256: str
-    file: str | None = None
+    sha256: str  # hash of the canonical JSON without ``provenance``
+    file: str | None = None  # name of the shipped instance, if no generator can make it
+    # properties of the instance in a few numbers
     features: Mapping[str, float] = field(default_factory=dict)
 
     @property

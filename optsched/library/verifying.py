@@ -32,25 +32,15 @@ MAX_NAME_LETTERS = 200
 
 @dataclass(frozen=True)
 class Answer:
-    """The verdict on a solution or a certificate, in a file or submitted.
+    """The verdict on a solution or a certificate, in a file or submitted."""
 
-    Attributes
-    ----------
-    what : "value" or "bound"
-    verdict : str
-        "better and recorded", "equal", "not better", "feasible" or "proved"; or "infeasible" or
-        "refused" with the reason.
-    given, known : float or None
-        As checked or proved, and the best one known before.
-    refused : bool
-        Whether a rule is violated, or the certificate proves nothing.
-    """
-
-    what: str
+    what: str  # "value" or "bound"
+    # "better and recorded", "equal", "not better", "feasible" or "proved"; or "infeasible" or
+    # "refused" with the reason
     verdict: str
-    given: float | None = None
-    known: float | None = None
-    refused: bool = False
+    given: float | None = None  # as checked or proved
+    known: float | None = None  # the best one known before
+    refused: bool = False  # whether a rule is violated, or the certificate proves nothing
 
     def __str__(self) -> str:
         given = "" if self.given is None else f" {self.given!r}"

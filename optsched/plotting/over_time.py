@@ -32,23 +32,12 @@ Series = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class History:
-    """Quantities of one run over time, by the name of their panel.
+    """Quantities of one run over time, by the name of their panel."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the run.
-    ends : array
-        Seconds at which the jobs ended.
-    steps : mapping
-        Levels that last until the next time.
-    dots : mapping
-        Seconds as values, one per job; "{clock}" in a name stands for the unit of the axis.
-    """
-
-    name: str
-    ends: np.ndarray
-    steps: Mapping[str, Series]
+    name: str  # name of the run
+    ends: np.ndarray  # seconds at which the jobs ended
+    steps: Mapping[str, Series]  # levels that last until the next time
+    # seconds as values, one per job; "{clock}" in a name stands for the unit of the axis
     dots: Mapping[str, Series] = field(default_factory=dict)
 
 

@@ -18,36 +18,21 @@ from optsched.selection.options import SelectionOptions
 
 @dataclass(frozen=True)
 class Metrics:
-    """Dollars and counts of a run.
+    """Dollars and counts of a run."""
 
-    Attributes
-    ----------
-    energy_cost, tardiness_cost : float
-        Integral of c_nk over the node intervals, and sum of eta_j (C_j - d_j)^+.
-    late_jobs : int
-        Jobs completed after their due date (beyond rounding).
-    most_jobs : int
-        Largest number of jobs that have arrived and are not done.
-    tardiness, flow_time : float
-        Sums in seconds.
-    utilisation : dict
-        GPUs in use over GPUs, by type, from the first arrival to the last completion.
-    decision_time, longest_decision : float
-        Wall-clock seconds in the policy: in total, and at one decision.
-    """
-
-    energy_cost: float
-    tardiness_cost: float
-    late_jobs: int
-    most_jobs: int
-    tardiness: float
-    flow_time: float
+    energy_cost: float  # integral of c_nk over the node intervals
+    tardiness_cost: float  # sum of eta_j (C_j - d_j)^+
+    late_jobs: int  # jobs completed after their due date (beyond rounding)
+    most_jobs: int  # largest number of jobs that have arrived and are not done
+    tardiness: float  # sum, seconds
+    flow_time: float  # sum, seconds
     preemptions: int
     migrations: int
+    # GPUs in use over GPUs, by type, from the first arrival to the last completion
     utilisation: dict[str, float]
     decisions: int
-    decision_time: float
-    longest_decision: float
+    decision_time: float  # wall-clock seconds in the policy in total
+    longest_decision: float  # the same at one decision
 
     @property
     def total_cost(self) -> float:

@@ -58,11 +58,6 @@ class Limited:
     Each decision is then cheap, no job starves, and the run is complete and can be audited. A run
     that nevertheless takes `GRACE` seconds more, such as one of a hundred thousand jobs, ends
     without records.
-
-    Attributes
-    ----------
-    decisions, fallback_decisions : int
-        All decisions so far, and those of them after the deadline.
     """
 
     def __init__(self, world: World, policy: Policy, deadline: Deadline) -> None:
@@ -100,27 +95,17 @@ class Limited:
 
 @dataclass(frozen=True)
 class Run:
-    """One policy's run with its audit, bound and load.
-
-    Attributes
-    ----------
-    bound : float or None
-        Lower bound on the total cost of any policy for these true epochs, dollars.
-    load : float
-        rho, offered work over capacity.
-    clairvoyant_utilisation : dict
-        Utilisation by GPU type of the uncapacitated clairvoyant plan for these true epochs.
-    message : str or None
-        Note on decisions affected by time limits.
-    """
+    """One policy's run with its audit, bound and load."""
 
     records: Records
     metrics: Metrics
     check: CheckReport
+    # lower bound on the total cost of any policy for these true epochs, dollars
     bound: float | None
-    load: float
+    load: float  # rho, offered work over capacity
+    # utilisation by GPU type of the uncapacitated clairvoyant plan for these true epochs
     clairvoyant_utilisation: dict[str, float]
-    message: str | None = None
+    message: str | None = None  # note on decisions affected by time limits
 
     @property
     def excess(self) -> float | None:

@@ -23,8 +23,7 @@ class Distribution:
 
     @classmethod
     def of(cls, values: Sequence[float], probabilities: Sequence[float]) -> Distribution:
-        """Make one of values in any order; equal values are merged, the sum is made
-        exactly 1.
+        """Make one of values in any order; equal ones are merged, the sum is made exactly 1.
 
         Parameters
         ----------
@@ -72,20 +71,7 @@ class Distribution:
         return float(self.probabilities[self.values > epochs].sum())
 
     def tardiness(self, seconds_per_epoch: Floats, due: float) -> Floats:
-        """E[(t W - d)^+] for an array of seconds per epoch t; infinite where t is.
-
-        Parameters
-        ----------
-        seconds_per_epoch : array of float
-            Seconds, of any shape.
-        due : float
-            d, seconds from now.
-
-        Returns
-        -------
-        array of float
-            Seconds, of the same shape.
-        """
+        """E[(t W - d)^+] in seconds, for an array of seconds per epoch t; infinite where t is."""
         usable = np.isfinite(seconds_per_epoch)
         times = np.where(usable, seconds_per_epoch, 0.0)[..., None] * self.values
         late = np.maximum(times - due, 0.0) @ self.probabilities

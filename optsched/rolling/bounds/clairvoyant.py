@@ -46,44 +46,22 @@ SLOTS = 150
 
 @dataclass(frozen=True)
 class BoundSettings:
-    """Effort parameters; the bound is valid for all values.
+    """Effort parameters; the bound is valid for all values."""
 
-    Attributes
-    ----------
-    iterations : int
-        Of the subgradient method; 1 gives the uncapacitated bound.
-    slot : float or None
-        Seconds; by default 1 / `SLOTS` of the time to cover, at least 60 s.
-    patience : int
-        Iterations without a better bound before the step is halved.
-    """
-
-    iterations: int = 200
-    slot: float | None = None
-    patience: int = 10
+    iterations: int = 200  # of the subgradient method; 1 gives the uncapacitated bound
+    slot: float | None = None  # seconds; by default 1 / `SLOTS` of the time to cover, at least 60 s
+    patience: int = 10  # iterations without a better bound before the step is halved
 
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """A lower bound with the duals that reproduce it (`lagrangian(load, slot_edges, duals)`).
+    """A lower bound with the duals that reproduce it (`lagrangian(load, slot_edges, duals)`)."""
 
-    Attributes
-    ----------
-    bound, uncapacitated : float
-        Dollars; the second is the value at duals of 0.
-    duals : array (T, H)
-        lam, dollars per GPU second.
-    slot_edges : array (H + 1,)
-        Seconds.
-    gpu_seconds : array (T,)
-        GPU seconds of the uncapacitated clairvoyant plan, by type.
-    """
-
-    bound: float
-    uncapacitated: float
-    duals: Floats
-    slot_edges: Floats
-    gpu_seconds: Floats
+    bound: float  # dollars
+    uncapacitated: float  # the same at duals of 0
+    duals: Floats  # (T, H): lam, dollars per GPU second
+    slot_edges: Floats  # (H + 1,): seconds
+    gpu_seconds: Floats  # (T,): GPU seconds of the uncapacitated clairvoyant plan, by type
 
 
 class Slots(NamedTuple):

@@ -22,20 +22,14 @@ MODELS = ("patterns", "milp", "minlp", "columns")
 
 @dataclass(frozen=True)
 class PolicyEntry:
-    """A row of the table of policies.
-
-    Attributes
-    ----------
-    make : str or callable
-        Class of ``(world, name, settings)``, a `Policy`, or ``module:class``.
-    build : str or None
-        ``module:function`` of ``(name, instance, options)``; returns the Pyomo model of the first
-        decision.
-    """
+    """A row of the table of policies."""
 
     name: str
     summary: str
+    # class of ``(world, name, settings)``, a `Policy`, or ``module:class``
     make: str | Callable[..., Policy]
+    # ``module:function`` of ``(name, instance, options)``; returns the Pyomo model of the
+    # first decision
     build: str | None = None
 
 

@@ -15,18 +15,11 @@ NO_NODE, NO_GPU = -1, -1
 
 
 class Assignment(Mapping[int, Placement]):
-    """The placements of jobs 0 to J - 1; as a mapping it omits the waiting jobs.
-
-    Attributes
-    ----------
-    node, configuration : array (J,)
-        The node of each job, or `WAITS`, and its configuration's index in the node's GPU type.
-    gpus : array (J, G)
-        GPU indices on the node, then `NO_GPU`.
-    """
+    """The placements of jobs 0 to J - 1; as a mapping it omits the waiting jobs."""
 
     def __init__(self, node: Ints, configuration: Ints, gpus: Ints) -> None:
-        self.node, self.configuration, self.gpus = node, configuration, gpus
+        self.node, self.configuration = node, configuration  # (J,): `NO_NODE` if it waits; index
+        self.gpus = gpus  # (J, G): GPU indices on the node, then `NO_GPU`
 
     @classmethod
     def waiting(cls, jobs: int, width: int) -> Assignment:

@@ -22,24 +22,14 @@ EPOCH_RTOL = 1e-9
 
 @dataclass(frozen=True)
 class View:
-    """The cluster at a decision at `time` (T_c): the jobs that have arrived and are not done.
-
-    Attributes
-    ----------
-    jobs, done : tuple
-        The instance's index of each job, and the epochs that it has completed.
-    running : mapping
-        Current placements, by position in `jobs`.
-    due_for_change : frozenset of int
-        Positions of jobs whose planned change of speed, T_j, is now.
-    """
+    """The cluster at a decision at `time` (T_c): the jobs that have arrived and are not done."""
 
     world: World
     time: float
-    jobs: tuple[int, ...]
-    done: tuple[float, ...]
-    running: Mapping[int, Placement]
-    due_for_change: frozenset[int]
+    jobs: tuple[int, ...]  # the instance's index of each job
+    done: tuple[float, ...]  # epochs that each job has completed
+    running: Mapping[int, Placement]  # current placements, by position in `jobs`
+    due_for_change: frozenset[int]  # positions of jobs whose planned change of speed, T_j, is now
 
     @cached_property
     def index(self) -> Ints:
@@ -65,17 +55,7 @@ class View:
 
 
 class World:
-    """Cost tables of the whole instance; tables of a decision are slices of them.
-
-    Attributes
-    ----------
-    sizes : array (T, C)
-        GPUs of each configuration, a fraction of one where it shares a GPU.
-    gpus : array (T,)
-        GPUs of each type.
-    slowest_seconds : array (J,)
-        Seconds of all a job's epochs on its slowest configuration.
-    """
+    """Cost tables of the whole instance; tables of a decision are slices of them."""
 
     def __init__(self, instance: RollingInstance, options: RollingOptions | None = None) -> None:
         self.instance = instance
@@ -88,14 +68,14 @@ class World:
         self.weights, self.due_dates = self.tables.weights, self.tables.due_dates
         flat = self.tables.seconds.reshape(len(epochs), -1)
         slowest = np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
-        self.slowest_seconds = slowest * self.works.max_epochs
+        self.slowest_seconds = slowest * self.works.max_epochs  # of all epochs, (J,)
+        # GPUs of each configuration (T, C), a fraction of one where it shares a GPU
         self.sizes = np.zeros(self.tables.seconds.shape[1:])
         for t, kind in enumerate(self.tables.kinds):
             for c, configuration in enumerate(kind.configurations):
                 self.sizes[t, c] = configuration.gpus * float(configuration.fraction)
         gpus = [node.gpus for node in instance.nodes]
-        self.gpus = np.zeros(len(self.sizes))
-        np.add.at(self.gpus, self.tables.kind_of, gpus)
+        self.gpus = np.bincount(self.tables.kind_of, gpus, len(self.sizes))  # by type
         self._template = SelectionInstance.model_construct(
             schema_="optsched/selection",
             version=1,
