@@ -145,6 +145,17 @@ def add_heading(ax: Axes, title: str = "", handles: Sequence[Any] | None = None)
     wrap(ax.set_title("", loc="left", fontsize="medium", pad=6 + legend_height), title, width)
 
 
+def faint_axis(ax: Axes, label: str, top: float) -> Axes:
+    """A second y axis from 0 to `top` for a shape behind the data."""
+    right_axis = ax.twinx()
+    right_axis.set_ylim(0, top)
+    right_axis.set_ylabel(label, color=NOTE_COLOUR)
+    right_axis.spines["right"].set_visible(True)
+    ax.set_zorder(right_axis.get_zorder() + 1)
+    ax.patch.set_visible(False)
+    return right_axis
+
+
 def legend_below(figure: Figure, ax: Axes) -> None:
     """Put one legend below all panels, with the names of one panel's lines."""
     handles, names = ax.get_legend_handles_labels()

@@ -17,10 +17,10 @@ from optsched.plotting.axes import (
     COLOURS,
     FAINT,
     MARK_COLOUR,
-    NOTE_COLOUR,
     WIDTH,
     add_heading,
     axes,
+    faint_axis,
     house_style,
     line_style,
 )
@@ -103,21 +103,16 @@ def plot_contention(instance: InstanceLike, solution: SolutionLike, ax: Axes | N
     highest = run.levels.max(axis=1)
     mean = run.levels.sum(axis=1) / np.maximum((run.levels > 0).sum(axis=1), 1)
     lines: list[Any] = []
-    named = {"mean level of spanning jobs": mean, "highest level": highest}
-    for number, (name, level) in enumerate(named.items()):
+    levels = (("mean level of spanning jobs", mean), ("highest level", highest))
+    for number, (name, level) in enumerate(levels):
         lines += ax.step(run.times, [*level, 0], where="post", **line_style(number, name))
-    right_axis = ax.twinx()
+    right_axis = faint_axis(ax, "GPUs in use, %", 105)
     busy = 100 * run.gpu_use.sum(axis=1) / run.instance.gpus
     lines.append(
         right_axis.fill_between(
             run.times, [*busy, 0], step="post", color=FAINT, label="GPUs in use"
         )
     )
-    right_axis.set_ylim(0, 105)
-    right_axis.set_ylabel("GPUs in use, %", color=NOTE_COLOUR)
-    right_axis.spines["right"].set_visible(True)
-    ax.set_zorder(right_axis.get_zorder() + 1)
-    ax.patch.set_visible(False)
     ax.set_ylim(0, max(1.2, 1.1 * float(highest.max())))
     ax.set_xlim(0, run.makespan)
     ax.set_xlabel("slots")

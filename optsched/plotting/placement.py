@@ -109,10 +109,13 @@ def plot_placement(
     ax = axes(ax, WIDTH, min(height, 14))
     colour = _stage_colours(stages)
     cells = _draw_replicas(ax, breakdown, colour)
-    _draw_gpus_not_offered(ax, loaded)
+    gpus = loaded.cluster.gpus_per_server
+    for server, free in enumerate(loaded.free_gpus):
+        if free < gpus:
+            gid = f"not-offered-server-{server}"
+            ax.barh(server, gpus - free, BAR, left=free, gid=gid, **NOT_OFFERED)
     _separate_cells(ax, loaded, cells)
     names = [f"server {m} ({free} free)" for m, free in enumerate(loaded.free_gpus)]
-    gpus = loaded.cluster.gpus_per_server
     label_gpu_rows(ax, names, gpus)
     add_heading(ax, _title(breakdown), _stage_handles(loaded, colour) if has_legend else [])
     if not has_legend:
@@ -146,14 +149,6 @@ def _draw_replicas(ax: Axes, breakdown: Breakdown, colour: Callable[[int], Colou
         used[time.server] = run.first + run.gpus
         cells.append(run)
     return cells
-
-
-def _draw_gpus_not_offered(ax: Axes, instance: PlacementInstance) -> None:
-    gpus = instance.cluster.gpus_per_server
-    for server, free in enumerate(instance.free_gpus):
-        if free < gpus:
-            gid = f"not-offered-server-{server}"
-            ax.barh(server, gpus - free, BAR, left=free, gid=gid, **NOT_OFFERED)
 
 
 def _separate_cells(ax: Axes, instance: PlacementInstance, cells: list[Cells]) -> None:

@@ -12,11 +12,11 @@ from optsched.plotting.arguments import instance_of, loaded_solution
 from optsched.plotting.axes import (
     COLOURS,
     FAINT,
-    NOTE_COLOUR,
     WIDTH,
     add_heading,
     axes,
     compact,
+    faint_axis,
     house_style,
     short,
 )
@@ -57,14 +57,10 @@ def plot_speed_profile(
     profile = loaded_solution(loaded, solution, SpeedProfileSolution)
     ax = axes(ax, WIDTH, 3.8)
     curve = curve_of(loaded)
-    right_axis = ax.twinx()
+    right_axis = faint_axis(ax, "P(W > w): the epoch is needed", 1.05)
     epochs = np.column_stack([curve.knots[:-1], curve.knots[1:]]).ravel()
     survival = np.column_stack([curve.high, curve.low]).ravel()
     right_axis.fill_between(epochs, survival, color=FAINT, linewidth=0, gid="survival")
-    right_axis.set_ylim(0, 1.05)
-    right_axis.set_ylabel("P(W > w): the epoch is needed", color=NOTE_COLOUR)
-    ax.set_zorder(right_axis.get_zorder() + 1)
-    ax.patch.set_visible(False)
     if profile.pieces:
         ends = [profile.pieces[0].from_, *(piece.to for piece in profile.pieces)]
         gpus = [piece.speed + 1 for piece in profile.pieces]
@@ -74,7 +70,6 @@ def plot_speed_profile(
     ax.set_xlim(curve.knots[0], curve.knots[-1])
     ax.set_xlabel("epochs done")
     ax.set_ylabel("GPUs")
-    right_axis.spines["right"].set_visible(True)
     spent = sum((p.to - p.from_) / loaded.speeds[p.speed] for p in profile.pieces)
     title = (
         f"{short(loaded.name, 40)}: {profile.status}, at most {compact(spent)} s "

@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from optsched.display import Explanation
-from optsched.rolling.instance import RollingInstance, RollingJob
+from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import compute_metrics
 from optsched.rolling.options import RollingOptions
-from optsched.rolling.records import JobRecord
 from optsched.rolling.solution import RollingSolution
 
 MAX_ROWS = 20
@@ -71,14 +70,12 @@ def explain(
     for interval in run.nodes:
         node = instance.nodes[interval.node]
         energy[node.name] += (interval.end - interval.start) * node.cost_rate[interval.used - 1]
-    rows = [_job_cost(instance.jobs[record.job], record) for record in run.jobs]
+    rows = []
+    for record in run.jobs:
+        job, end = instance.jobs[record.job], record.completion
+        late, waited = max(end - job.due_date, 0.0), record.first_start - job.submit_time
+        cost = job.tardiness_weight * late
+        rows.append(JobCost(job.name, job.submit_time, waited, end, job.due_date, late, cost))
     rows.sort(key=lambda row: (-row.tardiness_cost, row.name))
     costs = (metrics.energy_cost, metrics.tardiness_cost)
     return RollingBreakdown(instance.name, run.policy, *costs, energy, tuple(rows))
-
-
-def _job_cost(job: RollingJob, record: JobRecord) -> JobCost:
-    submitted, end, late = job.submit_time, record.completion, record.completion - job.due_date
-    late, waited = max(late, 0.0), record.first_start - submitted
-    cost = job.tardiness_weight * late
-    return JobCost(job.name, submitted, waited, end, job.due_date, late, cost)

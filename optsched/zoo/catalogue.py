@@ -214,7 +214,7 @@ def _slices(network: Network, tensor_parallel: int) -> int:
 
 def _timed(layer: LayerSpec, device: Device, batch: int, q: int, recompute: bool) -> Layer:
     recomputations = 1 if recompute else 0
-    slices = 1 if layer.slices == UNSLICED else q
+    slices = 1 if layer.reduced == UNSLICED else q
     size = float(device.bytes_per_number)
     expert_parameters = layer.experts.parameters if layer.experts else 0
     # A lookup reads one row for each that it writes, other layers read all parameters.
@@ -225,7 +225,8 @@ def _timed(layer: LayerSpec, device: Device, batch: int, q: int, recompute: bool
         else (layer.parameters + expert_parameters) / slices
     )
     forward = device.seconds(batch * layer.forward_flops / slices, size * moved)
-    reduced = (1 + recomputations) * layer.slices.forward_reduced + layer.slices.backward_reduced
+    forward_reduced, backward_reduced = layer.reduced
+    reduced = (1 + recomputations) * forward_reduced + backward_reduced
     return Layer(
         name=layer.name,
         forward_time=forward,

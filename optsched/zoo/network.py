@@ -17,20 +17,10 @@ from dataclasses import dataclass, field
 
 Shape = tuple[int, ...]
 """Sizes of one sample's tensor: (channels, height, width), (features,), (tokens, features)..."""
-
-
-@dataclass(frozen=True)
-class Slices:
-    """A layer in Megatron's slices: each GPU holds a part of every matrix; counts of one sample."""
-
-    forward_reduced: int = 0
-    """Numbers that the slices add up in all-reduces of the forward pass."""
-    backward_reduced: int = 0
-    """The same of the backward pass."""
-
-
-UNSLICED = Slices()
-"""Slices of a layer that is not sliced: each GPU holds and computes all of it."""
+Reduced = tuple[int, int]
+"""Numbers of a sample that Megatron's slices add up in a layer's forward and backward pass."""
+UNSLICED: Reduced = (0, 0)
+"""Of a layer that is not sliced: each GPU holds and computes all of it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +46,7 @@ class LayerSpec:
     """Numbers that the layer reads from other layers, or from the network's input."""
     lookup: bool = False
     """Whether the layer reads only the looked-up rows of its table: an embedding."""
-    slices: Slices = UNSLICED
+    reduced: Reduced = UNSLICED
     experts: Experts | None = None
 
     @property
@@ -124,14 +114,14 @@ class NetworkBuilder:
         flops: int,
         parameters: int = 0,
         lookup: bool = False,
-        slices: Slices = UNSLICED,
+        reduced: Reduced = UNSLICED,
         experts: Experts | None = None,
     ) -> Tensor:
         """Append a layer that reads `inputs`; return its output."""
         index = len(self._layers)
         read = sum(tensor.elements for tensor in inputs)
         self._layers.append(
-            LayerSpec(name, flops, parameters, output_shape, read, lookup, slices, experts)
+            LayerSpec(name, flops, parameters, output_shape, read, lookup, reduced, experts)
         )
         sources = {tensor.layer for tensor in inputs if tensor.layer is not None}
         self._edges.extend((source, index) for source in sorted(sources))

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from optsched.zoo.network import Experts, Network, NetworkBuilder, Slices, Tensor
+from optsched.zoo.network import Experts, Network, NetworkBuilder, Tensor
 
 
 class Style(NamedTuple):
@@ -44,9 +44,10 @@ def embedding(
     Slices hold rows: each finds the vectors of its own, and an all-reduce adds up the rest.
     """
     shape = (*ids.shape, width)
-    slices = Slices(forward_reduced=ids.elements * width)
-    parameters = rows * width + extra
-    return net.add(name, (ids,), shape, flops=0, parameters=parameters, lookup=True, slices=slices)
+    parameters, reduced = rows * width + extra, (ids.elements * width, 0)
+    return net.add(
+        name, (ids,), shape, flops=0, parameters=parameters, lookup=True, reduced=reduced
+    )
 
 
 def attention(
@@ -78,10 +79,6 @@ def attention(
     pairs = 2 * linear_flops(queries, inner, keys)
     output = linear_flops(queries, inner, width)
     read = 0 if context is None else context.elements
-    slices = Slices(
-        forward_reduced=x.elements,
-        backward_reduced=x.elements + read,
-    )
     parameters = (
         linear_parameters(width, inner, style.bias)
         + 2 * linear_parameters(width, key_value_width, style.bias)
@@ -94,7 +91,7 @@ def attention(
         x.shape,
         flops=projections + pairs + output + x.elements + position_flops,
         parameters=parameters + position_parameters,
-        slices=slices,
+        reduced=(x.elements, x.elements + read),
     )
 
 
@@ -120,7 +117,7 @@ def feed_forward(
         x.shape,
         flops=products + x.elements,
         parameters=parameters,
-        slices=Slices(x.elements, x.elements),
+        reduced=(x.elements, x.elements),
     )
 
 
@@ -150,7 +147,7 @@ def expert_feed_forward(
         x.shape,
         flops=router + expert_flops + x.elements,
         parameters=linear_parameters(width, experts, bias=False) + width,
-        slices=Slices(x.elements, x.elements),
+        reduced=(x.elements, x.elements),
         experts=Experts(
             experts,
             parameters=experts * products * linear_parameters(width, hidden, bias=False),
@@ -168,9 +165,9 @@ def vocabulary_head(
     """
     tokens, width = x.shape
     flops = linear_flops(tokens, width, vocabulary)
-    slices = Slices(backward_reduced=x.elements)
+    reduced = (0, x.elements)
     return net.add(
-        name, (x,), (tokens, vocabulary), flops=flops, parameters=norm_parameters, slices=slices
+        name, (x,), (tokens, vocabulary), flops=flops, parameters=norm_parameters, reduced=reduced
     )
 
 
