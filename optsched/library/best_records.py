@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ EQUAL_RTOL = 1e-9
 """Relative difference up to which two values are equal."""
 PACKED = {"solution", "certificate"}
 EASY, HARD, OPEN = "easy", "hard", "open"
+_value = attrgetter("value")
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,6 @@ class BestRecords:
 def exceeds(one: float, other: float, tolerance: float = EQUAL_RTOL) -> bool:
     """Whether a number is above another by more than a relative tolerance."""
     return one - other > tolerance * max(abs(one), abs(other))
-
-
-def _value(record: Record) -> float:
-    return record.value
 
 
 def _excess(value: Record | None, bound: Record | None) -> float | None:

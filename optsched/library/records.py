@@ -33,40 +33,26 @@ Proof = Literal["certificate", "enumeration", "formula", "solver"]
 
 
 class Record(FileModel):
-    """A value that a solution attains, or a bound.
-
-    Attributes
-    ----------
-    instance, sha256 : str
-        ``problem/set/number``, and its hash.
-    value : float
-        In the objective's own unit; a bound without a certificate is as the method states it.
-    solution, certificate : str or None
-        Packed JSON: the solution of a value, the certificate of a bound.
-    proof : str or None
-        Proof of a bound: "certificate" (verifiable), "enumeration" (repeat the method), "formula"
-        (recompute it) or "solver" (claimed by a solver, not certified).
-    argument : str or None
-        Source of the bound, as `Result.bound_source` names it.
-    solver, gap
-        The solver with its version, and the relative gap at which it stopped.
-    method, command : str
-        The method, and the command that runs it.
-    """
+    """A value that a solution attains, or a bound."""
 
     version: Literal[1] = 1
-    instance: Text
+    instance: Text  # ``problem/set/number``
     sha256: Sha256
     kind: Literal["value", "bound"]
+    # in the objective's own unit; a bound without a certificate is as the method states it
     value: Number
+    # packed JSON: the solution of a value, the certificate of a bound
     solution: Packed | None = None
     certificate: Packed | None = None
+    # proof of a bound: "certificate" (verifiable), "enumeration" (repeat the method),
+    # "formula" (recompute it) or "solver" (claimed by a solver, not certified)
     proof: Proof | None = None
-    argument: Text | None = None
+    argument: Text | None = None  # source of the bound, as `Result.bound_source` names it
+    # the solver with its version, and the relative gap at which it stopped
     solver: Text | None = None
     gap: Number | None = None
     method: Text | None = None
-    command: Text | None = None
+    command: Text | None = None  # that runs the method
     processor_seconds: Number | None = None
     date: Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
     by: Text

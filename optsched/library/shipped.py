@@ -85,9 +85,12 @@ def find(reference: str | Path) -> list[Path]:
             return sorted(files)
         if candidate is not None and os.path.isfile(candidate):
             return [candidate]
-    names = _library_names(str(reference))
-    if names:
-        return [Path(name) for name in names]
+    from optsched.library.sets import entry_of, library_set, set_names
+
+    if str(reference) in set_names():
+        return [Path(entry.name) for entry in library_set(str(reference)).entries]
+    if entry_of(str(reference)) is not None:
+        return [path]
     close_match = difflib.get_close_matches(str(reference), shipped_names(), n=1)
     expected = "a file, a folder or a name of `optsched instances list`"
     hint = (
@@ -162,15 +165,6 @@ def load(reference: str | Path) -> Instance:
     source = str(files[0])
     document = read_document(source)
     return resolve(problem_of(document, source).instance).from_dict(document, source)
-
-
-def _library_names(reference: str) -> list[str]:
-    """Names of the instances of a library set, or of one instance; none for anything else."""
-    from optsched.library.sets import entry_of, library_set, set_names
-
-    if reference in set_names():
-        return [entry.name for entry in library_set(reference).entries]
-    return [] if entry_of(reference) is None else [reference]
 
 
 def _shipped(name: str) -> Path | None:

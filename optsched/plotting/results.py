@@ -75,7 +75,13 @@ def plot_gaps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     from matplotlib.lines import Line2D
 
     frame = frame if "status" in frame else frame.rename(columns={"termination": "status"})
-    _require_rows(frame)
+    _require_columns(frame, COLUMNS, "compare")
+    if frame.empty:
+        raise InputError("frame", "", "no rows", "at least one")
+    repeated = frame[frame.duplicated(["instance", "method"])]
+    if len(repeated):
+        name, method = repeated.iloc[0][["instance", "method"]]
+        raise InputError("frame", "", f"{method} on {name} twice", "each instance and method once")
     instances = list(dict.fromkeys(frame["instance"]))
     methods = list(dict.fromkeys(frame["method"]))
     rows = {(row["instance"], row["method"]): row for row in frame.to_dict("records")}
@@ -253,16 +259,6 @@ def _case(row: dict[Any, Any]) -> tuple[object, ...]:
     problem = PROBLEMS.get(row["problem"])
     seed = row["seed"] if problem is not None and problem.over_time else None
     return row["sha256"], repr(sorted((row["options"] or {}).items())), seed
-
-
-def _require_rows(frame: pd.DataFrame) -> None:
-    _require_columns(frame, COLUMNS, "compare")
-    if frame.empty:
-        raise InputError("frame", "", "no rows", "at least one")
-    repeated = frame[frame.duplicated(["instance", "method"])]
-    if len(repeated):
-        name, method = repeated.iloc[0][["instance", "method"]]
-        raise InputError("frame", "", f"{method} on {name} twice", "each instance and method once")
 
 
 def _number(value: Any) -> float | None:

@@ -284,21 +284,16 @@ def stage_table(profile: LayerProfile, plan: Plan) -> list[dict[str, Any]]:
     [('conv1_1..pool4', 7), ('conv5_1..fc8', 1)]
     """
     rows = _stage_numbers(profile, plan)
-    names = _stage_names(profile, plan)
+    # first and last layer of each stage, by the first word of their names
+    words = [(layer.name.split() or ["?"])[0][:MAX_NAME_CHARACTERS] for layer in profile.layers]
+    names = [
+        words[start] if end - start == 1 else f"{words[start]}..{words[end - 1]}"
+        for start, end in pairwise((0, *plan.cuts, len(words)))
+    ]
     q = {} if profile.tensor_parallel == 1 else {"tensor_parallel": profile.tensor_parallel}
     return [
         {"name": name, "replicas": k, **row, **q}
         for name, k, row in zip(names, plan.replicas, rows, strict=True)
-    ]
-
-
-def _stage_names(profile: LayerProfile, plan: Plan) -> list[str]:
-    """First and last layer of each stage, by the first word of their names."""
-    words = [(layer.name.split() or ["?"])[0][:MAX_NAME_CHARACTERS] for layer in profile.layers]
-    bounds = (0, *plan.cuts, len(words))
-    return [
-        words[start] if end - start == 1 else f"{words[start]}..{words[end - 1]}"
-        for start, end in pairwise(bounds)
     ]
 
 

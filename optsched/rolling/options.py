@@ -17,21 +17,6 @@ class PriceConstants(Options):
     """The policy's constants: tuned once on other seeds of the same workloads.
 
     `python docs/beyond/make.py price-robustness -o results` measures their robustness.
-
-    Attributes
-    ----------
-    wake : float
-        Maximum seconds between decisions.
-    price_share : float
-        Share of the mean price added to the planned cost of a GPU second.
-    congestion_weight, congestion_start : float
-        An epoch's value grows by weight x (g - start) when the backlog g exceeds start.
-    most_congestion : float
-        Cap on g.
-    memory : float
-        Weight of the previous mean price in exponential smoothing.
-    rounds, bisections : int
-        Rounds over GPU types and bisection steps of the price search.
     """
 
     omitted_defaults: ClassVar[tuple[str, ...]] = (
@@ -39,34 +24,28 @@ class PriceConstants(Options):
         *("most_congestion", "memory", "rounds", "bisections"),
     )
 
-    wake: Annotated[float, Between(1, 1e9)] = 900.0
-    price_share: Weight = 0.4
+    wake: Annotated[float, Between(1, 1e9)] = 900.0  # maximum seconds between decisions
+    price_share: Weight = 0.4  # share of the mean price added to the planned cost of a GPU second
+    # an epoch's value grows by weight x (g - start) when the backlog g exceeds start
     congestion_weight: Weight = 0.5
     congestion_start: Weight = 0.3
-    most_congestion: Weight = 3.0
+    most_congestion: Weight = 3.0  # cap on g
+    # weight of the previous mean price in exponential smoothing
     memory: Annotated[float, Between(0, 1)] = 0.5
-    rounds: Rounds = 3
+    rounds: Rounds = 3  # rounds over GPU types and bisection steps of the price search
     bisections: Rounds = 14
 
 
 @dataclass(frozen=True)
 class RollingOptions(Options):
-    """Options of a run except its seed.
-
-    Attributes
-    ----------
-    selection : SelectionOptions
-        Over time ``postprocessing`` is off unless asked for.
-    constants : PriceConstants
-        Of the policies ``price`` and ``price-patterns``.
-    repeat : int
-        Index of the replication of a randomised policy (same true epochs).
-    """
+    """Options of a run except its seed."""
 
     omitted_defaults: ClassVar[tuple[str, ...]] = ("repeat",)
 
-    selection: SelectionOptions = field(
+    selection: SelectionOptions = field(  # over time ``postprocessing`` is off unless asked for
         default_factory=lambda: SelectionOptions(postprocessing="off")
     )
+    # of the policies ``price`` and ``price-patterns``
     constants: PriceConstants = field(default_factory=PriceConstants)
+    # index of the replication of a randomised policy (same true epochs)
     repeat: Annotated[int, Between(0, 1_000_000)] = 0

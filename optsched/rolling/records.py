@@ -119,16 +119,7 @@ class Records:
 
     def to_dict(self) -> dict[str, Any]:
         """The records as a JSON object, without wall-clock times."""
-        return {
-            "instance": self.instance,
-            "policy": self.policy,
-            "seed": self.seed,
-            "options": self.options,
-            "segments": [asdict(segment) for segment in self.segments],
-            "nodes": [asdict(interval) for interval in self.nodes],
-            "jobs": [asdict(job) for job in self.jobs],
-            "decisions": [
-                {key: value for key, value in asdict(d).items() if key != "seconds"}
-                for d in self.decisions
-            ],
-        }
+        document = asdict(self)
+        for decision in document["decisions"]:
+            del decision["seconds"]
+        return document

@@ -66,10 +66,6 @@ class Distribution:
         """The largest value, w^max."""
         return float(self.values[-1])
 
-    def survival(self, epochs: float) -> float:
-        """F^c(w) = P(W > w)."""
-        return float(self.probabilities[self.values > epochs].sum())
-
     def tardiness(self, seconds_per_epoch: Floats, due: float) -> Floats:
         """E[(t W - d)^+] in seconds, for an array of seconds per epoch t; infinite where t is."""
         usable = np.isfinite(seconds_per_epoch)
