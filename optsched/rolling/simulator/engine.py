@@ -122,13 +122,6 @@ class Execution:
     Progress is computed from the start of a segment, so that a job whose placement does not change
     has no accumulated rounding error. State is in arrays by job of the instance: a decision costs a
     few numpy operations on the jobs present.
-
-    Attributes
-    ----------
-    assignment : Assignment
-        Placements of all jobs of the instance.
-    finish, change : array (J,)
-        Times of each job's end and of its planned change of speed; infinite if there is none.
     """
 
     def __init__(self, world: World, epochs: tuple[float, ...]) -> None:
@@ -141,6 +134,7 @@ class Execution:
         self.assignment = Assignment.waiting(len(jobs), max(kind.gpus for kind in kinds))
         self._target = np.array(epochs, dtype=float)
         self._done = np.array([float(job.completed_epochs) for job in jobs])  # at segment start
+        # `finish` and `change` are the times of each job's end and of its planned change of speed
         infinite = np.full((4, len(jobs)), math.inf)
         self._seconds, self._first_start, self.finish, self.change = infinite
         self._start, self._productive = np.zeros((2, len(jobs)))
