@@ -5,8 +5,6 @@ processor time that numba needs to be imported and to compile one function of on
 same run's. Processor time is that of the process and of those it started.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource

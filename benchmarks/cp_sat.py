@@ -13,8 +13,6 @@ x[s,m] replicas of stage s on server m, and z[s,m,v] whether they are v > 0:
 ortools and highspy cannot share a process, so no method that needs HiGHS runs here.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 

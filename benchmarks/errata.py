@@ -5,8 +5,6 @@ what the paper's words give on it, and what the corrected ones do. Both are comp
 corrected result by the package; nothing is copied. Without --page the page goes to standard output.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the slips on docs/errata.md do: each result as printed and as corrected; see errata.py."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

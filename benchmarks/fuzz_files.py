@@ -7,8 +7,6 @@ one after it goes on where it died. What fails is kept, named by its seed, in th
 the end. File number N of a seed is always the same.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import gzip

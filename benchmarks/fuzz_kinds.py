@@ -1,7 +1,5 @@
 """What `fuzz_files` breaks: a valid file of every kind the package reads, and how it is read."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """How `fuzz_files` breaks files: bytes, lines, cells, JSON values, compressed streams, pages."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -4,8 +4,6 @@ Each run is a fresh interpreter; the first, which may compile byte code, is left
 interpreter's own start, which both include, is printed beside them.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import statistics

@@ -4,8 +4,6 @@ Follows the requirements that the installed packages declare and sums the files 
 set, and what each extra adds to it. Extras that are not installed are left out.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from importlib.metadata import Distribution, PackageNotFoundError, distribution

@@ -6,8 +6,6 @@ them to verify. Beside it a rival where there is one: the seconds in which the m
 the values did so, with its solver.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

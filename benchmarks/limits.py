@@ -13,8 +13,6 @@ for that solver, on an instance of its own. Methods that go on for a minute on a
 instances have a row of one, too (`--long 0` leaves those out).
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """The machine that a benchmark runs on."""
 
-from __future__ import annotations
-
 import os
 import platform
 import resource

@@ -9,8 +9,6 @@ the row's own run proved, within its time limit. One core, compiled code loaded.
 shortens the searches: the printed limit says so.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -5,8 +5,6 @@ A row is a GPT, cut as Megatron does, on servers of 8 A100s. Its time is the cos
 side, then the replicas of a stage, then the stages.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import os

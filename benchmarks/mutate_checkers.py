@@ -11,8 +11,6 @@ run until the first failure. What takes ten times as long as without the alterat
 more, counts as noticed. Nothing on disk changes.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import contextlib

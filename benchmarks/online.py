@@ -16,8 +16,6 @@ the same records. Memory is the peak resident set of a process of its own that d
 from workload file in memory to records.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -5,8 +5,6 @@ machine: hours, on a quiet machine. With --only, the other sections stay as they
 `--only NAME --printed FILE` takes what that section's command printed into a file the same day.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

@@ -16,8 +16,6 @@ within one decade, so that most stages do. Seconds are the processor's, from the
 checked placement.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """(P1) of sts with one equation at a time as the paper prints it, on the linearised model."""
 
-from __future__ import annotations
-
 import pyomo.environ as pyo
 
 import optsched

@@ -10,8 +10,6 @@ jobs on 100 nodes with sts and with price in at most 3 s; a decision of sts at 1
 queued jobs in at most 10 ms.
 """
 
-from __future__ import annotations
-
 import argparse
 import cProfile
 import pstats

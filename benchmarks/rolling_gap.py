@@ -14,8 +14,6 @@ values, and each step is a whole run. Parts of the gap, in per cent of the bound
 Every run is audited. Aim: the bound's part at rho 1 is at most 25% on every seed.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import time

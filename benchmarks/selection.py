@@ -12,8 +12,6 @@ loading and check; compiled code is loaded before. `rivals` runs milp and minlp 
 process's so far, so parts run alone show their own.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import time

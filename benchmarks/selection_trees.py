@@ -10,8 +10,6 @@ other. A leaf has duals that prove the target. The search is depth first and bra
 fractional count, the widest kinds of role first.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections import defaultdict

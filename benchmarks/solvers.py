@@ -10,8 +10,6 @@ is `exact`. One thread each, one after another on one core; the limit is of wall
 covers heuristics, bounds, stating the model and solving it.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

@@ -7,8 +7,6 @@ sweeping process after a tenth of the units, at half and at the end. The rival, 
 a bare loop over the same units that keeps nothing: `optsched.solve` in this process.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import tempfile

@@ -8,8 +8,6 @@ GPUs best-fit-last, so that none loses by scattering its jobs. Policies predict 
 the jobs that have ended. Every run is audited.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

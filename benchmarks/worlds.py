@@ -23,8 +23,6 @@ Plans: the same of large language models in tensor slices and micro-batches, mad
 (`PLANS`), at Heavy-Edge's placement improved by repartition; or why there is none.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice

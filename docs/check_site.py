@@ -4,8 +4,6 @@ Every link inside the site leads to a page and an anchor that exist, nothing tha
 fetched from elsewhere, and the search's index has the words of `WORDS`.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from html.parser import HTMLParser

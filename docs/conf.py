@@ -5,8 +5,6 @@ problems and the notebooks are taken from their own folders, as they are stored 
 reference from docstrings. Nothing is fetched.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

@@ -7,8 +7,6 @@ row worth believing is in docs/gaps.toml, a sentence a family. Everything but th
 the same on every machine.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import tempfile

@@ -4,8 +4,6 @@ Each generator that a plan can name, with its parameters, read off the functions
 themselves; a test compares the page with what this script would write.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from pathlib import Path

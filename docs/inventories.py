@@ -4,8 +4,6 @@ Sphinx would fetch each project's inventory; these few lines are those of the na
 and docstrings here, in the same format.
 """
 
-from __future__ import annotations
-
 import zlib
 from pathlib import Path
 

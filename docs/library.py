@@ -4,8 +4,6 @@ A page a set and a page an open instance; an index with the counts of all; a pic
 proved; and of each set a picture of one solution (drawn again with `--pictures`).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterator, Sequence

@@ -9,8 +9,6 @@ docs/gaps.md, between `<!-- methods PROBLEM -->` and its end from `optsched.METH
 `<!-- with FILE -->` run where the folder OPTSCHED_DATA has that file, which is not in the package.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -5,8 +5,6 @@ methods: the `check` modules import their slice's data and this file, nothing el
 relative to the quantity checked: in other units of time, bytes or money the verdict is the same.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable

@@ -5,8 +5,6 @@ None" may follow, and a tuple takes such values. Options of problems, settings o
 plans and arguments of generators are declared so, and pydantic validates them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Text and HTML of results: a line at a prompt, a few lines in print, a table in a notebook."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from html import escape

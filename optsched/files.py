@@ -1,7 +1,5 @@
 """Reading and writing JSON files, with limits against malformed or malicious input."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

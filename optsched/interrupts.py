@@ -6,8 +6,6 @@ the caller ignores or handles interrupts, or runs in another thread than the mai
 changes.
 """
 
-from __future__ import annotations
-
 import logging
 import signal
 import threading

@@ -19,8 +19,6 @@ values up to rounding (1e-9): kernels sum in loops (`np.sum` rounds differently)
 int16 arrays (numpy's arithmetic overflows).
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -3,8 +3,6 @@
 A lazy name must not equal a submodule's name, because importing the submodule would shadow it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any

@@ -1,7 +1,5 @@
 """Every problem and method, by name: the package's own, and those of installed packages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from optsched.errors import InputError

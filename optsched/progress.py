@@ -5,8 +5,6 @@ objective's unit; not those of a relaxation, a restricted model or another objec
 the thread in which `solve` was called, so an exception of the listener ends the run.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ For annotations: `Instance` is what `optsched.load` and `optsched.generate` retu
 problem, distinguished by ``isinstance``. An installed package's problems have classes of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias

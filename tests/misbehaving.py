@@ -1,7 +1,5 @@
 """Units that misbehave by their seed, for the tests of sweeps; imported by the workers."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """What the tests of models/PROBLEM share: other programs solve its files."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

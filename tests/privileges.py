@@ -1,7 +1,5 @@
 """What a user without special rights meets, also when root runs the tests."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

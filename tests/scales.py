@@ -1,7 +1,5 @@
 """Files in other units: every quantity of a document multiplied as its dimension says."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Results of a store, to compare two sweeps."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

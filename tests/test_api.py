@@ -1,7 +1,5 @@
 """The package from Python: names, results, the gap table."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd

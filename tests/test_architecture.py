@@ -1,7 +1,5 @@
 """docs/architecture.md names files that exist, and walks that runs really take."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The solver adapter: starts, limits, traces, threads; it rests on private names of Pyomo's."""
 
-from __future__ import annotations
-
 import io
 import logging
 import shutil

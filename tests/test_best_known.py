@@ -1,7 +1,5 @@
 """Every shipped best_known.json: no bound above its value; the slices' tests attain the values."""
 
-from __future__ import annotations
-
 import pytest
 
 from optsched.library import shipped_folder

@@ -1,7 +1,5 @@
 """Claims, bounds, rounding and reports: each tolerance from just inside and from just outside."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 

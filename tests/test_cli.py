@@ -1,7 +1,5 @@
 """The contract of the command line: exit codes, JSON keys, one line for what is refused."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import json

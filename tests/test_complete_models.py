@@ -4,8 +4,6 @@ A linear constraint on what solutions have (counts, starts, who waits) is drawn.
 that satisfies it is the model's optimum with the constraint, and what the solved model decided.
 """
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The message of a conflict, and the enumeration that the problems' conflicts are held to."""
 
-from __future__ import annotations
-
 import json
 
 from oracles.conflicts import irreducible_conflicts

@@ -1,7 +1,5 @@
 """The clock of a limit: started once, handed on, and never started again by mistake."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Declared ranges: files, options and settings validate alike."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal

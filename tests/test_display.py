@@ -1,7 +1,5 @@
 """What objects show of themselves, and instances made in Python."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

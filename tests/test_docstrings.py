@@ -1,7 +1,5 @@
 """Docstrings: a stranger can call what is public, and every example runs."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import inspect

@@ -1,7 +1,5 @@
 """docs/errata.md is what its command writes, and each slip on it changes an answer."""
 
-from __future__ import annotations
-
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Methods from outside: callables, module:name, and what installed packages add."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

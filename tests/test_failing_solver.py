@@ -1,7 +1,5 @@
 """HiGHS at its limits: other options before giving up, no incumbent lost, statuses that are so."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Reading, writing and hashing JSON files."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

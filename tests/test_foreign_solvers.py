@@ -4,8 +4,6 @@ HiGHS keeps a pool of worker threads for each calling thread and refuses a run w
 count than the pool's. Every script runs in a fresh process, where no pool is made yet.
 """
 
-from __future__ import annotations
-
 import pytest
 from processes import python
 

@@ -1,7 +1,5 @@
 """`--gap 0`: where an exact method says "optimal", its bound meets its value; else it says why."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

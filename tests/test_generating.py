@@ -1,7 +1,5 @@
 """`optsched.generate`: every problem's generator, with the arguments of the command."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every long command interrupted at a random moment: code 130 soon after, never a traceback."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """What an interrupt does to a method, to a solver and to a command: what there is, is kept."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """Compiled kernels: Python for small work, code on disk, damaged or outdated code made anew."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path

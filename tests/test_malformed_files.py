@@ -1,7 +1,5 @@
 """Broken and hostile files: one exact line, exit code 2, and little memory."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io

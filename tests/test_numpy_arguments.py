@@ -1,7 +1,5 @@
 """Numbers and arrays of numpy are taken wherever a caller gives numbers, and files stay plain."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

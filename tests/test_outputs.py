@@ -1,7 +1,5 @@
 """What commands write: never over what they read, whole or not at all, compressed, or on "-"."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """The site's pages: their code runs, and prints and draws what stands there."""
 
-from __future__ import annotations
-
 import re
 import sys
 from importlib.util import module_from_spec, spec_from_file_location

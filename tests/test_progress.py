@@ -1,7 +1,5 @@
 """Progress events: what a callback receives while a method runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The README: its example runs, and its tables are what the commands print."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Relations whose variables have all been left out: left out, or infeasible, never an exception."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs over time as files: round trips, and each corruption refused by its own rule."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Seventy selections in a row, of which every run had a thread of its own, ended i
 fault; `pytest -m full tests/selection` solves as many.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

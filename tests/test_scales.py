@@ -1,7 +1,5 @@
 """No checker knows a unit: instances 1e-9 to 1e9 times as large get the same verdicts."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import math

@@ -1,7 +1,5 @@
 """JSON Schemas: every field is described, every number has its unit, and files fit them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import tomllib

@@ -1,7 +1,5 @@
 """explain --sensitivity: each parameter varied alone, heuristic and optimum found anew."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

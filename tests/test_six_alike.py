@@ -1,7 +1,5 @@
 """Every problem answers every verb: solve, compare, check, explain, plot, export, and alike."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The public functions say what they take and give: a type checker has something to check."""
 
-from __future__ import annotations
-
 import importlib
 import typing
 from collections.abc import Iterator

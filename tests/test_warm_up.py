@@ -1,7 +1,5 @@
 """Warm-up and the clock: compiling is no work of a method's, and figures are of compiled code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

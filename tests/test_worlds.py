@@ -1,7 +1,5 @@
 """Shipped instances but placements stay within what benchmarks/worlds.py states of them."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 from typing import Any

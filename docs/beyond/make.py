@@ -4,8 +4,6 @@ Each is declared like a paper's figure: a plan, rows, a verdict and a picture. `
 one; `--page docs/beyond.md` writes the page of their verdicts.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

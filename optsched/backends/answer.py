@@ -1,7 +1,5 @@
 """Solver results, and their termination status by the requested gap."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """HiGHS: silence, options, retries after numerical failures, results of runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -5,8 +5,6 @@ from HiGHS's own IIS; that counts variable bounds as members, so some of its row
 Rows are then removed by QuickXplain (U. Junker, AAAI 2004), first by families, then one by one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Solving Pyomo models, by HiGHS, SCIP or another solver of Pyomo's."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Constraints of a model whose variables may all have been eliminated."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ interrupted. After the deadline the caller waits for it; after an interrupt the 
 once, and the solver ends at its next check or with Python.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

@@ -5,8 +5,6 @@ interrupted only between families of rows, so a model that does not fit in the t
 built, and one that does not fit in memory is refused.
 """
 
-from __future__ import annotations
-
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 

@@ -3,8 +3,6 @@
 They are read when the kind's command is called: `optsched generate --help` imports no generator.
 """
 
-from __future__ import annotations
-
 import inspect
 import typing
 from collections.abc import Callable, Mapping

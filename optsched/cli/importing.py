@@ -1,7 +1,5 @@
 """``optsched import FORMAT``: placement instances from layer profiles, workloads from traces."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Commands of the library and the shipped instances, schemas and compiled kernels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Commands `plot` and `export`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Progress and remaining time of long work: a bar on a terminal, else a line every ten seconds."""
 
-from __future__ import annotations
-
 import sys
 import time
 from contextlib import ExitStack

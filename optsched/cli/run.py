@@ -1,7 +1,5 @@
 """Commands that solve, compare, check and explain."""
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands around experiments: sweep, table, report, reproduce."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 import time

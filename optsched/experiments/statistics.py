@@ -1,7 +1,5 @@
 """Bootstrap intervals, and texts of medians and ranges."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Validation of generator arguments; numpy scalars are converted to Python numbers."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

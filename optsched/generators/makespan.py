@@ -6,8 +6,6 @@ servers of 4, 8, 16 or 32 GPUs; 1,000 to 6,000 iterations of 0.01 to 0.05 s, 50 
 states only that contention and overhead stay within 15% of the execution time.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 

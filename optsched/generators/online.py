@@ -7,8 +7,6 @@ Submissions follow a Poisson process, scaled to the requested load. `shape_of` e
 parameters from a trace.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """Placement instances: a model of the zoo, cut into stages, on a random offer of free GPUs."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 

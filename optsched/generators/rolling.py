@@ -14,8 +14,6 @@ left out). The jobs' networks, memory, weights and speed-ups are drawn as before
 the job's expected time on one GPU of its slowest type, and its due date keeps its place in (31).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path

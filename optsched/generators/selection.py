@@ -12,8 +12,6 @@ published with the figure; as many synthetic ones, with similar shapes, are draw
 instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any

@@ -4,8 +4,6 @@ Speeds are k^x / t1 epochs per second, power follows (1): k GPUs that work and K
 Chosen here, since the paper gives no such instance: t1 = 120 s, x = 0.8, 300 W a GPU.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Annotated
 

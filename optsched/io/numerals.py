@@ -4,8 +4,6 @@ Numbers as text are ASCII decimals: Python's own `int` and `float` also take und
 scripts' digits, spaces, "nan" and "infinity"; here "1_0" is no number.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Validation of output paths: no overwritten input, no duplicate output."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

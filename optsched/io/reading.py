@@ -3,8 +3,6 @@
 A name that ends in ``.gz`` is read through gzip, whatever the file holds.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip

@@ -1,7 +1,5 @@
 """JSON Schemas of the file formats, made from the classes that read them."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -5,8 +5,6 @@ A text cell of a CSV file that a spreadsheet would run as a formula (it begins w
 `optsched.io.reading` removes again.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

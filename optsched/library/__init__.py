@@ -1,7 +1,5 @@
 """The benchmark library: instances, best values, bounds and their proofs."""
 
-from __future__ import annotations
-
 from optsched.library.shipped import BEST_KNOWN as BEST_KNOWN
 from optsched.library.shipped import WORKLOAD as WORKLOAD
 from optsched.library.shipped import copy_shipped as copy_shipped

@@ -1,7 +1,5 @@
 """best_known.json: the best value and bound per instance, with the command that reproduces them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

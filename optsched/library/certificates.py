@@ -3,8 +3,6 @@
 Candidates: the method's own certificate, simple duals, and duals of LPs solved for this purpose.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -4,8 +4,6 @@ Each set has a log ``set.runs.jsonl`` with one line per run. Logged runs are not
 interrupted measurement resumes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ Lines are appended under a lock and synced to disk; the next writer removes an i
 Solutions and certificates are compressed text.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -4,8 +4,6 @@ A submission is recorded only if all its parts are valid and better than the bes
 are read under the lock of the store, so that concurrent submissions are compared in order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Shares no code with the methods. Completion times of single-server jobs are inde
 spanning jobs are computed by event simulation. The equations are sjf-bco's.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right, insort
 from collections import Counter

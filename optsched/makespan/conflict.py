@@ -1,7 +1,5 @@
 """Why no schedule ends within the horizon: a violated necessary condition."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -8,8 +8,6 @@ contended of its servers' links, so rates change whenever a spanning job starts 
 Times are in slots. The formulas repeat `instance.iteration_time` operation by operation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

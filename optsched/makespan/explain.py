@@ -1,7 +1,5 @@
 """Breakdown of a makespan: each job's run, its slowdown and the last completion."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

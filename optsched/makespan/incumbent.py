@@ -4,8 +4,6 @@ Methods report schedules and bounds to it. It rejects schedules beyond the horiz
 a deadline and derives the status.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Units: seconds, bytes, bytes per second; starts, ends and the horizon in slots. 
 section 4; models/makespan/README.md.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections import Counter

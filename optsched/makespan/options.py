@@ -1,7 +1,5 @@
 """Parameters of the methods; none changes the value of a given schedule."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, get_args

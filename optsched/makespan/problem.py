@@ -1,7 +1,5 @@
 """Registration of the makespan problem: methods, checker, bounds and plots."""
 
-from __future__ import annotations
-
 from optsched.problem import Method, Problem, SensitivityParameter, standard_parts
 
 _HERE = "optsched.makespan"

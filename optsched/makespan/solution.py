@@ -1,7 +1,5 @@
 """A schedule: when each job starts, and how many GPUs it takes on which server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 

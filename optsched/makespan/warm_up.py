@@ -1,7 +1,5 @@
 """Compile or load the makespan kernels."""
 
-from __future__ import annotations
-
 from optsched.deadline import Deadline
 from optsched.generators.makespan import generate_makespan
 from optsched.makespan.bounds.column import warm_up_knapsacks

@@ -3,8 +3,6 @@
 Only the servers that each job held, and when, are taken from the file.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Breakdown of the total flow time into waiting and running, by job size."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any

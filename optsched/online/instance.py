@@ -1,7 +1,5 @@
 """Instance of the online problem: workload, catalogue and cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isnan

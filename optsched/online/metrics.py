@@ -1,7 +1,5 @@
 """Metrics of a run, computed from its records only. Source: models/online/README.md."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The options of online runs: the predictor, and the policy options."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Annotated
 

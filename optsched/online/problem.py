@@ -1,7 +1,5 @@
 """Online scheduling: policies are methods, a run's records the solution, the audit the checker."""
 
-from __future__ import annotations
-
 from optsched.online.policies.by_name import POLICIES
 from optsched.problem import Method, Problem, standard_parts
 

@@ -1,7 +1,5 @@
 """Running policies as methods, and comparing several policies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial

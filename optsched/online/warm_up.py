@@ -1,7 +1,5 @@
 """Compile or load the online kernels."""
 
-from __future__ import annotations
-
 from optsched.generators.online import generate_workload
 from optsched.online.bounds.flow import flow_bounds
 from optsched.online.bounds.gang import gang_bound

@@ -4,8 +4,6 @@ Shares no code with the methods. The equations are a-srpt's, with those of its s
 that models/placement/README.md writes out: micro-batches, slices and experts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

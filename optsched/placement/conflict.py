@@ -3,8 +3,6 @@
 All tensor slices of a replica are in one server, so enough free GPUs may still be too fragmented.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Where an iteration's time goes: each stage on each server, split into its parts."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

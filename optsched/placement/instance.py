@@ -3,8 +3,6 @@
 Units: seconds, bytes, bytes per second. Source: a-srpt, section III.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import FailFast, Field, model_validator

@@ -1,7 +1,5 @@
 """A placement: how many replicas of each stage are on each server."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 

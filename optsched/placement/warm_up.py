@@ -1,7 +1,5 @@
 """Compile or load the placement kernels before anything is timed."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from optsched.deadline import Deadline

@@ -13,8 +13,6 @@ Source: D. Narayanan et al., "PipeDream: Generalized Pipeline Parallelism for DN
 SOSP 2019, https://doi.org/10.1145/3341301.3359646.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import math

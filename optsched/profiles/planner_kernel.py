@@ -1,7 +1,5 @@
 """Compiled loops of the stage planner's dynamic programme, and the memory limits that it keeps."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

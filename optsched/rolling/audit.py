@@ -5,8 +5,6 @@ policy. GPUs in use by node come from a sweep over segments, not from the record
 which are checked against it.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction

@@ -3,8 +3,6 @@
 Only where and when each job ran is taken from the file.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from optsched.checking import CheckReport, another_instance

@@ -1,7 +1,5 @@
 """Draw the true number of epochs of each job (common random numbers)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from optsched.rolling.instance import RollingInstance, RollingJob

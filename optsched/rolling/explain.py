@@ -1,7 +1,5 @@
 """Break down a run's cost by job and node."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ Units: seconds, bytes, dollars per second; all times on one absolute clock that 
 Source: sts, sections III, VI and VII.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import FailFast, Field, model_validator

@@ -1,7 +1,5 @@
 """Costs and counts of a run, from its records and the instance alone, and the offered load."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import accumulate

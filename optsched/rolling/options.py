@@ -1,7 +1,5 @@
 """The options of runs over time: the options of selection, and the price policy's constants."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 

@@ -1,7 +1,5 @@
 """Selection over time: policies are methods, records solutions, the audit is the checker."""
 
-from __future__ import annotations
-
 from optsched.problem import Method, Problem, standard_parts
 from optsched.rolling.policies.by_name import POLICIES
 

@@ -1,7 +1,5 @@
 """Run policies, singly or several on the same true epochs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

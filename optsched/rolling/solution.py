@@ -1,7 +1,5 @@
 """Solution file of a run: its records and claimed total cost."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Annotated, Any, Literal, Self, TypeVar
 

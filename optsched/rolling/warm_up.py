@@ -1,7 +1,5 @@
 """Compile or load every kernel before anything is timed."""
 
-from __future__ import annotations
-
 from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.result import Settings
 from optsched.rolling.options import RollingOptions

@@ -1,7 +1,5 @@
 """Assignment of jobs to nodes and GPUs, and its expected cost (P1.1)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Shares no code with the methods. Equation numbers are those of the STS paper; a 
 corrected equation.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from fractions import Fraction

@@ -5,8 +5,6 @@ conflict is a Hall violator (P. Hall, 1935): jobs with fewer nodes that hold the
 must open a node, or nodes with fewer jobs where every node must be open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Break down a selection's cost by node and job."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import asdict, dataclass
 from typing import Any

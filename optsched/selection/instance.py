@@ -3,8 +3,6 @@
 Units: seconds, bytes, dollars per second. Source: sts, sections III and IV.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from fractions import Fraction

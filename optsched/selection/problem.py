@@ -1,7 +1,5 @@
 """The selection problem's methods, and where its rooms are."""
 
-from __future__ import annotations
-
 from optsched.problem import Method, Problem, standard_parts
 
 _HERE = "optsched.selection"

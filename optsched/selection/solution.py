@@ -1,7 +1,5 @@
 """A selection: for each job its node, GPUs and fraction, or nothing when it is postponed."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import FailFast, Field

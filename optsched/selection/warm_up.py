@@ -1,7 +1,5 @@
 """Load compiled code before timing."""
 
-from __future__ import annotations
-
 from optsched.generators.selection import SelectionSettings, generate_selection
 from optsched.result import Settings
 from optsched.selection.heuristics.baselines import ordered_greedy

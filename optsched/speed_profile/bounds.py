@@ -5,8 +5,6 @@ each epoch by itself takes the speed of the least F^c(w) Q_k + lam / s_k. An ine
 bound weaker, never wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

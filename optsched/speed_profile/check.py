@@ -3,8 +3,6 @@
 Shares no code with the methods. The equations are sts's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

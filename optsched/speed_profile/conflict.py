@@ -1,7 +1,5 @@
 """Why a deadline cannot be met: the most work against the greatest speed."""
 
-from __future__ import annotations
-
 from optsched.conflict import Conflict, Member
 from optsched.display import counted, number
 from optsched.speed_profile.instance import SpeedProfileInstance

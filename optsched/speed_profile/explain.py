@@ -1,7 +1,5 @@
 """Where a profile's energy goes: each piece's speed, time and expected energy."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ Units: epochs, epochs per second, watts (or dollars per second: the objective's 
 seconds. Source: sts, section V, (P2)-(P3).
 """
 
-from __future__ import annotations
-
 import itertools
 from typing import Annotated, Any, Literal, Self
 

@@ -1,7 +1,5 @@
 """Option of speed profiles: whether ``dichotomy`` runs Algorithm 1 repaired or as printed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Power model (1): k GPUs on, the others idle."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

@@ -1,7 +1,5 @@
 """A speed profile: which speed from which epoch to which."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import FailFast, Field

@@ -1,7 +1,5 @@
 """Loading the compiled loops before anything is timed."""
 
-from __future__ import annotations
-
 from optsched.generators.speed_profile import generate_speed_profile
 from optsched.result import Settings
 from optsched.speed_profile.exact.hull import hull

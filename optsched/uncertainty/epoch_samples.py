@@ -6,8 +6,6 @@ can be grouped by. A run that never reached its target has an empty or non-finit
 counted, and left out of the distribution, which is therefore that of the runs that did.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

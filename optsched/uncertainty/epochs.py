@@ -1,7 +1,5 @@
 """Epoch distribution in an instance file."""
 
-from __future__ import annotations
-
 from typing import Annotated, Self
 
 from pydantic import FailFast, Field, model_validator

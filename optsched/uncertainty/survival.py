@@ -4,8 +4,6 @@ Segment i reaches from knot w_i to w_{i+1}; P(W > w | W > w_c) falls on it from 
 ``low[i]``. A discrete W has flat segments; between segments F^c may jump down.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checked results from the outcomes of methods."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The models of the zoo, and the layer profile of each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial

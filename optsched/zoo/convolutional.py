@@ -3,8 +3,6 @@
 Tensors are (channels, height, width). A function of a layer adds it and returns its output.
 """
 
-from __future__ import annotations
-
 from optsched.zoo.network import Network, NetworkBuilder, Tensor
 
 Size = int | tuple[int, int]

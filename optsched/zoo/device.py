@@ -4,8 +4,6 @@ Source of the model: S. Williams, A. Waterman and D. Patterson, "Roofline: An In
 Performance Model for Multicore Architectures", Communications of the ACM 52(4), 2009.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from optsched.errors import InputError, shown, suggestion

@@ -10,8 +10,6 @@ Conventions
 * All the counts are those of one sample; only parameters are those of the network.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

@@ -11,8 +11,6 @@ a sublayer ends in one all-reduce of its output in the forward pass and one of t
 input in the backward pass: two and two a block. Normalisations and residual sums are not sliced.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Plans as text, and their stores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """An artefact's runs: a sweep in its folder, taken up where it stopped, by the same code only."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

@@ -1,7 +1,5 @@
 """Sweeps on a real Dask cluster of two worker processes, some of them killed on the way."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

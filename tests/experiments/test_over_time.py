@@ -1,7 +1,5 @@
 """Policies over time in sweeps: the same figures as their own commands, beside their own bounds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

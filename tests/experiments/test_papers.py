@@ -1,7 +1,5 @@
 """The papers' figures: rows, verdicts and pictures at small sizes, and verdicts worked by hand."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Plans: what they expand to, and one line for every typo."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What long work says where there is no terminal: how far it is, and when it may end."""
 
-from __future__ import annotations
-
 import pytest
 
 from optsched.cli import progress

@@ -1,7 +1,5 @@
 """Artefacts as a product: files, verdicts, the page; generated pages are not stale."""
 
-from __future__ import annotations
-
 import csv
 import re
 import runpy

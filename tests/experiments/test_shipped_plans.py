@@ -1,7 +1,5 @@
 """The shipped plans: what docs/results.md and docs/gaps.md say of them is what they give."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from html import unescape

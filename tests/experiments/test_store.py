@@ -1,7 +1,5 @@
 """The store: what it refuses, and that nothing committed is lost."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import sys

@@ -1,7 +1,5 @@
 """Sweeps: the same store on one worker and two, after kills, and whatever a worker does."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """Gap tables and reports, against figures worked out by hand."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

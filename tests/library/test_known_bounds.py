@@ -1,7 +1,5 @@
 """Tables show the excess over the library's bound, where it is one on the same objective."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`library measure`: records of what methods find, resumed where it stopped."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """docs/library/ is what its script writes from the records that ship."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from types import SimpleNamespace

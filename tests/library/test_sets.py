@@ -1,7 +1,5 @@
 """Sets: made again bit for bit, by name wherever an instance is asked for, refused otherwise."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Submitting: five answers, two at once, a kill in the middle, newer records, hostile files."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

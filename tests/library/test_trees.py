@@ -1,7 +1,5 @@
 """Certificates by branching: they reach values that prices alone do not, and never pass them."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import sys

@@ -1,7 +1,5 @@
 """`verify`: all that is stored holds, what is corrupted is refused, and numpy is all it needs."""
 
-from __future__ import annotations
-
 import copy
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Fixtures of the makespan tests."""
 
-from __future__ import annotations
-
 import pytest
 
 from optsched.makespan.exact import starting_schedules

@@ -1,7 +1,5 @@
 """The models alone equal the oracle; every bound stays below the optimum without contention."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import pytest

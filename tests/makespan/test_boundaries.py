@@ -1,7 +1,5 @@
 """Where rounding decides: horizons met exactly, tau one ulp from a slot; statuses; history."""
 
-from __future__ import annotations
-
 import math
 import random
 from pathlib import Path

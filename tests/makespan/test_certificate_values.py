@@ -1,7 +1,5 @@
 """Certificates worked out by hand: what they prove, by how much they miss, what is malformed."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The checker catches each corruption of a method's schedule, and only that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What the checker says of schedules worked out by hand: each end, each violation in full."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Horizons too short: the condition that is violated, in words, and the jobs that violate it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The evaluator: the paper's Fig. 2 by hand, and drawn schedules against the oracle."""
 
-from __future__ import annotations
-
 import random
 from math import inf
 

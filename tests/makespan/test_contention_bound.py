@@ -1,7 +1,5 @@
 """The contention bound: below schedules, above the area where jobs span; `oracles` has optima."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The exact pipeline: where it stops, what it refuses, and the paper's own ILPs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Figures 4 to 7: the claims are tests on runs, and a smoke run writes its files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

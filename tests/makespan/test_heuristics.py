@@ -1,7 +1,5 @@
 """Heuristics: always checked, repeatable, as good as they say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

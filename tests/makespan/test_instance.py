@@ -1,7 +1,5 @@
 """Instance files: impossible ones get one line that says which job and why."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -3,8 +3,6 @@
 Nothing here is timed: clocks are counted, or over from the beginning.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from functools import lru_cache

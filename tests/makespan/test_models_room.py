@@ -1,7 +1,5 @@
 """models/makespan stays in step with the code: symbols, files and optima."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Nested annealing: aligned blocks, pairs of half blocks, cycles of annealings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product

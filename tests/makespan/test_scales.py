@@ -3,8 +3,6 @@
 Powers of ten from 1e-9 to 1e9. Times and bytes leave a schedule as it is, slots divide its starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any

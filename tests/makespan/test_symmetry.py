@@ -1,7 +1,5 @@
 """Ordering equal servers and equal jobs keeps the optimum; plans of pools."""
 
-from __future__ import annotations
-
 import pytest
 from oracles.makespan import optimal_makespan
 from oracles.makespan_cases import tiny_instance

@@ -1,7 +1,5 @@
 """The shipped makespan sets are the worlds that their names say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -6,8 +6,6 @@ than what is stored, unless it has the tag ``times``. The kernel is this very Py
 kernels are registered; the notebooks are left as they are, unless ``--write`` asks for new outputs.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 import re

@@ -1,7 +1,5 @@
 """Notebooks share a form: goal, prerequisites, exercises with folded answers at the end."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

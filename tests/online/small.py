@@ -1,7 +1,5 @@
 """Small online workloads for the tests: jobs of one stage that take a second an iteration."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

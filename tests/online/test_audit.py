@@ -1,7 +1,5 @@
 """The audit: clean on every run, and one rule named for each thing corrupted; what it imports."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The audit's rules of reservations, offers, delays and consolidation on records worked by hand."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

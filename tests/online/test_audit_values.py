@@ -1,7 +1,5 @@
 """The audit of records worked by hand: rule, place, amount and tolerance of each violation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Bounds by hand and at extremes; test_oracle has them below every schedule and every run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

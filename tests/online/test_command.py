@@ -1,7 +1,5 @@
 """The commands: generate, import, simulate; JSON as the contract has it, exit codes."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """Edge cases of the engine: empty, alone, all at once, too large."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """workload.csv, .parquet, catalogue.json, cluster.json: round trips and refusals in one line."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The bound that knows gangs: by hand, below every schedule enumerated, proved by its prices."""
 
-from __future__ import annotations
-
 from itertools import combinations, pairwise
 from typing import Any
 

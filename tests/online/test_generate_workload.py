@@ -1,7 +1,5 @@
 """The synthetic generator: equal seeds, the shape asked for, and a trace's shape matched."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """`optsched simulate` interrupted from outside: what had started is kept and said to be a part."""
 
-from __future__ import annotations
-
 import csv
 import subprocess
 import sys

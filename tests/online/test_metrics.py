@@ -1,7 +1,5 @@
 """Metrics by hand and against a slow sweep; plots draw what the records say."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

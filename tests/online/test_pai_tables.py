@@ -1,7 +1,5 @@
 """PAI's raw tables: joined by hand-made ones, each known by its columns, nothing counted twice."""
 
-from __future__ import annotations
-
 import gzip
 import tarfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Predictors: by hand, no look at the future, and a report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

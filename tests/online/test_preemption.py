@@ -1,7 +1,5 @@
 """Policies that stop jobs: by hand, against a policy in plain Python, audited, bounded, on file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Runs that preempt against a naive loop written from their page alone."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import replace

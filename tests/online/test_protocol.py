@@ -1,7 +1,5 @@
 """A user's own policy: the documented example, and exactness against the compiled policies."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import product

@@ -1,7 +1,5 @@
 """The benchmark on real traces: windows and regimes are what its page says, on a trace made up."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

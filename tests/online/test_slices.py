@@ -1,7 +1,5 @@
 """Workloads of sliced jobs: what the generator draws, the shipped one, and the page on waiting."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

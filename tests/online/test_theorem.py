@@ -1,7 +1,5 @@
 """Theorem 1's ratio: by hand, and beside the ratio that a run shows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

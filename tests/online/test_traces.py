@@ -1,7 +1,5 @@
 """Importers: every format by hand, rules counted, wrong units and junk refused, real files read."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

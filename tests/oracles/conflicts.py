@@ -1,7 +1,5 @@
 """Conflicts by enumeration of every set of objects."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any, TypeVar

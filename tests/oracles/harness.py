@@ -1,7 +1,5 @@
 """What tests against an oracle share: drawn case numbers, files in, plain data out."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -7,8 +7,6 @@ completes floor(slot / tau) iterations (or slot / tau under continuous progress)
 the number of jobs that share the most crowded link the job uses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache

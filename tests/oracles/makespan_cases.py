@@ -4,8 +4,6 @@
 apart; `tiny_instance` is for the oracle without a limit.
 """
 
-from __future__ import annotations
-
 import copy
 import random
 from math import nan

@@ -5,8 +5,6 @@ workload file, the catalogue's jobs and the cluster, all as plain dictionaries. 
 Heavy-Edge are those of the placement oracle.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Small, nasty workloads: simultaneous and equal jobs, whole clusters, extreme units."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -17,8 +17,6 @@ over, which the stages before it do after it:
     (M-1) max t + sum t + max over s of (max over m of ar[s] - sum of p_backward / M before s)
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections import Counter

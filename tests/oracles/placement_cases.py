@@ -8,8 +8,6 @@ as every other stage, with one fewer its all-reduce alone makes it late. Eight t
 threes stand as 2 + 3 + 3; a linear programme takes 8/3 threes.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 from math import comb, inf, nan, prod
 from typing import Any, NamedTuple

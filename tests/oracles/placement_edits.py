@@ -1,7 +1,5 @@
 """Instances, tables and certificates made of others: what must not matter, what must be refused."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

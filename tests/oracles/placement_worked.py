@@ -4,8 +4,6 @@ Everywhere g / B_inter = 1 s a byte, and 1 / B_intra = 1/8 s a byte unless said 
 all values are sums of powers of two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

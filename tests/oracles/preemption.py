@@ -4,8 +4,6 @@ Segments, rounds, passes and keys as the page has them; Heavy-Edge, the iteratio
 offers are those of `oracles.online`. Every pass looks at every job.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Small random online cases full of ties: what both simulators are fed."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import numpy as np

@@ -4,8 +4,6 @@ Reads an instance's JSON and a run's segments; knows no policy. Costs, progress,
 completions are worked out again from the statement of the problem.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence

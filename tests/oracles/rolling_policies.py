@@ -4,8 +4,6 @@ Best fit, STS, the price policy, the greedy passes of edf and rg, and what keeps
 policies of `optsched.rolling` take the same decisions, seat by seat.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ A job is waiting, or sits on a node with k whole GPUs or with a fraction of one.
 from the JSON of an instance; fits are decided with exact rationals, costs are computed in floats.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Drawn instances of resource selection: ties, zeros, exact fits, extreme units."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

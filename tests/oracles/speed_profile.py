@@ -8,8 +8,6 @@ F^c is linear the minimum is piecewise linear in w, so the integral is exact. g 
 quadratic between neighbouring values of lam at which some F^c at a segment's end ties two speeds.
 """
 
-from __future__ import annotations
-
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations, pairwise

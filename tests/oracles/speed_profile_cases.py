@@ -1,7 +1,5 @@
 """Adversarial speed profiles: ties, atoms at breakpoints, degenerate hulls, edges of time."""
 
-from __future__ import annotations
-
 import copy
 from math import nan
 from typing import Any, NamedTuple

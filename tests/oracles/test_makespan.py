@@ -1,7 +1,5 @@
 """Every makespan method against every state that a schedule can pass through."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ The oracle checks the rules of every schedule and recomputes its end. A run is n
 start, and equal seeds and numbers of moves give equal runs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise

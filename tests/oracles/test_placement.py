@@ -4,8 +4,6 @@ What an exact method calls the optimum is it; whatever any method reports on the
 cut short bounds it; a certificate proves what it proves by the oracle's own arithmetic, no more.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from math import inf

@@ -1,7 +1,5 @@
 """Placements worked out by hand, cases once found, two ways to say the same, and bad files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The placement oracle itself: against numbers worked by hand, and against a simulation."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Resource selection against enumeration: methods, bounds, the checker, certificates."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every speed-profile method against Lagrangian duality in 60-digit decimals."""
 
-from __future__ import annotations
-
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path

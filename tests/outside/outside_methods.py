@@ -1,7 +1,5 @@
 """A method of placement, and a policy over time, from outside."""
 
-from __future__ import annotations
-
 from optsched.problem import Method
 
 

@@ -4,8 +4,6 @@ Jobs run one after another on one machine; the sum of their weighted completion 
 small. Smith's rule, longest weight per second first, is optimal.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field

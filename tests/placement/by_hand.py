@@ -1,7 +1,5 @@
 """One small placement problem, worked out by hand: checker and cost tables answer to it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from optsched.placement.instance import PlacementInstance

@@ -1,7 +1,5 @@
 """Placement instances of a few numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from optsched.placement.instance import PlacementInstance

@@ -1,7 +1,5 @@
 """Heavy-Edge, least cuts and costs against the oracle, where ties are ties in any arithmetic."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The checker, on placements worked out by hand and on corrupted solutions of the methods."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

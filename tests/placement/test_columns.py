@@ -1,7 +1,5 @@
 """Server patterns: certificates, and the parts of the search on jobs of up to 144 GPUs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

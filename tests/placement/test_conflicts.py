@@ -1,7 +1,5 @@
 """Offers too scattered for sliced replicas: one message, said just where no placement exists."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from functools import cache

@@ -1,7 +1,5 @@
 """The cost tables worked out by hand: every entry, both readings, capped and rounded down."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

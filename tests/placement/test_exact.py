@@ -1,7 +1,5 @@
 """Which method `exact` picks, what each refuses, and instances beyond brute force."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The breakdown of an iteration's time, worked by hand."""
 
-from __future__ import annotations
-
 import pytest
 from placement.jobs import made
 

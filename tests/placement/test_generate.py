@@ -1,7 +1,5 @@
 """The generator, and the shipped instances that came from it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

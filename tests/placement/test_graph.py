@@ -1,7 +1,5 @@
 """Edges and weights of the job graph, and its double binary trees."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

@@ -1,7 +1,5 @@
 """Heavy-Edge on worked examples; random cases are in test_agreement."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

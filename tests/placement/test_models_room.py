@@ -1,7 +1,5 @@
 """models/placement stays in step with the code: symbols, files, optima and the worked example."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Slices, experts and micro-batches worked out by hand, and what they leave alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

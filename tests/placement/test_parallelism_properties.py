@@ -1,7 +1,5 @@
 """What must hold of slices, experts and micro-batches whatever the numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Measured layer profiles (PipeDream), imported, planned and solved; needs OPTSCHED_DATA."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Speed-up and efficiency by hand, how results and texts show them, and what a GPU holds."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A NIC's share up to 1e10 times slower than a server's inside: nothing cancels, all is proved."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

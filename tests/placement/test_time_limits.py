@@ -1,7 +1,5 @@
 """Placement at a short limit: a placement in any case, nothing stated that time does not allow."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyomo.environ as pyo
 import pytest

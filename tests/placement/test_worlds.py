@@ -1,7 +1,5 @@
 """The shipped placement sets stay within what is said of them."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Pictures are drawn without a screen and closed after each test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import matplotlib.pyplot as plt

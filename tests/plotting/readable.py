@@ -1,7 +1,5 @@
 """Whether the words of a picture can be read: none is cut off, none lies on another."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """`optsched.plot`: one function for everything that has a picture."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

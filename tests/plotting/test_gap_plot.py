@@ -1,7 +1,5 @@
 """The gap picture, read back from the Axes and compared with the frame."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What pictures of schedules, selections, speed profiles, runs and traces draw."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import inf, isnan
 

@@ -1,7 +1,5 @@
 """Every picture of the README and of the site is made by a command of the repository, and shown."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

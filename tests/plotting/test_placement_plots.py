@@ -1,7 +1,5 @@
 """Placement pictures, read back from the Axes and compared with the placement itself."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Every kind of picture, small, of many jobs and with long names: its words can be read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf

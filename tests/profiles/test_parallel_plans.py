@@ -1,7 +1,5 @@
 """Generated instances with tensor slices, experts and micro-batches, from Python and as files."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

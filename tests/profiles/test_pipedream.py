@@ -1,7 +1,5 @@
 """The PipeDream reader: hand-written files, damaged files, and the published profiles."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """The stage planner against hand-worked plans and against every plan there is."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from itertools import combinations, pairwise

@@ -1,7 +1,5 @@
 """The layer graph: what its cuts carry, its prefix sums, and what it refuses."""
 
-from __future__ import annotations
-
 import math
 import random
 

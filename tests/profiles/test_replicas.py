@@ -1,7 +1,5 @@
 """Planning replicas of several GPUs, experts and micro-batches: by hand, and against every plan."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from itertools import combinations, pairwise

@@ -1,7 +1,5 @@
 """Small rolling instances for the tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from optsched.result import Settings

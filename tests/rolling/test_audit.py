@@ -1,7 +1,5 @@
 """The audit is clean on every policy's runs; broken rules are in test_audit_values."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -8,8 +8,6 @@ Four jobs on nodes of 2 and 3 GPUs of type A and one of type B; 2 s are lost to 
     3: on node 2, 1 epoch 20-24, none 26-27 (it is still being set up), 1 until 32
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

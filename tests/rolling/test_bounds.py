@@ -1,7 +1,5 @@
 """The clairvoyant bound: its inner problem is a linear programme, its limit the whole one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from rolling.small import instance, job, run_on, three_jobs

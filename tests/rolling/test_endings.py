@@ -1,7 +1,5 @@
 """Runs that could stall or never end, and due dates that only a clock's rounding misses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

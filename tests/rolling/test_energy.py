@@ -1,7 +1,5 @@
 """One job on free GPUs: the run's energy is what its speed profile expects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The rolling format, the generator and the command line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

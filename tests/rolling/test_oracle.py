@@ -1,7 +1,5 @@
 """Runs over time, audited from their segments; clairvoyant bounds against whole schedules."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

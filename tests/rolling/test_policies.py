@@ -1,7 +1,5 @@
 """What each policy promises over time."""
 
-from __future__ import annotations
-
 import time
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """The price policy's parts, by hand and against brute force."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

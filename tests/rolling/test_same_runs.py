@@ -1,7 +1,5 @@
 """Compiled decisions and those of plain Python give the same runs."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Timelines worked by hand, with the arithmetic; what any policy may give as seats."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Price certificates by hand: what they prove, what is refused, and by how much they miss."""
 
-from __future__ import annotations
-
 import pytest
 
 from optsched.checking import BOUND_TOLERANCE, CLAIM_TOLERANCE

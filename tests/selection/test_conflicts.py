@@ -1,7 +1,5 @@
 """Node openings as printed that no selection can match, and jobs that no node can hold."""
 
-from __future__ import annotations
-
 import json
 import random
 from itertools import combinations, permutations

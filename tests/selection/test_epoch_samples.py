@@ -1,7 +1,5 @@
 """Epochs-to-target samples: a small file by hand, bad rows, and the published file."""
 
-from __future__ import annotations
-
 import gzip
 import os
 from pathlib import Path

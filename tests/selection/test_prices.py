@@ -1,7 +1,5 @@
 """The search for prices, against linear programmes and tables written out in full."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

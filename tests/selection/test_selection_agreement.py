@@ -1,7 +1,5 @@
 """The exact methods agree beyond what enumeration reaches; a heuristic's seed fixes its answer."""
 
-from __future__ import annotations
-
 import pytest
 from oracles.selection import Oracle
 from oracles.selection_cases import tiny

@@ -1,7 +1,5 @@
 """Small inputs that once gave wrong answers, with the right values."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Costs and every rule by hand stand in test_selection_values.py.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

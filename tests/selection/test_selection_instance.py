@@ -1,7 +1,5 @@
 """Instance files: round trips, and one line for whatever cannot be used."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A limit is kept with the best that is known; a model too large is refused before it is stated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What commands make: shipped instances again, example sweeps, the artefacts of the STS paper."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The models: arc-flow whole and by column generation agree; every component has its equation."""
 
-from __future__ import annotations
-
 import pyomo.environ as pyo
 import pytest
 from oracles.selection import Oracle

@@ -1,7 +1,5 @@
 """models/selection stays in step with the code: symbols, errata, files and optima."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.util import module_from_spec, spec_from_file_location

@@ -1,7 +1,5 @@
 """Costs and violations by hand, on an instance where no two numbers are alike."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The compiled pass of STS against plain Python, and the tables it reads against each job's own."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -3,8 +3,6 @@
 `oracles/test_selection.py` holds them against every selection there is.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

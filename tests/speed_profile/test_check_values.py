@@ -1,7 +1,5 @@
 """What the checker says of profiles worked out by hand: energy, and each violation in full."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

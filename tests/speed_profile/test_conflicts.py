@@ -1,7 +1,5 @@
 """Deadlines that cannot be met: the speed named as needed is enough, a little less is not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Small inputs that once gave wrong answers, with the right values."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

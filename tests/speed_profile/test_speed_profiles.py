@@ -1,7 +1,5 @@
 """Profiles by hand, the checker, bad files; Algorithm 1 as printed fails."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """`benchmarks/measured.py`: reading rows, predicting one by hand, fitting constants, the page."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

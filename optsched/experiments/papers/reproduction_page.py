@@ -1,7 +1,5 @@
 """Pages of verdicts, such as docs/reproduction.md: a table, and a paragraph per failing claim."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 The instances of a plan are loaded from files, or made by a generator.
 """
 
-from __future__ import annotations
-
 import glob
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Self-contained HTML report of a result store."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -6,8 +6,6 @@ the seed draws what happens). An interval resamples instances, not runs: the see
 are averaged first. Only rows that the checker passed count.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping

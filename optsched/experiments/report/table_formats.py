@@ -1,7 +1,5 @@
 """The gap table as text, Markdown, LaTeX (booktabs) and CSV."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

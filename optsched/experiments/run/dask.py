@@ -5,8 +5,6 @@ unit that crashes or runs over its limits is recorded as a failed row. If a Dask
 units are run again elsewhere, as often as the scheduler allows.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import threading
 import uuid

@@ -5,8 +5,6 @@ and ends it at its limit of time. Nothing is shared between processes, since kil
 a shared lock or queue in an invalid state.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import multiprocessing

@@ -5,8 +5,6 @@ and the sweep goes on. Workers load the compiled code before their first unit, s
 time includes it.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Callable, Collection, Iterator, Mapping

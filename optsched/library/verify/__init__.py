@@ -12,8 +12,6 @@ these prices minus the maximum income of the resource. Some certificates are tre
 integers, at most k or more, with prices for each leaf; their bound is the minimum over the leaves.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -1,7 +1,5 @@
 """Parts of all kinds of certificate: refusals, numbers, trees."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Makespan: weights of the jobs (sjf-bco (6)-(9); models/makespan, "Bounds")."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

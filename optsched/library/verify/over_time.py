@@ -3,8 +3,6 @@
 Sources: sts, section V; models/rolling and models/online, "Bounds".
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Placement: prices of the stages' replicas (a-srpt (4)-(7); models/placement, "Bounds")."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Selection: prices of jobs and of slots on GPUs (models/selection, "Certificate")."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

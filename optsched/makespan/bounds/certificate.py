@@ -1,7 +1,5 @@
 """Certificates that no schedule meets a deadline; data only. See the bounds of their names."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

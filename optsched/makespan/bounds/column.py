@@ -12,8 +12,6 @@ columns of class c <= N_c), which stops as soon as they certify. Complexity: O(C
 round for C capacities. Source: beyond the paper; models/makespan/README.md, section "Bounds".
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import dataclass

@@ -29,8 +29,6 @@ Complexity: O(c^2 + G c) a round for the largest server c and job G, and an LP o
 the paper; models/makespan/README.md, section "Bounds".
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Minimum durations of jobs, by the capacity of the server of a GPU."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -13,8 +13,6 @@ reaches the best known schedule. Guarantee: optimal unless a limit ends it; then
 the bound. Complexity: exponential.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Starting schedules for exact methods from short heuristic runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial

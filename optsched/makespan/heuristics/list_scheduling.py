@@ -7,8 +7,6 @@ spans). Guarantee: none under contention. Complexity: O(n) events, each O(waitin
 a start). Beyond the paper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -10,8 +10,6 @@ the bound. Equal (seed, iterations) give equal schedules. Complexity: one list s
 Beyond the paper.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from itertools import chain, takewhile

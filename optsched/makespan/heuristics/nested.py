@@ -15,8 +15,6 @@ equal (seed, iterations) give equal schedules. Complexity: O(width) a move, but 
 blocks scan all jobs. Beyond the paper. Where blocks do not nest, local-search runs instead.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Random numbers inside compiled loops: an xorshift64* generator."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray

@@ -18,8 +18,6 @@ O(K log T) simulations for K distinct sizes and horizon T (random: one), each O(
 completions).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

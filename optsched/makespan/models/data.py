@@ -1,7 +1,5 @@
 """Data of the time-indexed models, by the symbols of models/makespan/README.md."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ carries the number of its equation there. Time is slots 0..H-1, so progress is i
 one server have a fixed duration; only runs that span servers need contention levels.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pyomo.environ as pyo

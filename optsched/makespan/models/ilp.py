@@ -9,8 +9,6 @@ Guarantee: optimal when it ends as "optimal"; at a time limit the incumbent and 
 returned.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass, replace
 

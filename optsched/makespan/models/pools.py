@@ -7,8 +7,6 @@ lower bound on the makespan. With (P5) no two jobs share a link: that is no boun
 the full model (`formulation`), which then only assigns servers and schedules the 1-GPU jobs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

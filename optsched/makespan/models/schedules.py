@@ -5,8 +5,6 @@ enumerated set: here the heuristics over their parameters. Guarantee: the best o
 about the optimum. The paper's set of all feasible schedules is exponential.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pyomo.environ as pyo

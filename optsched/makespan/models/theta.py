@@ -6,8 +6,6 @@ paper's bisection in one step. Its linear relaxation is the area bound (or the l
 Guarantee: a bound, no schedule. GPU symmetry makes large instances slow; prefer the column bound.
 """
 
-from __future__ import annotations
-
 import math
 
 import pyomo.environ as pyo

@@ -5,8 +5,6 @@ models/placement/README.md; nothing compiled and nothing of the methods is used.
 O(V (V + E)) per distinct offer, for V replicas and E all-reduce edges.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Sequence

@@ -17,8 +17,6 @@ elsewhere, whatever a checkpoint costs: they only require g_i GPUs for d_i in to
 Rounding starts or durations up would invalidate the bounds. Source: models/online/README.md.
 """
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass
 from typing import Any

@@ -17,8 +17,6 @@ give the durations and the time that jobs of each E(t) must wait; deflected subg
 both from 0 give another bound. Source: models/online/README.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -9,8 +9,6 @@ the reported ratio may be smaller than the theorem's.
 Source: a-srpt, Theorem 1.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

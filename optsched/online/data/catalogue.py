@@ -1,7 +1,5 @@
 """The catalogue: the configuration (a placement job) behind each model key of a workload."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 

@@ -1,7 +1,5 @@
 """The simulated cluster: equal servers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 

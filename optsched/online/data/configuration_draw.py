@@ -6,8 +6,6 @@ of it get a transformer or a mixture of experts with that tensor parallelism. Th
 (seed, group, GPUs) alone, so that adding jobs never changes another group's.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ fewest servers, an estimate and no minimum), alpha^max (each replica alone on a 
 lower bound on alpha, and concatenated graph and cost arrays for the kernels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """workload.csv and workload.parquet."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os

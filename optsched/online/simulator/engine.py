@@ -4,8 +4,6 @@ Guarantee: the records follow models/online/README.md, including tie-breaking; a
 simulator in the tests gives the same ones. Complexity: see `event_loop` and `preemptive_loop`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

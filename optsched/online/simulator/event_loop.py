@@ -8,8 +8,6 @@ the tests gives the same. Complexity: O(log n) per event, O(waiting configuratio
 start behind the head, and the cost of an offer.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterator
 from typing import Any, NamedTuple

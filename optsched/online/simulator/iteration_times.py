@@ -4,8 +4,6 @@ alpha depends only on how many servers give how many GPUs, so the key is (config
 number of GPUs). Hash collisions are resolved by comparing keys; a full table is cleared.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

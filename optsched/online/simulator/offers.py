@@ -9,8 +9,6 @@ Complexity: O(GPUs per server + servers taken), plus a linear search for a serve
 Source: models/online/README.md, "Offers".
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

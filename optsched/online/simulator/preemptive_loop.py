@@ -8,8 +8,6 @@ Guarantee: the records follow models/online/README.md, "Preemption"; a naive sim
 gives the same. Complexity: O(R log R + W) per pass for R running and W waiting jobs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Each streams its file and yields a `TraceRow` or a `RejectedRow` for every row;
 `optsched.online.traces.trace` collects them and counts what was dropped or changed.
 """
 
-from __future__ import annotations
-
 from optsched.lazy_names import importer_of
 
 FORMATS = ("pai", "philly-csv", "philly-json", "helios", "muri", "chronus", "gavel", "swf")

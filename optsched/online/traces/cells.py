@@ -10,8 +10,6 @@ Every importer reads its values here, so that all of them take the same notation
 - GPUs: a number or a Slurm resource such as ``gpu:8``, ``gpu:v100:8`` and ``gres/gpu=8``.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ as `LAYOUTS` states. A job's duration is checked where a file states it twice: M
 iterations x iteration_time = duration, all in milliseconds.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping

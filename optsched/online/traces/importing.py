@@ -1,7 +1,5 @@
 """Importing a trace by the name of its format, and converting it to a workload."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -16,8 +16,6 @@ of its tasks without that table, and excludes its waiting time. Tasks and instan
 job_name, an instance's inst_id must be its job's; groups join on inst_id.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

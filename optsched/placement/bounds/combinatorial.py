@@ -4,8 +4,6 @@ All hold for every placement and both options of the all-reduce bandwidth, since
 share is at most a server's own share.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

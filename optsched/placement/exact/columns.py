@@ -17,8 +17,6 @@ row per stage and per number of free GPUs. An integer programme is limited to at
 so runs without a time limit may differ. Not in the paper.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np

@@ -6,8 +6,6 @@ the model with all_reduce_bandwidth="bottleneck" is small; then the model (`ilp`
 vertex-level model where `ilp`'s assumption on bandwidths fails. The outcome names the prover.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 

@@ -14,8 +14,6 @@ an edge may start a server only if both its ends fit. A server is closed when no
 replicas may then remain unplaced although a placement exists (status "no-solution").
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple

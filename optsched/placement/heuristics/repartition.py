@@ -13,8 +13,6 @@ micro-batches, shortens the iteration. Limits: 200,000 splits per pair, 20 milli
 early, since a stage's time is known as soon as its next stage is split. Not in the paper.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple

@@ -6,8 +6,6 @@ the ring on each server is optimal; for trees each replica is modelled. Equation
 models/placement/README.md.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import pyomo.environ as pyo

@@ -6,8 +6,6 @@ iteration time), so that tolerances are relative. Guarantee: optimal at the requ
 ends as "optimal"; at a time limit it returns the incumbent and the bound.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pyomo.environ as pyo
 

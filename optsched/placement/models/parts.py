@@ -3,8 +3,6 @@
 ``equations`` are the numbers of a formulation's rows in models/placement/README.md.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

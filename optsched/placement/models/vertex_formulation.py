@@ -4,8 +4,6 @@ Probably the ILP of the paper's Table II: no bounds, no symmetry breaking, no st
 baseline for the strengthened model. Symbols and equations: models/placement/README.md.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pyomo.environ as pyo
 

@@ -20,8 +20,6 @@ improvement. Complexity: iterations x jobs x slots of a job's window x configura
 bisection steps. Source: models/rolling.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple

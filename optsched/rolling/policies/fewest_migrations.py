@@ -4,8 +4,6 @@ Nodes of one class are interchangeable. A linear assignment of contents to nodes
 that stay on their node in their configuration. On its node a job keeps its GPUs if they are free.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -14,8 +14,6 @@ function: O(J S) for the multipliers, O(J T K) for a step of the price search, O
 assignment. Not in the paper.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -8,8 +8,6 @@ proxy (28) says which jobs run; in order of arrival each takes the fastest free 
 VII-A1). Guarantee: none. Complexity of a decision of a queue: O(J T K) for J waiting jobs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -12,8 +12,6 @@ remain those of the profile.
 Complexity of a decision: O(J T (K^2 log^2 S + N)). Source: sts, Algorithms 2 and 3, VI-B.
 """
 
-from __future__ import annotations
-
 from math import inf
 
 import numpy as np

@@ -6,8 +6,6 @@ costs `reconfiguration_delay` only. Equal (instance, policy, seed) gives equal r
 O(decisions x (jobs present + policy)). Source: sts, VI-B and VII.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -75,7 +75,9 @@ class World:
             for c, configuration in enumerate(kind.configurations):
                 self.sizes[t, c] = configuration.gpus * float(configuration.fraction)
         gpus = [node.gpus for node in instance.nodes]
-        self.gpus = np.bincount(self.tables.kind_of, gpus, len(self.sizes))  # by type
+        self.gpus = np.bincount(self.tables.kind_of, gpus, len(self.sizes)).astype(
+            np.float64
+        )  # by type
         self._template = SelectionInstance.model_construct(
             schema_="optsched/selection",
             version=1,

@@ -4,8 +4,6 @@ The bound holds for any prices (models/selection/README.md, "Certificate"): LB =
 sum_v N_v kappa_v, plus theta * min(|J|, |N|) when exactly that many nodes must be open.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from optsched.selection.cost import NodeClass

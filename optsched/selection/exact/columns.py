@@ -14,8 +14,6 @@ only if they are few and the gap is not reached. Complexity: a round of step 1 i
 Source: models/selection/README.md, model 4.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np

@@ -5,8 +5,6 @@ type and size takes which content is a linear assignment at the true costs, solv
 such nodes are few, else in parts.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 Every exact method starts here, so that any time limit gives a solution.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array

@@ -7,8 +7,6 @@ cost, caps each role at twice the remaining value, and uses the remaining value 
 Assignments as cheap as the incumbent keep their order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -7,8 +7,6 @@ gap when their details say "proved"; neither is a bound on (P1.1). Both are the 
 with all followers and a rule on z; roles stay integral (models/selection/README.md, "Who waits").
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

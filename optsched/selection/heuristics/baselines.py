@@ -10,8 +10,6 @@ probability SWAP_PROBABILITY, and the configuration is drawn among the best few;
 `settings.iterations` passes (default 20) by expected cost is kept. Source: sts, VII-A1.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Best fit of whole GPUs (sts, VI-B): compiled, and by a class over all nodes at once."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

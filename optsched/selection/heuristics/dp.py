@@ -15,8 +15,6 @@ job is allocated, those that would be late are run.
 Complexity: O(T J G K). Source: sts, VII-A1, (28).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -12,8 +12,6 @@ Complexity: O(J T (K^2 log^2 S + N)) for J jobs, T types, N nodes, S scenarios.
 Source: sts, Algorithms 2 and 3, (27).
 """
 
-from __future__ import annotations
-
 from math import lcm
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ exactly that residue is available (in >= out at every residue); shared GPUs and 
 GPUs take their fills; followers take any slot of their type and configuration.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 
 import numpy as np

@@ -16,8 +16,6 @@ names its columns and rows, `arc_decode` places jobs by its values. Money is in 
 `Tables.money_unit` dollars.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate

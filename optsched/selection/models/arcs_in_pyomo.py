@@ -1,7 +1,5 @@
 """The arc-flow model as a Pyomo model with named variables and constraints."""
 
-from __future__ import annotations
-
 import pyomo.environ as pyo
 
 from optsched.backends.arrays import MilpArrays

@@ -6,8 +6,6 @@ carries its equation, primed where corrected. Seconds and dollars are scaled by 
 `dollars_unit`, so that tolerances are relative.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction

@@ -6,8 +6,6 @@ model is symmetric; `patterns` has the same optimum without symmetry. Source: st
 models/selection/README.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

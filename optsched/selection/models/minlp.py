@@ -5,8 +5,6 @@ the corrections that it needs, and slow: 3 nodes x 6 jobs take seconds to minute
 ``scip``. Source: sts (P1); models/selection/README.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

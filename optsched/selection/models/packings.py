@@ -1,7 +1,5 @@
 """The shapes that patterns and arcs are made of: partitions of GPUs, and fills of one GPU."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 

@@ -7,8 +7,6 @@ is a transportation problem, so its vertices are integral; a solver's answer tha
 solved again as one.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

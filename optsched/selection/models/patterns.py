@@ -10,8 +10,6 @@ the node's energy; the others are followers. A slot is room for a follower on a 
 fill is a multiset of fractions on one shared GPU; a residue, the GPUs of a node beside its leader.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace

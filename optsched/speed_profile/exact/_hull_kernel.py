@@ -8,8 +8,6 @@ least lam that meets the deadline; where it jumps over the deadline, the profile
 the jump cost the same at lam, and their mixture meets the deadline exactly.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ where (24) has no exact root, the multiplier is bisected and the profile interpo
 Complexity: O(log K) root searches of O(K n) each. Source: sts, (23)-(26) and Algorithm 1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from optsched.deadline import clock

@@ -10,8 +10,6 @@ multiplier, about 60.
 Source: (P3) of sts; models/selection.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ The PAI trace is not part of this package. Without `--trace` jobs are synthetic:
 draw of configurations on generated groups.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
