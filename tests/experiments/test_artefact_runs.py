@@ -153,7 +153,7 @@ def test_a_stopped_command_says_what_is_kept_and_goes_on(tmp_path: Path) -> None
     finally:
         process.kill()
     assert process.returncode == 130
-    assert "the same command goes on from it" in said
+    assert "repeat the command to resume" in said
     done = finished(tmp_path)
     assert 3 <= done < RUNS
     assert _code(["reproduce", NAME, "--quick", "-o", str(tmp_path)]) == 0

@@ -204,5 +204,5 @@ def test_compare_says_which_rows_have_no_solution_and_which_a_bound_of_their_own
     show.table(iter([[empty, replace(empty, method="first-fit"), relaxed]]), quiet=False)
     out = capsys.readouterr().out
     assert "25.00 (not comparable)" in out
-    assert "free of: no preemption; not comparable" in out
+    assert "relaxes: no preemption; not comparable" in out
     assert "first-fit: without a solution on 1 instance (1 no-solution)" in out

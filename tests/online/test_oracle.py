@@ -1,5 +1,7 @@
 """Online runs against a naive event loop, a search over all schedules, and metrics made again."""
 
+from __future__ import annotations
+
 import csv
 import itertools
 import json

@@ -89,7 +89,7 @@ def test_once_the_deadline_passed_nothing_is_handed_over(monkeypatch: pytest.Mon
 def test_what_takes_too_much_memory_is_refused(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sizes, "MOST_NONZEROS", 10)
+    monkeypatch.setattr(sizes, "MAX_NONZEROS", 10)
     with pytest.raises(NotApplicableError, match=r"about \d+ nonzeros, expected at most 10: use"):
         optsched.solve("placement/vgg19-16", method)
 

@@ -1,5 +1,7 @@
 """The zoo: parameters, FLOPs and profiles against published totals and counts worked by hand."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 
