@@ -49,7 +49,7 @@ def test_optimal_at_gap_zero_leaves_no_gap(problem: str, seed: int) -> None:
         if method.kind == "exact":
             result = optsched.solve(instance, method.name, gap=0)
             if result.termination == "feasible":  # not proved, and said
-                assert "tolerances" in result.details["message"], method.name
+                assert "tolerance" in result.details["message"], method.name
                 continue
             assert result.termination == "optimal", method.name
             assert result.check is not None
