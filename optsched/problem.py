@@ -5,6 +5,7 @@ Problems "over time" (rolling, online) have policies for methods: they decide wh
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -14,6 +15,10 @@ from optsched.errors import InputError, NotApplicableError, suggestion
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
+
+_import_lock = threading.RLock()
+"""Held while methods are imported: numba's modules import one another, and threads that import
+different ones of them at the same time would wait for each other (Python then raises)."""
 
 Kind = Literal["heuristic", "policy", "exact", "model", "bound"]
 
@@ -208,4 +213,5 @@ def resolve(reference: str | Callable[..., Any]) -> Any:
     if not isinstance(reference, str):
         return reference
     module, _, name = reference.partition(":")
-    return getattr(import_module(module), name)
+    with _import_lock:
+        return getattr(import_module(module), name)
