@@ -1,5 +1,7 @@
 """Seed of the day, printed after a run; interrupts as on a terminal; the order of folders."""
 
+from __future__ import annotations
+
 import gc
 import os
 import signal
