@@ -40,7 +40,8 @@ class StepProgress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        if not self._bar.disable:  # rich 13 prints an empty line for a disabled bar
+            self._bar.stop()
 
     def __call__(self, done: int, total: int, detail: str = "") -> None:
         """Update. The first call, and a decreasing count, restart the estimate of the time left."""
