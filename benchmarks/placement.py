@@ -151,9 +151,24 @@ def ring() -> None:
             ]
             summarise(label, exact, limit, gap)
     for family in ("spread", "even"):
+        for stages, replicas, *_ in RING:
+            read_by_the_bottleneck(family, stages, replicas)
+    for family in ("spread", "even"):
         print(f"\n== {family} 16x8 with replicas of several GPUs, limit 30 s")
         for label, every in (("replicas of 2 GPUs", 1), ("replicas of 1 and 2 GPUs", 2)):
             ring_row(label, ring_job(family, 16, 8, 0, 2, every), "columns", 30.0, {})
+
+
+def read_by_the_bottleneck(family: str, stages: int, replicas: int) -> None:
+    """Rows of one size where a stage's slowest server sets its all-reduce everywhere."""
+    label, limit = f"{family} {stages}x{replicas}", 60.0
+    print(f'\n== {label} under "bottleneck", limit {limit:g} s')
+    options, exact = {"all_reduce_bandwidth": "bottleneck"}, []
+    for seed in RING_SEEDS:
+        instance = ring_job(family, stages, replicas, seed)
+        ring_row(instance.name, instance, "heavy-edge", limit, options)
+        exact.append(ring_row(instance.name, instance, "exact", limit, options))
+    summarise(f'{label} under "bottleneck"', exact, limit, 0.005)
 
 
 def summarise(label: str, exact: list[tuple[float, Result]], limit: float, gap: float) -> None:
