@@ -63,6 +63,7 @@ def test_size_decides_who_runs(place: Path) -> None:
 
 
 def test_a_users_own_kernels_keep_their_folder() -> None:
+    numba.config.reload_config()  # from the environment, which a test before may have changed
     before = numba.config.CACHE_DIR
     kernel(total.py_func)(np.arange(10.0))
     assert before == numba.config.CACHE_DIR
