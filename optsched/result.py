@@ -216,7 +216,7 @@ class Result(Displayed):
         What proves the bound by itself.
     only_bound : bool
         Whether the method returned only a bound, as intended.
-    given : instance or None
+    instance_data : instance or None
         The instance itself, for pictures.
     """
 
@@ -241,7 +241,7 @@ class Result(Displayed):
     details: Mapping[str, object] = field(default_factory=dict)
     certificate: Certificate | None = None
     only_bound: bool = False
-    given: Instance | None = field(default=None, compare=False)
+    instance_data: Instance | None = field(default=None, compare=False)
     measures: Mapping[str, float | None] = field(default_factory=dict)
 
     @property

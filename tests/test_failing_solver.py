@@ -11,9 +11,9 @@ from oracles import placement as oracle
 from pyomo.common.errors import ApplicationError
 
 from optsched.backends import highs, pyomo_solvers
-from optsched.backends.answer import Answer
 from optsched.backends.models import solve_model
 from optsched.backends.pyomo_solvers import solve_with_pyomo
+from optsched.backends.solver_result import SolverResult
 from optsched.deadline import Deadline
 from optsched.errors import SolverError
 from optsched.placement.cost import tables_of
@@ -110,17 +110,17 @@ def test_infeasible_of_a_refused_solution_proves_nothing(
     nothing.mip_node_count = 0
     nothing.primal_solution_status = int(statuses.kSolutionStatusInfeasible)
     ended = highs._read_run(solver, Settings(time_limit=limit), 0.0, False)
-    assert ended == (Answer(ends, None, None) if ends else "Infeasible without a solution")
+    assert ended == (SolverResult(ends, None, None) if ends else "Infeasible without a solution")
     nothing.primal_solution_status = int(statuses.kSolutionStatusNone)
     ended = highs._read_run(solver, Settings(time_limit=limit), 0.0, False)
-    assert ended == Answer(Termination.INFEASIBLE, None, None)
+    assert ended == SolverResult(Termination.INFEASIBLE, None, None)
 
 
 @pytest.mark.parametrize(
     ("hit_limit", "expected"), [(True, Termination.TIME_LIMIT), (False, Termination.FEASIBLE)]
 )
 def test_a_status_says_what_happened(hit_limit: bool, expected: Termination) -> None:
-    from optsched.backends.answer import termination_status
+    from optsched.backends.solver_result import termination_status
 
     arguments: dict[str, Any] = {"settings": Settings(gap=0.0), "infeasible": False}
     assert termination_status(2.0, 1.0, hit_limit=hit_limit, **arguments) is expected

@@ -10,9 +10,9 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.backends.answer import Answer
 from optsched.backends.highs import QuietHighs, run_with_retries, set_options
 from optsched.backends.running import run_highs
+from optsched.backends.solver_result import SolverResult
 from optsched.deadline import Deadline, clock
 from optsched.errors import SolverError
 from optsched.result import Settings
@@ -34,7 +34,7 @@ class MilpArrays:
     integer: NDArray[np.bool_]
 
 
-def solve_arrays(problem: MilpArrays, settings: Settings) -> Answer:
+def solve_arrays(problem: MilpArrays, settings: Settings) -> SolverResult:
     start = clock()
     highs = QuietHighs()
     set_options(highs, settings)

@@ -7,8 +7,13 @@ from typing import Any
 import highspy
 import numpy as np
 
-from optsched.backends.answer import FEASIBILITY_TOL, Answer, finite, termination_status
 from optsched.backends.running import run_highs
+from optsched.backends.solver_result import (
+    FEASIBILITY_TOL,
+    SolverResult,
+    finite,
+    termination_status,
+)
 from optsched.checking import bound_violation
 from optsched.errors import SolverError
 from optsched.result import Settings, Termination
@@ -78,10 +83,10 @@ def run_with_retries(
     settings: Settings,
     start: float | None = None,
     on_poll: Callable[[], None] | None = None,
-) -> Answer:
+) -> SolverResult:
     """Run HiGHS, with `RETRY_OPTIONS` after failures, and return the best incumbent."""
     values = np.array(highs.getSolution().col_value) if start is not None else None
-    best = Answer(Termination.FEASIBLE, start, None, values=values)
+    best = SolverResult(Termination.FEASIBLE, start, None, values=values)
     failures: list[str] = []
     usual = highs.getOptionValue(INTEGRALITY_OPTION)[1]
     for options in ({}, *RETRY_OPTIONS):
@@ -93,7 +98,7 @@ def run_with_retries(
         run_highs(highs, settings.deadline, on_poll)
         loose = _LOOSE_LP.items() <= options.items()
         run = _read_run(highs, settings, options.get(INTEGRALITY_OPTION, usual), loose)
-        if isinstance(run, Answer):
+        if isinstance(run, SolverResult):
             if failures or run.objective is None:
                 return _merge_with_best(run, best, settings)
             return run
@@ -107,7 +112,7 @@ def run_with_retries(
     return replace(best, termination=Termination.TIME_LIMIT if timed_out else Termination.FEASIBLE)
 
 
-def _merge_with_best(run: Answer, best: Answer, settings: Settings) -> Answer:
+def _merge_with_best(run: SolverResult, best: SolverResult, settings: Settings) -> SolverResult:
     """Return a run's result with the earlier incumbent, if that is better."""
     if run.termination is Termination.INFEASIBLE or best.objective is None:
         return run
@@ -121,7 +126,7 @@ def _merge_with_best(run: Answer, best: Answer, settings: Settings) -> Answer:
     return replace(best, termination=termination, bound=bound)
 
 
-def _update_incumbent(highs: Any, best: Answer) -> Answer:
+def _update_incumbent(highs: Any, best: SolverResult) -> SolverResult:
     """Return the incumbent of a failed run if it is better; its bound cannot be trusted."""
     info = highs.getInfo()
     if info.primal_solution_status != int(highspy.SolutionStatus.kSolutionStatusFeasible):
@@ -132,12 +137,12 @@ def _update_incumbent(highs: Any, best: Answer) -> Answer:
     return replace(best, objective=value, values=np.array(highs.getSolution().col_value))
 
 
-def _read_run(highs: Any, settings: Settings, tolerance: float, loose: bool) -> Answer | str:
+def _read_run(highs: Any, settings: Settings, tolerance: float, loose: bool) -> SolverResult | str:
     """Return a run's result with a safe bound, or HiGHS's text of a failure."""
     status, info = highs.getModelStatus(), highs.getInfo()
     of = highspy.HighsModelStatus
     if status == of.kModelEmpty:
-        return Answer(Termination.OPTIMAL, 0.0, 0.0, values=np.array([]))
+        return SolverResult(Termination.OPTIMAL, 0.0, 0.0, values=np.array([]))
     limits = (of.kTimeLimit, of.kIterationLimit, of.kSolutionLimit, of.kInterrupt)
     final = (of.kOptimal, of.kInfeasible, of.kObjectiveBound, of.kObjectiveTarget)
     hit_limit = status in limits or settings.deadline.is_over
@@ -161,4 +166,4 @@ def _read_run(highs: Any, settings: Settings, tolerance: float, loose: bool) -> 
     if bound is None and status == of.kOptimal:  # rounding in presolve excluded the incumbent
         return f"{highs.modelStatusToString(status)} without a bound"
     termination = termination_status(objective, bound, settings, infeasible, hit_limit)
-    return Answer(termination, objective, bound, values=values)
+    return SolverResult(termination, objective, bound, values=values)

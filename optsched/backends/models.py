@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pyomo.contrib.solver.common.factory import SolverFactory
 from pyomo.contrib.solver.common.results import TerminationCondition
 
-from optsched.backends.answer import FEASIBILITY_TOL, Answer, answer_at_end, finite, timed_out
 from optsched.backends.highs import (
     DEFAULT_TOL,
     INTEGRALITY_OPTION,
@@ -23,6 +22,13 @@ from optsched.backends.highs import (
 from optsched.backends.pyomo_solvers import require_solver, solve_with_pyomo
 from optsched.backends.running import InterruptibleScip
 from optsched.backends.sizes import require_time
+from optsched.backends.solver_result import (
+    FEASIBILITY_TOL,
+    SolverResult,
+    finite,
+    result_at_end,
+    timed_out,
+)
 from optsched.deadline import OutOfTimeError, clock
 from optsched.errors import SolverError
 from optsched.progress import SolverListener
@@ -45,7 +51,7 @@ def solve_model(
     restarts: bool = True,
     cautious: bool = False,
     listener: SolverListener | None = None,
-) -> Answer:
+) -> SolverResult:
     """Solve a Pyomo model and load its incumbent, integers rounded, into its variables.
 
     `start` makes the variables' values the MIP start (not for SCIP). For HiGHS only: `restarts` is
@@ -75,7 +81,7 @@ def build_and_solve(
     *,
     began: float,
     **solve_arguments: Any,
-) -> tuple[Answer, pyo.ConcreteModel | None]:
+) -> tuple[SolverResult, pyo.ConcreteModel | None]:
     """Build a model and solve it by `solve_model`; no model if the deadline passes first."""
     try:
         require_time(settings.deadline, nonzeros)
@@ -94,7 +100,7 @@ def _solve_with_highs(
     restarts: bool,
     cautious: bool,
     listener: SolverListener | None,
-) -> Answer:
+) -> SolverResult:
     began = clock()
     solver = pyomo_highs(model)
     highs = solver._solver_model  # private: the public interface has no MIP start or callbacks
@@ -121,7 +127,7 @@ def _solve_with_highs(
             value = float(run.values[column] / scale[column])
             solver._vars[identity][0].set_value(value, skip_validation=True)
         _round_integers(model)
-    return Answer(
+    return SolverResult(
         run.termination,
         objective,
         bound,
@@ -211,7 +217,9 @@ def _set_mip_start(
     return None if value is None else float(value) * factor
 
 
-def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: float) -> Answer:
+def _solve_with_scip(
+    model: pyo.ConcreteModel, settings: Settings, build_time: float
+) -> SolverResult:
     solver = SolverFactory("scip_direct")
     create = solver._create_solver_model  # private: the public interface cannot be interrupted
 
@@ -245,7 +253,7 @@ def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: f
     hit_limit = condition in limits or settings.deadline.is_over
     if objective is None and not infeasible and not hit_limit:
         raise SolverError(f"SCIP ended with {condition.name}")
-    return answer_at_end(settings, objective, bound, build_time, seconds, infeasible, hit_limit)
+    return result_at_end(settings, objective, bound, build_time, seconds, infeasible, hit_limit)
 
 
 def _round_integers(model: pyo.ConcreteModel) -> None:

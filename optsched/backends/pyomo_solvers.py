@@ -13,7 +13,13 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from optsched.backends.answer import FEASIBILITY_TOL, Answer, answer_at_end, finite, timed_out
+from optsched.backends.solver_result import (
+    FEASIBILITY_TOL,
+    SolverResult,
+    finite,
+    result_at_end,
+    timed_out,
+)
 from optsched.deadline import OutOfTimeError, clock
 from optsched.errors import InputError, SolverError, one_line, require_extras
 from optsched.result import Settings
@@ -81,7 +87,7 @@ def _require_pyomo_solver(name: str) -> None:
 
 def solve_with_pyomo(
     model: pyo.ConcreteModel, settings: Settings, start: bool, build_time: float
-) -> Answer:
+) -> SolverResult:
     """Solve a model with the solver of that name; its incumbent is loaded into the variables."""
     from pyomo.common.errors import ApplicationError
     from pyomo.common.tempfiles import TempfileManager
@@ -114,7 +120,7 @@ def solve_with_pyomo(
             if not start:
                 raise SolverError(f"{settings.solver}: {one_line(str(error))}") from None
             late, spent = settings.deadline.is_over, clock() - began  # the start is all there is
-            return answer_at_end(settings, _value(model), None, build_time, spent, False, late)
+            return result_at_end(settings, _value(model), None, build_time, spent, False, late)
         spent = clock() - began
         return _read(model, results, settings, names, build_time, spent, spent >= seconds)
 
@@ -127,7 +133,7 @@ def _read(
     build_time: float,
     seconds: float,
     is_cut: bool,
-) -> Answer:
+) -> SolverResult:
     import pyomo.environ as pyo
 
     condition = results.solver.termination_condition
@@ -153,7 +159,7 @@ def _read(
     hit_limit = hit_limit or condition in limits
     if objective is None and not infeasible and not hit_limit and names.gap is not None:
         raise SolverError(f"{settings.solver} ended with {condition}")
-    return answer_at_end(settings, objective, bound, build_time, seconds, infeasible, hit_limit)
+    return result_at_end(settings, objective, bound, build_time, seconds, infeasible, hit_limit)
 
 
 def _value(model: pyo.ConcreteModel) -> float:

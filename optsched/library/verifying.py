@@ -29,7 +29,7 @@ MAX_NAME_LETTERS = 200
 
 
 @dataclass(frozen=True)
-class Answer:
+class Assessment:
     """The verdict on a solution or a certificate, in a file or submitted."""
 
     what: str  # "value" or "bound"
@@ -134,7 +134,7 @@ def sample(count: int, seed: int = 0) -> list[Entry]:
 
 def verify_files(
     reference: str, solution: str | None = None, certificate: str | None = None
-) -> list[Answer]:
+) -> list[Assessment]:
     """Check a solution's file (its own options) and a certificate's file (default options)."""
     instance = load(reference)
     answers = []
@@ -143,7 +143,7 @@ def verify_files(
         report = resolve(problem.check)(instance, load_solution(problem, solution), None)
         faults = "; ".join(map(str, report.violations[:3]))
         verdict = f"infeasible: {faults}" if faults else "feasible"
-        answers.append(Answer("value", verdict, report.objective, refused=bool(faults)))
+        answers.append(Assessment("value", verdict, report.objective, refused=bool(faults)))
     if certificate is not None:
         answers.append(verify_certificate(instance, read_document(certificate)))
     if not answers and entry_of(reference) is None:
@@ -152,12 +152,12 @@ def verify_files(
     return answers
 
 
-def verify_certificate(instance: Any, document: dict[str, Any]) -> Answer:
+def verify_certificate(instance: Any, document: dict[str, Any]) -> Assessment:
     """The bound that a certificate proves, or the reason why it proves none."""
     try:
-        return Answer("bound", "proved", verify(instance.to_dict(), document))
+        return Assessment("bound", "proved", verify(instance.to_dict(), document))
     except RefusedError as error:
-        return Answer("bound", f"refused: {error}", refused=True)
+        return Assessment("bound", f"refused: {error}", refused=True)
 
 
 def submit(
@@ -167,7 +167,7 @@ def submit(
     by: str,
     store: str | Path,
     certificate: str | Path | None = None,
-) -> list[Answer]:
+) -> list[Assessment]:
     """Check a submission and record improvements in a store."""
     if not by.strip() or len(by) > MAX_NAME_LETTERS or not by.isprintable():
         expected = f"a line of 1 to {MAX_NAME_LETTERS} characters"
@@ -194,7 +194,7 @@ def submit(
     return [_compared(best, record) for record in records]
 
 
-def _checked(entry: Entry, instance: Any, path: str | Path) -> tuple[Answer, dict[str, Any]]:
+def _checked(entry: Entry, instance: Any, path: str | Path) -> tuple[Assessment, dict[str, Any]]:
     """Check a solution's file under the default options; return the answer and the document."""
     problem = PROBLEMS[entry.problem]
     solution = load_solution(problem, path)
@@ -204,12 +204,12 @@ def _checked(entry: Entry, instance: Any, path: str | Path) -> tuple[Answer, dic
         violations, objective = list(report.violations), report.objective
     if violations or objective is None:
         reason = "; ".join(map(str, violations[:3])) or "it has no value"
-        return Answer("value", f"infeasible: {reason}", refused=True), {}
+        return Assessment("value", f"infeasible: {reason}", refused=True), {}
     update = {"objective": objective}
     if entry.problem != "online":
         update["options"] = problem.options_of()
     document = without_certificate(solution.model_copy(update=update).to_dict())
-    return Answer("value", "", objective), document
+    return Assessment("value", "", objective), document
 
 
 def _incomparable(entry: Entry, solution: Any) -> Iterator[Violation]:
@@ -220,7 +220,7 @@ def _incomparable(entry: Entry, solution: Any) -> Iterator[Violation]:
         yield Violation("jobs", "all jobs run", "option training_share", 1)
 
 
-def _contradiction(best: BestRecords, records: list[Record]) -> Answer | None:
+def _contradiction(best: BestRecords, records: list[Record]) -> Assessment | None:
     """A value below a certified bound: one of the two checks must be wrong."""
     values = [r.value for r in (*records, best.value) if r is not None and r.kind == "value"]
     bounds = [r.value for r in (*records, best.certified) if r is not None and r.kind == "bound"]
@@ -228,13 +228,13 @@ def _contradiction(best: BestRecords, records: list[Record]) -> Answer | None:
     if violation is None:
         return None
     reason = f"refused: {violation}; value {min(values)!r}, bound {max(bounds)!r}"
-    return Answer(records[-1].kind, reason, records[-1].value, refused=True)
+    return Assessment(records[-1].kind, reason, records[-1].value, refused=True)
 
 
-def _compared(best: BestRecords, record: Record) -> Answer:
+def _compared(best: BestRecords, record: Record) -> Assessment:
     rival = best.rival_of(record)
     if rival is None:
-        return Answer(record.kind, BETTER, record.value)
+        return Assessment(record.kind, BETTER, record.value)
     is_equal = abs(rival.value - record.value) <= EQUAL_RTOL * abs(rival.value)
     verdict = BETTER if best.improved_by(record) else EQUAL if is_equal else NOT_BETTER
-    return Answer(record.kind, verdict, record.value, rival.value)
+    return Assessment(record.kind, verdict, record.value, rival.value)

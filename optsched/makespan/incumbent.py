@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from optsched.backends.answer import Answer
+from optsched.backends.solver_result import SolverResult
 from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.display import counted
 from optsched.makespan.bounds.best import Bound, best_bound, simple_bound
@@ -38,7 +38,7 @@ class Incumbent:
     def __init__(self, instance: MakespanInstance, settings: Settings) -> None:
         self.instance, self.settings = instance, settings
         self._began, self._build_time = clock(), 0.0
-        self._answer: Answer | None = None
+        self._answer: SolverResult | None = None
         self.bound = simple_bound(durations_of(instance))
         self.best: Evaluation | None = None
         self.name = ""
@@ -117,7 +117,7 @@ class Incumbent:
         except OutOfTimeError:
             self.timed_out = True
 
-    def record_answer(self, answer: Answer) -> None:
+    def record_answer(self, answer: SolverResult) -> None:
         """Add a solver's answer to the outcome: its trace and its building time."""
         self._answer, self._build_time = answer, self._build_time + answer.build_time
 

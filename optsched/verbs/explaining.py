@@ -94,12 +94,16 @@ def explain(
 def conflict_of(result: Result, *, thorough: bool = False) -> Conflict | None:
     """Return why an infeasible result has no solution; None for any other result."""
     problem = PROBLEMS.get(result.problem)
-    if result.termination is not Termination.INFEASIBLE or problem is None or result.given is None:
+    if (
+        result.termination is not Termination.INFEASIBLE
+        or problem is None
+        or result.instance_data is None
+    ):
         return None
     options = resolve(problem.options).from_dict(dict(result.options))
     conflict: Conflict | None = None
     if problem.conflict is not None:
-        conflict = resolve(problem.conflict)(result.given, options, thorough)
+        conflict = resolve(problem.conflict)(result.instance_data, options, thorough)
     heuristic = any(m.name == result.method and m.kind == "heuristic" for m in problem.methods)
     if conflict is None and heuristic:
         return None  # a heuristic without a solution proves nothing
@@ -134,13 +138,18 @@ def _with_rows(conflict: Conflict, problem: Problem, result: Result) -> Conflict
 
     methods = {method.name: method for method in problem.methods}
     method = methods.get(result.method)
-    if problem.naming is None or method is None or method.build is None or result.given is None:
+    if (
+        problem.naming is None
+        or method is None
+        or method.build is None
+        or result.instance_data is None
+    ):
         return conflict
     try:
-        model = build_model(result.given, method.name, result.options)
+        model = build_model(result.instance_data, method.name, result.options)
     except NotApplicableError:  # too large to build
         return conflict
     settings = Settings(time_limit=SECONDS_FOR_ROWS)
-    name_index = resolve(problem.naming)(result.given)
+    name_index = resolve(problem.naming)(result.instance_data)
     rows, proof = irreducible_rows(model, name_index, settings)
     return conflict.with_rows(rows, proof)

@@ -64,7 +64,7 @@ def result_of(
         details=outcome.details,
         certificate=outcome.certificate,
         only_bound=_has_only_bound(method, outcome),
-        given=instance,
+        instance_data=instance,
         measures=measures(instance, solution, options),
     )
 

@@ -117,7 +117,7 @@ def _instance_and_solution(subject: Any) -> tuple[Any, Any]:
     if isinstance(subject, str | Path):
         subject = _read(subject)
     if isinstance(subject, Result):
-        return subject.given, subject
+        return subject.instance_data, subject
     if hasattr(subject, "instance"):
         return _shipped_instance_of(subject), subject
     return subject, None

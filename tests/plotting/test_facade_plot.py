@@ -63,7 +63,7 @@ def test_a_solution_of_a_shipped_instance_finds_it(tmp_path: Path) -> None:
 
 def test_several_runs_share_a_picture() -> None:
     costs = [optsched.solve("selection/3x6", name) for name in ("sts", "edf")]
-    split = optsched.plot(costs[0].given, costs, picture="cost-split")
+    split = optsched.plot(costs[0].instance_data, costs, picture="cost-split")
     assert [label.get_text() for label in split.get_yticklabels()] == ["sts", "edf"]
 
 

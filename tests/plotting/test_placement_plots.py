@@ -119,7 +119,7 @@ def test_slices_experts_and_micro_batches_in_titles_and_stacks() -> None:
 
 def test_many_stages_get_a_colour_bar_and_a_number_in_each_cell() -> None:
     result = optsched.solve("placement/gpt-175b-64x1", "heavy-edge")
-    ax = plot_placement(result.given, result.solution)
+    ax = plot_placement(result.instance_data, result.solution)
     assert ax.get_legend() is None
     (other,) = (other for other in ax.figure.axes if other is not ax)
     assert other.get_ylabel() == "stage, counted from 0"
@@ -131,8 +131,8 @@ def test_many_stages_get_a_colour_bar_and_a_number_in_each_cell() -> None:
 @pytest.mark.parametrize("name", ["fig2", "vgg19-16", "gpt-175b-64x1"])
 def test_the_frame_stands_where_explain_puts_the_bottleneck(name: str) -> None:
     result = optsched.solve(f"placement/{name}", "heavy-edge")
-    worst = optsched.explain(result.given, result).bottleneck
-    ax = plot_placement(result.given, result.solution)
+    worst = optsched.explain(result.instance_data, result).bottleneck
+    ax = plot_placement(result.instance_data, result.solution)
     frame = _bars(ax, "bottleneck")["bottleneck"]
     bar = _bars(ax, f"stage-{worst.stage}-server-{worst.server}").popitem()[1]
     assert frame.get_bbox().bounds == pytest.approx(bar.get_bbox().bounds)
@@ -154,8 +154,8 @@ def test_the_title_states_the_bottleneck_s_time_and_split() -> None:
 
 def test_the_stack_of_each_row_is_its_breakdown() -> None:
     result = optsched.solve("placement/vgg19-16", "heavy-edge")
-    rows = optsched.explain(result.given, result).rows
-    ax = plot_breakdown(result.given, result.solution)
+    rows = optsched.explain(result.instance_data, result).rows
+    ax = plot_breakdown(result.instance_data, result.solution)
     left = [0.0] * len(rows)
     drawn = [name for name in PARTS if name not in ("tensor", "experts")]
     for container, attribute in zip(ax.containers, drawn, strict=True):

@@ -73,7 +73,7 @@ def test_rows_of_a_low_picture_are_not_all_named() -> None:
     optsched.plot(result, ax=ax)
     assert faults(figure) == []
     shown = [label for label in ax.get_yticklabels() if label.get_visible()]
-    assert 2 < len(shown) < len(result.given.free_gpus)
+    assert 2 < len(shown) < len(result.instance_data.free_gpus)
 
 
 def test_of_more_jobs_the_load_of_each_server_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

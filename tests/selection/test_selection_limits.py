@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 import optsched
 from optsched import deadline
 from optsched.backends import sizes
-from optsched.backends.answer import Answer
+from optsched.backends.solver_result import SolverResult
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.generators.selection import SelectionSettings, generate_selection
@@ -164,7 +164,7 @@ def test_a_limit_in_the_midst_of_the_model_leaves_what_prices_soon_found(
 ) -> None:
     """Its programme never answers: the selection is within 2% of the bound of one that did."""
 
-    def ended(answer: Answer | None) -> Callable:
+    def ended(answer: SolverResult | None) -> Callable:
         return lambda *_, **__: deadline.expire_all(True) or answer
 
     options = {"node_opening": opening}

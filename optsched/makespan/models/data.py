@@ -9,9 +9,9 @@ from typing import NamedTuple
 import pyomo.environ as pyo
 
 from optsched.backends import sizes
-from optsched.backends.answer import Answer
 from optsched.backends.models import solve_model
 from optsched.backends.sizes import refuse_many_nonzeros, require_time
+from optsched.backends.solver_result import SolverResult
 from optsched.deadline import Deadline
 from optsched.makespan.bounds.durations import Durations, durations_of
 from optsched.makespan.contention import Schedule
@@ -180,7 +180,7 @@ class SlottedResult:
     """
 
     bound: int
-    answer: Answer
+    answer: SolverResult
     schedule: Schedule | None = None
     plan: Plan | None = None
 

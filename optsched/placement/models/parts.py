@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from optsched.backends.answer import Answer
 from optsched.backends.relations import stated
+from optsched.backends.solver_result import SolverResult
 from optsched.placement.bounds.combinatorial import Bound, max_saving
 from optsched.placement.cost import CostTables, Ints, iteration_time
 from optsched.placement.heuristics.heavy_edge import all_reduce_edges
@@ -260,7 +260,7 @@ def model_outcome(
     instance: PlacementInstance,
     options: PlacementOptions,
     settings: Settings,
-    answer: Answer,
+    answer: SolverResult,
     placements: Sequence[Ints],
     unit: float,
     bound: Bound | None = None,

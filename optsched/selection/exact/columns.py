@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optsched.backends.answer import Answer
 from optsched.backends.arrays import MilpArrays, solve_arrays
 from optsched.backends.pyomo_solvers import require_solver
 from optsched.backends.sizes import MAX_NONZEROS, refuse_many_nonzeros
+from optsched.backends.solver_result import SolverResult
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.result import ARITHMETIC_RTOL, Outcome, Settings, Termination, TracePoint, is_proved
@@ -241,7 +241,9 @@ def _claimable(tables: Tables, bound: float) -> float:
     return max(bound - rounding, 0.0) if rounding > ARITHMETIC_RTOL * bound else bound
 
 
-def _solve(flow: ArcFlow, leaders: Ints, settings: Settings) -> tuple[Answer, Assignment | None]:
+def _solve(
+    flow: ArcFlow, leaders: Ints, settings: Settings
+) -> tuple[SolverResult, Assignment | None]:
     """Solve the MILP over some leaders; its values become an assignment of the true nodes."""
     problem = flow.with_integers(leaders)
     answer = solve_arrays(problem, settings)

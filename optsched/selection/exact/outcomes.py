@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.backends.answer import Answer
+from optsched.backends.solver_result import SolverResult
 from optsched.deadline import OutOfTimeError
 from optsched.progress import Progress
 from optsched.result import (
@@ -38,7 +38,7 @@ Solve = Callable[[Tables, Assignment, Settings], tuple[Assignment | None, float 
 
 def model_outcome(
     tables: Tables,
-    answer: Answer,
+    answer: SolverResult,
     incumbent: Assignment | None,
     solver_assignment: Assignment | None,
     unit: float,
@@ -93,7 +93,7 @@ def with_assignment(
     )
 
 
-def infeasible_outcome(tables: Tables, answer: Answer | None = None) -> Outcome:
+def infeasible_outcome(tables: Tables, answer: SolverResult | None = None) -> Outcome:
     """The outcome where no assignment opens the nodes that (16) requires as printed."""
     required = f"min(|J|, |N|) = {tables.max_open_nodes} nodes"
     message = f"no selection opens exactly {required}, as (16) is printed"

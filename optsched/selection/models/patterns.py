@@ -19,10 +19,10 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from optsched.backends.answer import Answer
 from optsched.backends.models import solve_model
 from optsched.backends.pyomo_solvers import require_solver
 from optsched.backends.sizes import fits, refuse_many_nonzeros, require_time
+from optsched.backends.solver_result import SolverResult
 from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
 from optsched.result import Outcome, Settings
@@ -112,7 +112,9 @@ def exact(instance: SelectionInstance, options: SelectionOptions, settings: Sett
     return replace(columns(instance, options, settings), chosen="columns")
 
 
-def _solved(tables: Tables, settings: Settings, started: float) -> tuple[Answer, Assignment | None]:
+def _solved(
+    tables: Tables, settings: Settings, started: float
+) -> tuple[SolverResult, Assignment | None]:
     """Build and solve the model; `started` is a time of the clock. Raises OutOfTimeError."""
     model = build(pattern_data(tables), settings.deadline)
     build_time, listener = clock() - started, settings.progress.of_model(tables.money_unit)

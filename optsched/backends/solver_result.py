@@ -12,7 +12,7 @@ FEASIBILITY_TOL = 1e-9
 
 
 @dataclass(frozen=True)
-class Answer:
+class SolverResult:
     """Result of a solver run; `values` are None for a Pyomo model, whose variables have them."""
 
     termination: Termination
@@ -37,12 +37,12 @@ class Answer:
         return tuple(TracePoint(p.time, scaled(p.incumbent), scaled(p.bound)) for p in self.trace)
 
 
-def timed_out(settings: Settings, build_time: float = 0.0) -> Answer:
+def timed_out(settings: Settings, build_time: float = 0.0) -> SolverResult:
     """Return the result where the deadline passed before the solve."""
-    return Answer(Termination.TIME_LIMIT, None, None, build_time, 0.0, settings.solver)
+    return SolverResult(Termination.TIME_LIMIT, None, None, build_time, 0.0, settings.solver)
 
 
-def answer_at_end(
+def result_at_end(
     settings: Settings,
     objective: float | None,
     bound: float | None,
@@ -50,11 +50,11 @@ def answer_at_end(
     solve_time: float,
     infeasible: bool,
     hit_limit: bool,
-) -> Answer:
+) -> SolverResult:
     """Return the result of a solver that reports its incumbent only when it ends."""
     termination = termination_status(objective, bound, settings, infeasible, hit_limit)
     trace = (TracePoint(solve_time, objective, bound),)
-    return Answer(
+    return SolverResult(
         termination, objective, bound, build_time, solve_time, settings.solver, trace=trace
     )
 
