@@ -26,6 +26,7 @@ from optsched.rolling.runs import run_policies
 from optsched.rolling.solution import RollingSolution
 from optsched.speed_profile.instance import SpeedProfileInstance
 
+FULL = pytest.mark.full
 JUST_TOO_MUCH = 3e-6
 """Relative: a corruption of so much of its own quantity is found at every scale."""
 
@@ -99,7 +100,17 @@ CLAIMS: list[Corruption] = [
 ]
 
 
-@pytest.mark.parametrize("name", shipped("placement"))
+def full_where(large: bool) -> list[Any]:
+    """Marks of a case: a large one runs in full only."""
+    return [FULL] if large else []
+
+
+def placements() -> list[Any]:
+    names = shipped("placement")
+    return [pytest.param(name, marks=full_where("efficient" in name)) for name in names]
+
+
+@pytest.mark.parametrize("name", placements())
 def test_placements(name: str) -> None:
     solved = solve(name, "heavy-edge")
     instance = in_units(optsched.load(name).to_dict(), {"bytes": 1e-9})  # bandwidths from 1 up
@@ -116,8 +127,12 @@ def test_placements(name: str) -> None:
 
 
 def selections() -> list[Any]:
-    names = [pytest.param(name, id=name) for name in shipped("selection")]
-    return [*names, *(pytest.param(seed, id=f"tiny-{seed}") for seed in range(12))]
+    names = shipped("selection")
+    large = ("12x48", "10x40", "10x20")
+    return [
+        *(pytest.param(n, id=n, marks=full_where(any(s in n for s in large))) for n in names),
+        *(pytest.param(seed, id=f"tiny-{seed}", marks=full_where(seed > 3)) for seed in range(12)),
+    ]
 
 
 @pytest.mark.parametrize("given", selections())
@@ -163,7 +178,8 @@ def test_memory_is_short_at_every_scale(unit: dict[str, float]) -> None:
 
 def profiles() -> list[Any]:
     names = [pytest.param(name, id=name) for name in shipped("speed-profile")]
-    return [*names, *(pytest.param(seed, id=f"profile-{seed}") for seed in range(30))]
+    drawn = (pytest.param(n, id=f"profile-{n}", marks=full_where(n > 8)) for n in range(30))
+    return [*names, *drawn]
 
 
 def drawn_profile(number: int) -> SpeedProfileInstance:
@@ -222,7 +238,7 @@ def _in_unit(change: Any, unit: dict[str, float]) -> Any:
     return changed
 
 
-ROLLED = ("three-by-hand", "delay-3x30", "sharing-6x60")
+ROLLED = ("three-by-hand", "delay-3x30", pytest.param("sharing-6x60", marks=FULL))
 
 
 def stretched(name: str, row: dict[str, Any], length: float) -> None:
@@ -288,7 +304,14 @@ def early_start(_: dict[str, Any], solution: dict[str, Any]) -> None:
 ONLINE: list[Corruption] = [*CLAIMS, ("duration", early_end), ("start", early_start)]
 
 
-@pytest.mark.parametrize("policy", ["a-srpt", "wcs-duration", "srpt-workload-hold"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "a-srpt",
+        pytest.param("wcs-duration", marks=FULL),
+        pytest.param("srpt-workload-hold", marks=FULL),
+    ],
+)
 def test_simulations(policy: str) -> None:
     """The engine runs in each unit: in powers of two, where nothing is rounded, the same way."""
     cluster = OnlineCluster.of(4, 8)

@@ -18,7 +18,8 @@ def worlds(monkeypatch: pytest.MonkeyPatch) -> Any:
     return import_module("worlds")
 
 
-SLOW = ("1600x200", "160x20", "40x160", "100x400", "37500x250", "20x200", "24x96", "12x48")
+SLOW = ("1600x200", "160x20", "40x160", "100x400", "37500x250", "20x200", "24x96", "12x48", "10x40",
+        "40x8", "saturated-6x60")
 """Sizes that the nightly run looks at."""
 
 

@@ -108,7 +108,8 @@ from optsched.online.data.workload_files import read_workload
 path = Path(sys.argv[1])
 good = path.read_bytes()
 refused = 0
-for place in range(len(good) - 8 - int.from_bytes(good[-8:-4], "little"), len(good)):
+footer = len(good) - 8 - int.from_bytes(good[-8:-4], "little")
+for place in range(footer, len(good), int(sys.argv[2])):
     path.write_bytes(good[:place] + bytes([good[place] ^ 8]) + good[place + 1 :])
     try:
         read_workload(path)
@@ -118,14 +119,16 @@ print(refused)
 """
 
 
-def test_no_broken_footer_ends_the_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.full)])
+def test_no_broken_footer_ends_the_process(tmp_path: Path, step: int) -> None:
     """pyarrow calls terminate where it looks at a column whose statistics do not fit its level."""
     pytest.importorskip("pyarrow")
     path = tmp_path / "w.parquet"
     write_workload(path, generate_workload(20, seed=1)[0])
-    done = subprocess.run([sys.executable, "-c", FLIPPED, path], capture_output=True, text=True)
+    command = [sys.executable, "-c", FLIPPED, path, str(step)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 100
+    assert int(done.stdout) > 100 / step
 
 
 def test_only_a_header_is_an_empty_workload(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
 
 CLUSTER = OnlineCluster.of(20)
+FULL = pytest.mark.full
 
 
 def made(shape: WorkloadShape, seed: int = 0, jobs: int = 3000) -> Jobs:
@@ -29,8 +30,8 @@ def test_equal_seeds_equal_workloads() -> None:
     assert not np.array_equal(first[0].submit_time, other[0].submit_time)
 
 
-@pytest.mark.parametrize("load", [0.3, 0.8, 1.5])
-@pytest.mark.parametrize("share", [0.0, 0.7, 1.0])
+@pytest.mark.parametrize("load", [0.3, *(pytest.param(load, marks=FULL) for load in (0.8, 1.5))])
+@pytest.mark.parametrize("share", [0.0, 0.7, pytest.param(1.0, marks=FULL)])
 def test_load_and_single_gpu_share(load: float, share: float) -> None:
     jobs = made(WorkloadShape(load=load, single_gpu_share=share))
     assert jobs.load == pytest.approx(load, rel=1e-9)

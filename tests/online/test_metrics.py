@@ -36,7 +36,9 @@ def test_by_hand() -> None:
     assert used.tolist() == [3, 3, 2, 0]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(1, 5))]
+)
 def test_fragmentation_against_a_slow_sweep(seed: int) -> None:
     jobs, predicted = random_case(seed)
     records = simulate_online(jobs, "a-srpt", predicted)

@@ -111,7 +111,7 @@ class Case:
                 yield f"row {at}: {theirs.start[at]} {theirs.end[at]} {held} against {row}"
 
 
-@pytest.mark.parametrize("numbers", batches(2000, default=50, size=50))
+@pytest.mark.parametrize("numbers", batches(2000, default=24, size=50))
 def test_records_are_the_oracles(numbers: range, tmp_path: Path) -> None:
     """Starts, ends and GPUs of every job under a drawn policy and settings; metrics and bounds."""
     seen: Counter[str] = Counter()

@@ -121,7 +121,8 @@ OWN = [  # the policy, the compiled one and its options, cases, with slices or n
     (lambda: documented("ShortestFirst"), "spjf", {"offer": "most"}, 6, False),
     (lambda: documented("LeastAttained"), "las", ROUNDS, 5, True),
     (Remaining, "srpt-preemptive", ROUNDS, 5, True),
-    (Easy, "easy", {}, 20, False),
+    (Easy, "easy", {}, 6, False),
+    pytest.param(Easy, "easy", {}, 20, False, marks=pytest.mark.full),
     *((lambda rule=rule: FirstSubmitted(rule), "wcs-subtime", {"offer": rule}, 4, False)
       for rule in RULES),
 ]  # fmt: skip
@@ -140,7 +141,9 @@ def test_a_policy_on_a_view_is_the_compiled_one(
         assert audit(jobs, records).violations == audit(jobs, compiled).violations == ()
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(4, 30))]
+)
 def test_consolidation_on_a_view_is_the_compiled_one(seed: int) -> None:
     """On drawn jobs, slices, ties and predictions of nothing; both that wait and that go on."""
     jobs, predicted = random_case(seed, delays=seed % 2 == 0, sliced=seed % 3 == 0)

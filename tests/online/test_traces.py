@@ -373,12 +373,13 @@ def test_compressed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_nothing_but_input_errors(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("examples", [25, pytest.param(60, marks=pytest.mark.full)])
+def test_nothing_but_input_errors(tmp_path: Path, name: str, examples: int) -> None:
     path = tmp_path / "t.txt"
     text = SAMPLES[name]
 
     @settings(
-        max_examples=60,
+        max_examples=examples,
         deadline=None,
         derandomize=True,
         suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -411,7 +412,16 @@ REAL = {
 }
 
 
-@pytest.mark.parametrize("file", REAL)
+LARGE = ("philly_sia", "muri_trace2", "muri_trace4", "chronus")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(file, marks=[pytest.mark.full] if file.startswith(LARGE) else [])
+        for file in REAL
+    ],
+)
 def test_real_traces(file: str) -> None:
     if "OPTSCHED_DATA" not in os.environ:
         pytest.skip("OPTSCHED_DATA is not set")
