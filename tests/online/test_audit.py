@@ -59,32 +59,21 @@ def corrupted(records: Records, column: str, row: int, change: float) -> Records
     return replace(records, **{column: values})
 
 
-@pytest.fixture(scope="module")
-def run() -> tuple[Jobs, Records]:
-    jobs, predicted = random_case(5)
-    return jobs, simulate_online(jobs, "wcs-subtime", predicted)
-
-
 def rules(jobs: Jobs, records: Records) -> set[str]:
     return {violation.rule for violation in audit(jobs, records).violations}
-
-
-def test_early_start(run: tuple[Jobs, Records]) -> None:
-    jobs, records = run
-    row = int(np.argmin(records.start - records.submit))
-    shift = -1.0 - (records.start - records.submit)[row]
-    moved = corrupted(corrupted(records, "start", row, shift), "end", row, shift)
-    assert "start" in rules(jobs, moved)
 
 
 def test_queue_rules() -> None:
     """A run of one policy does not pass for another's."""
     jobs, predicted = random_case(7)
     order = {"spjf", "spwf", "a-srpt"}
+    runs = {name: simulate_online(jobs, name, predicted) for name in ("spjf", "spwf")}
     for name in ("spjf", "spwf", "wcs-duration", "a-srpt"):
-        other = simulate_online(jobs, "spwf" if name == "spjf" else "spjf", predicted)
+        other = runs["spwf" if name == "spjf" else "spjf"]
         found = rules(jobs, replace(other, policy=name))
         assert found == {"queue order" if name in order else "work conservation"}, name
+    for name in ("srpt-workload-hold", "a-srpt-backfill"):
+        assert "queue order" in rules(jobs, replace(runs["spjf"], policy=name)), name
 
 
 def test_offer_rules() -> None:
@@ -97,9 +86,12 @@ def test_offer_rules() -> None:
             assert rules(jobs, changed) == {"offer"}, (policy, said, ran)
 
 
+@pytest.mark.parametrize(
+    "seeds", [[30, 31], pytest.param([*range(32, 36)], marks=pytest.mark.full)]
+)
 @pytest.mark.parametrize("hold", ["none", "window", "inf"])
-def test_every_hold_is_clean(hold: str) -> None:
-    for seed, tau in product(range(30, 36), (0.0, 1.0, 100.0)):
+def test_every_hold_is_clean(hold: str, seeds: list[int]) -> None:
+    for seed, tau in product(seeds, (0.0, 1.0, 100.0)):
         jobs, predicted = random_case(seed, delays=True)
         settings = PolicyOptions(tau=tau, hold=hold)  # type: ignore[arg-type]
         assert audit(jobs, simulate_online(jobs, "a-srpt", predicted, settings)).violations == ()
@@ -161,16 +153,6 @@ def test_jobs_that_wait_for_near_gpus(seeds: int) -> None:
     assert min(violated["consolidation"], violated["capacity"]) >= seeds, violated
     assert moved >= 10 * seeds
     assert others >= seeds / 2
-
-
-def test_beyond_the_paper() -> None:
-    """Runs of a-srpt, which keeps the queue's order, do not pass for the others' or the reverse."""
-    jobs, predicted = random_case(7)
-    other = simulate_online(jobs, "spjf", predicted)
-    for name in ("srpt-workload-hold", "a-srpt-backfill"):
-        assert "queue order" in rules(jobs, replace(other, policy=name)), name
-    backfilled = simulate_online(jobs, "a-srpt-backfill", predicted)
-    assert audit(jobs, backfilled).violations == ()
 
 
 @pytest.mark.parametrize("cases", [120, pytest.param(600, marks=pytest.mark.full)])

@@ -4,6 +4,8 @@ import csv
 import json
 import os
 import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -236,3 +238,43 @@ def test_generate_like(folder: Path, tmp_path: Path) -> None:
                str(folder / "workload.csv"), "-o", str(tmp_path / "again")]  # fmt: skip
     assert _code(command) == 0
     assert (tmp_path / "again" / "catalogue.json").exists()
+
+
+DRIVER = """
+import os, signal, sys
+import optsched.cli.progress as progress
+import optsched.online.simulator.engine as engine
+from optsched import __main__ as program
+
+program.PATIENCE = 600  # what is kept is asked for here, also on a slow machine
+
+engine.STEPS_BETWEEN_REPORTS = 5
+real, calls, looks = progress.StepProgress.__call__, [], int(sys.argv[1])
+
+def update(self, *arguments, **options):
+    real(self, *arguments, **options)
+    calls.append(1)
+    if len(calls) == looks:
+        os.kill(os.getpid(), signal.SIGINT)
+
+progress.StepProgress.__call__ = update
+sys.argv = ["optsched", *sys.argv[2:]]
+program.main()
+"""
+"""The program itself, looking up every five events; at so many looks it is sent SIGINT."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs to send itself SIGINT")
+def test_an_interrupted_simulation_keeps_what_started(folder: Path, tmp_path: Path) -> None:
+    """The run before the interrupt is whole, and the one that it met is said to be a part."""
+    records = tmp_path / "records.csv"
+    command = simulate(folder, "--policy", "spwf,a-srpt", "--records", str(records))
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER, "75", *command], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130, done.stderr
+    assert "a-srpt (interrupted)" in done.stdout
+    with records.open() as stream:
+        policies = [row["policy"] for row in csv.DictReader(stream)]
+    assert policies.count("spwf") == 150
+    assert 0 < policies.count("a-srpt") < 150

@@ -258,11 +258,12 @@ def test_what_a_start_leaves_may_suit_a_job_whose_turn_is_over() -> None:
     assert audit(jobs, records).violations == ()
 
 
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 12), marks=pytest.mark.full)])
 @pytest.mark.parametrize("offer", RULES)
-def test_an_empty_cluster_starts_any_job_that_waits_for_near_gpus(offer: str) -> None:
+def test_an_empty_cluster_starts_any_job_that_waits_for_near_gpus(offer: str, seeds: range) -> None:
     """It offers alpha~ itself, whatever the rule: no job waits there for ever."""
     settings = PolicyOptions(comm_heavy=1.0, offer=offer)  # type: ignore[arg-type]
-    for seed in range(12):
+    for seed in seeds:
         jobs, _ = random_case(seed, delays=seed % 2 == 0, sliced=seed % 3 == 0)
         alone = Workload.of(  # one job of each configuration, each after the end of the one before
             submit_time=(1e6 * np.arange(len(jobs.configurations.jobs))).tolist(),

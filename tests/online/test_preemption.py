@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,37 +49,45 @@ def stretches(records: Records) -> list[list[tuple[float, float]]]:
 # by hand
 
 
+@pytest.mark.parametrize(
+    ("policy", "rows", "options", "expected"),
+    [
+        # two equal jobs take turns of 4 s; a resumed one loses the first second
+        ("las", [(0, 2, 10), (1, 2, 10)], {"checkpoint": 1, "round": 4},
+         [[(0, 4), (8, 12), (16, 20)], [(4, 8), (12, 16), (20, 24)]]),
+        # rounds of 4 s begin at 5, 10 and 15 s; the second job comes at 1 and is seen at 5
+        ("las", [(0, 2, 9), (1, 2, 4)], {"checkpoint": 0, "round": 4, "slot": 5},
+         [[(0, 5), (10, 14)], [(5, 9)]]),
+        ("srpt-preemptive", [(0, 2, 9), (1, 2, 4)], {"checkpoint": 1, "slot": 5},
+         [[(0, 9)], [(10, 14)]]),
+        # between rounds jobs start where they fit and none is stopped
+        ("las", [(0, 1, 10), (1, 1, 2), (1.5, 1, 1)], {"checkpoint": 0, "round": 4},
+         [[(0, 10)], [(1, 3)], [(3, 4)]]),
+        # the long job resumes at 5 s for 3 s of restoring and is stopped again at 6 s
+        ("srpt-preemptive", [(0, 2, 10), (4, 2, 1), (6, 2, 1)], {"checkpoint": 3},
+         [[(0, 4), (5, 6), (7, 16)], [(4, 5)], [(6, 7)]]),
+    ],
+)  # fmt: skip
+def test_stretches_by_hand(
+    policy: str, rows: list[tuple[float, ...]], options: dict[str, float], expected: list[Any]
+) -> None:
+    jobs = jobs_of(*rows)
+    records = simulate_online(jobs, policy, None, PolicyOptions(**options))
+    assert stretches(records) == expected
+    assert audit(jobs, records).violations == ()
+
+
 def test_srpt_stops_the_longer_job_and_pays_the_checkpoint() -> None:
     """The second job of 3 s comes at 4 s: the first has 6 s left, resumes at 7 and restores 1 s."""
     jobs = jobs_of((0, 2, 10), (4, 1, 3))
-    records = simulate_online(jobs, "srpt-preemptive", None, PolicyOptions(checkpoint=1))
+    perfect = predict(jobs, "perfect")
+    (run,) = run_policies(perfect, ["srpt-preemptive"], PolicyOptions(checkpoint=1))
+    records = run.records
     assert stretches(records) == [[(0, 4), (7, 14)], [(4, 7)]]
     assert records.preemptions == 1
+    assert (run.to_dict()["preemptions"], run.to_dict()["restoring"]) == (1, 2.0)
     assert records.alpha.tolist() == [1.0, 1.0]
     assert compute_metrics(records).utilisation == (2 * 4 + 3 + 2 * 7) / (2 * 14)
-
-
-def test_least_attained_service_takes_turns() -> None:
-    """Two equal jobs on the same GPUs, rounds of 4 s; a resumed one loses the first second.
-
-    At 4 s the first has worked 4 s, at 8 s both have and the earlier row comes first: it resumes
-    and works 3 s, then the other, and so on.
-    """
-    jobs = jobs_of((0, 2, 10), (1, 2, 10))
-    records = simulate_online(jobs, "las", None, PolicyOptions(checkpoint=1, round=4))
-    assert stretches(records)[0] == [(0, 4), (8, 12), (16, 20)]
-    assert stretches(records)[1] == [(4, 8), (12, 16), (20, 24)]
-    assert records.end.tolist() == [20, 24]
-
-
-def test_in_slots_events_and_rounds_act_at_the_next_multiple() -> None:
-    """Rounds of 4 s begin at 5, 10 and 15 s; the second job comes at 1 and is seen at 5."""
-    jobs = jobs_of((0, 2, 9), (1, 2, 4))
-    records = simulate_online(jobs, "las", None, PolicyOptions(checkpoint=0, round=4, slot=5))
-    assert stretches(records) == [[(0, 5), (10, 14)], [(5, 9)]]
-    records = simulate_online(jobs, "srpt-preemptive", None, PolicyOptions(checkpoint=1, slot=5))
-    assert stretches(records) == [[(0, 9)], [(10, 14)]]
-    assert audit(jobs, records).violations == ()
 
 
 @pytest.mark.parametrize("slot", [0.1, 1.3])
@@ -97,12 +106,6 @@ def test_no_round_is_lost_where_its_begin_is_rounded(slot: float) -> None:
     assert {10083, 10803, 11762} >= set(later[-2:]) == {10803, 11762}
 
 
-def test_between_rounds_jobs_start_where_they_fit_and_none_is_stopped() -> None:
-    jobs = jobs_of((0, 1, 10), (1, 1, 2), (1.5, 1, 1))
-    records = simulate_online(jobs, "las", None, PolicyOptions(checkpoint=0, round=4))
-    assert stretches(records) == [[(0, 10)], [(1, 3)], [(3, 4)]]
-
-
 def test_max_min_shares_are_in_proportion_to_what_each_is_due() -> None:
     """On 2 GPUs jobs of 2, 1 and 1 are due 2/3 GPU each: a third of the time, and two thirds."""
     jobs = jobs_of((0, 2, 2000), (0, 1, 4000), (0, 1, 4000))
@@ -110,14 +113,6 @@ def test_max_min_shares_are_in_proportion_to_what_each_is_due() -> None:
     parts, until = records.segments, 3000.0
     worked = np.bincount(parts.job, np.clip(np.minimum(parts.end, until) - parts.start, 0, None))
     assert worked == pytest.approx([1000, 2000, 2000], rel=0.01)
-
-
-def test_a_stop_while_restoring_makes_nothing() -> None:
-    """The long job resumes at 5 s for 3 s of restoring and is stopped again at 6 s."""
-    jobs = jobs_of((0, 2, 10), (4, 2, 1), (6, 2, 1))
-    records = simulate_online(jobs, "srpt-preemptive", None, PolicyOptions(checkpoint=3))
-    assert stretches(records)[0] == [(0, 4), (5, 6), (7, 16)]
-    assert audit(jobs, records).violations == ()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -254,42 +249,29 @@ def instance_of(jobs: Jobs) -> OnlineInstance:
     return OnlineInstance(jobs.workload, Catalogue.of(models), jobs.cluster)
 
 
-def test_compare_gives_each_the_bound_that_holds_for_it() -> None:
+def test_a_preemptive_run_is_compared_with_its_own_bound_alone() -> None:
+    """It can beat the bound of the runs without preemption, and has no excess beside them."""
     jobs = jobs_of(*LONG_FIRST)
-    methods = ["flow-bound", "fifo", "srpt-preemptive"]
     options = {"predictor": "perfect", "checkpoint": 0}
-    table = optsched.compare(instance_of(jobs), methods, options=options).set_index("method")
+    methods = ["flow-bound", "fifo", "srpt-preemptive"]
+    beside = optsched.compare(instance_of(jobs), methods, options=options)
+    table = beside.set_index("method")
     assert table.loc["flow-bound", "bound"] == table.loc["fifo", "bound"]
     stops = table.loc["srpt-preemptive"]
     assert stops["bound"] <= stops["objective"] < table.loc["fifo", "bound"]
     assert stops["checked"]
-
-
-def test_a_preemptive_run_has_no_excess_beside_runs_without_preemption() -> None:
-    """Its own bound holds for it alone, and it can beat the others' bound."""
-    jobs = jobs_of(*LONG_FIRST)
-    options = {"predictor": "perfect", "checkpoint": 0}
-    beside = optsched.compare(instance_of(jobs), ["fifo", "srpt-preemptive"], options=options)
-    excess = beside.set_index("method")["excess"]
-    assert np.isnan(excess["srpt-preemptive"])
-    assert excess["fifo"] >= 0
+    assert np.isnan(stops["excess"])
+    assert table.loc["fifo", "excess"] >= 0
     assert beside.attrs["not comparable"] == "srpt-preemptive"
     alone = optsched.compare(instance_of(jobs), ["las", "srpt-preemptive"], options=options)
     assert (alone["excess"] >= 0).all()
     assert alone.attrs["not comparable"] == ""
-    runs = mark_comparable(
-        [
-            *run_policies(
-                predict(jobs, "perfect"),
-                ["fifo", "srpt-preemptive"],
-                PolicyOptions(checkpoint=0),
-                with_bounds=True,
-            )
-        ]
-    )
-    assert runs[0].to_dict()["excess"] is not None
-    assert runs[1].to_dict()["excess"] is None
-    assert "not comparable" in runs[1].to_dict()
+    settings, prediction = PolicyOptions(checkpoint=0), predict(jobs, "perfect")
+    runs = [*run_policies(prediction, ["fifo", "srpt-preemptive"], settings, with_bounds=True)]
+    first, second = (run.to_dict() for run in mark_comparable(runs))
+    assert first["excess"] is not None
+    assert second["excess"] is None
+    assert "not comparable" in second
 
 
 def test_the_librarys_bound_does_not_hold_for_a_preemptive_run() -> None:
@@ -355,16 +337,6 @@ def test_files_of_runs_that_stop_nothing_are_as_ever(tmp_path: Path) -> None:
         path = tmp_path / f"{name}.csv"
         write_records(path, [ran[name].records])
         assert path.read_text().partition("\n")[0].count(",") == columns - 1
-
-
-def test_restoring_is_what_resumptions_took() -> None:
-    jobs = jobs_of((0, 2, 10), (4, 1, 3))
-    run = next(
-        iter(
-            run_policies(predict(jobs, "perfect"), ["srpt-preemptive"], PolicyOptions(checkpoint=1))
-        )
-    )
-    assert (run.to_dict()["preemptions"], run.to_dict()["restoring"]) == (1, 2.0)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 """The benchmark on real traces: windows and regimes are what its page says, on a trace made up."""
 
 import re
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 
 import pytest
@@ -10,16 +9,18 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def test_without_the_data_it_says_so() -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "real_traces.py")],
-        env={"PYTHONPATH": str(ROOT), "PATH": ""},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "OPTSCHED_DATA: not set" in done.stderr
+def test_without_the_data_it_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OPTSCHED_DATA", raising=False)
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
+    monkeypatch.setattr("sys.argv", ["real_traces.py"])
+    with pytest.raises(SystemExit) as stopped:
+        runpy.run_path(str(ROOT / "benchmarks" / "real_traces.py"), run_name="__main__")
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "OPTSCHED_DATA: not set" in error
 
 
 def test_the_three_numbers_of_philly_are_those_of_its_table() -> None:
