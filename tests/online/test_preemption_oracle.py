@@ -103,7 +103,7 @@ def test_records_are_the_oracles(numbers: range, tmp_path: Path) -> None:
     assert seen["stops"] >= 10 * len(numbers), seen
 
 
-@pytest.mark.parametrize("numbers", batches(600, default=3, size=18))
+@pytest.mark.parametrize("numbers", batches(600, default=6, size=18))
 def test_records_of_crowds_are_the_oracles(numbers: range, tmp_path: Path) -> None:
     """Where more wait of a size than are kept in order."""
     seen: Counter[str] = Counter()
@@ -111,8 +111,10 @@ def test_records_of_crowds_are_the_oracles(numbers: range, tmp_path: Path) -> No
         case = Case(10_000 + number, tmp_path, most_jobs=500)
         _compare(case, POLICIES[number % len(POLICIES)], seen)
         seen["crowds"] += len(case.rows) > 128
-    assert 2 * seen["crowds"] >= len(numbers) or len(numbers) < 18, seen
-    assert seen["stops"] >= 10 * len(numbers), seen
+    assert seen["stops"], seen
+    if len(numbers) >= 18:  # shares mean little in fewer
+        assert 2 * seen["crowds"] >= len(numbers), seen
+        assert seen["stops"] >= 10 * len(numbers), seen
 
 
 @pytest.mark.parametrize("numbers", batches(400, default=3, size=9))
@@ -122,8 +124,9 @@ def test_records_of_many_that_run_are_the_oracles(numbers: range, tmp_path: Path
     for number in numbers:
         case = Case(20_000 + number, tmp_path, most_jobs=1200, most_gpus=160)
         seen["many"] += _compare(case, POLICIES[number % len(POLICIES)], seen) > 64
-    assert seen["many"] or len(numbers) < 9, seen
-    assert seen["stops"] >= len(numbers), seen
+    if len(numbers) >= 9:  # shares mean little in fewer
+        assert seen["many"], seen
+        assert seen["stops"] >= len(numbers), seen
 
 
 @pytest.mark.parametrize("numbers", batches(200, default=10, size=10))
