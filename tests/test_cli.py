@@ -400,7 +400,6 @@ def test_a_rolling_file_is_solved_like_any_other(run: Run) -> None:
 def test_a_shell_completes_names() -> None:
     """The shell asks for what may follow: a command, a shipped instance, a method."""
     asked = {
-        "optsched expl": {"explain"},
         "optsched solve makespan/contended-4": {"makespan/contended-4x3"},
         "optsched solve placement/fig2 --method heavy": {"heavy-edge"},
     }
@@ -507,7 +506,7 @@ def test_code_4_internal_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.skipif(os.name == "nt", reason="closed pipes: POSIX only")
-@pytest.mark.parametrize("argv", [("schema", "placement"), ("instances", "list"), ("--help",)])
+@pytest.mark.parametrize("argv", [("instances", "list"), ("--help",)])
 def test_a_closed_pipe_is_quiet(argv: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
     os.close(reading)

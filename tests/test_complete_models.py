@@ -207,7 +207,7 @@ def solved(model: Any, rows: list[Row], terms: dict[tuple, Any]) -> float | None
 
 
 # 24: all placements take the same time, and HiGHS's presolve called the model infeasible
-SEEDS = [0, 1, 24, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(10, 50))]
+SEEDS = [24, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(60) if seed != 24)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -242,7 +242,7 @@ def test_optimum_under_a_constraint_of_the_user(problem: str, seed: int) -> None
                 assert same == pytest.approx(right, rel=TOLERANCE), case
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.full)])
 def test_best_of_the_schedules_left(seed: int) -> None:
     """`ilp-schedules` gives the best of its schedules that a constraint leaves."""
     rng = random.Random(seed)

@@ -78,8 +78,17 @@ assert not errors, errors
 """,
 }
 
+DEFAULT = ("four threads, then ours", "ours, then the default", "side by side")
+"""The others with `-m full`."""
 
-@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS.keys())
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(script, id=name, marks=() if name in DEFAULT else pytest.mark.full)
+        for name, script in SCRIPTS.items()
+    ],
+)
 def test_order_and_threads_change_nothing(script: str) -> None:
     python("-c", f"{FOREIGN}\n{OWN}\n{script}")
 

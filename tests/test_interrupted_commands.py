@@ -106,7 +106,14 @@ def interrupt_often(name: str, times: int, workload: Path, folder: Path) -> None
     print(f"{name}: {interrupted} of {times} interrupted, the slowest ended in {slowest:.2f} s")
 
 
-@pytest.mark.parametrize("name", ["makespan ilp", "simulate", "roll", "sweep"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "makespan ilp",
+        "roll",
+        *(pytest.param(n, marks=pytest.mark.full) for n in ("simulate", "sweep")),
+    ],
+)
 def test_interrupted_once(name: str, workload: Path, tmp_path: Path) -> None:
     interrupt_often(name, 1, workload, tmp_path)
 

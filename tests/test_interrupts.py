@@ -189,7 +189,9 @@ def market_split(rows: int, columns: int) -> MilpArrays:
     )
 
 
-@pytest.mark.parametrize("solver", ["arrays", "highs", "scip"])
+@pytest.mark.parametrize(
+    "solver", ["arrays", pytest.param("highs", marks=pytest.mark.full), "scip"]
+)
 def test_a_solver_stops_and_gives_its_incumbent(
     solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,7 +202,7 @@ def test_a_solver_stops_and_gives_its_incumbent(
     if solver != "arrays":
         small, hard = as_model(small), as_model(hard)
     run(small, settings)  # what it imports is loaded
-    for seconds in (2.0, 10.0, 50.0):  # until its incumbent has come, also on a slow machine
+    for seconds in (1.0, 10.0, 50.0):  # until its incumbent has come, also on a slow machine
         with interrupts.deferred() as kept:
             interrupt_after(seconds)
             answer = run(hard, settings)
@@ -307,13 +309,17 @@ home.columns = ignoring
 """
 
 
-@pytest.mark.parametrize("before", [IN_AN_IMPORT, IGNORING], ids=["in an import", "ignoring"])
+@pytest.mark.parametrize(
+    "before",
+    [IN_AN_IMPORT, pytest.param(IGNORING, marks=pytest.mark.full)],
+    ids=["in an import", "ignoring"],
+)
 def test_the_program_ends_with_one_line(before: str) -> None:
     code, out, error = sent(program(before, "solve", INSTANCE, "--method", "columns"))
     assert (code, out, error) == (130, "", "optsched: interrupted\n")
 
 
-@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("as_json", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_solve_prints_and_writes_its_incumbent(tmp_path: Path, as_json: bool) -> None:
     path = tmp_path / "solution.json"
     argv = ["solve", INSTANCE, "--method", "columns", "-o", str(path)]

@@ -271,8 +271,8 @@ def test_too_many_counts() -> None:
     assert line == f"{FILE}: free_gpus: {found}, expected at most {MAX_COUNTS} counts"
 
 
-def test_a_million_unknown_keys_are_one_error() -> None:
-    line = refusal("solve", write(FILE, {**INSTANCE, **{f"key{i}": i for i in range(300_000)}}))
+def test_many_unknown_keys_are_one_error() -> None:
+    line = refusal("solve", write(FILE, {**INSTANCE, **{f"key{i}": i for i in range(30_000)}}))
     assert line == f"{FILE}: key0: found 0, expected no such key"
 
 
@@ -350,7 +350,7 @@ ANYTHING = st.recursive(
     max_leaves=6,
 )
 FUZZED: Callable[[Any], Any] = settings(
-    max_examples=60,
+    max_examples=30,
     derandomize=True,
     deadline=None,
     database=None,
@@ -451,10 +451,11 @@ print(json.dumps(answers))
 """
 
 
+@pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.full)])
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="needs RLIMIT_AS and /proc: Linux only"
 )
-def test_enormous_sizes_need_little_memory() -> None:
+def test_enormous_sizes_need_little_memory(is_whole: bool) -> None:
     tail = b"0]}"
     head = b'{"schema":"optsched/placement","free_gpus":['
     rows = b'{"schema":"optsched/placement-solution","version":1,"instance":"small","counts":['
@@ -479,6 +480,10 @@ def test_enormous_sizes_need_little_memory() -> None:
         "sol-rows": rows + b"[0]," * (MAX_CONTAINERS - 10) + b"[0]]}",
         "sol-garbage": rows + b"[0]," * 7_500_000 + b"[0]]}",
     }
+    if not is_whole:  # a file of each kind that the reader stops at
+        for name in ("numbers", "floats", "objects", "a-name", "a-number", "counts"):
+            del instances[name]
+        del solutions["sol-rows"], solutions["sol-garbage"]
     for name, content in (instances | solutions).items():
         write(f"{name}.json", content)
     whole = write("whole.json", INSTANCE)

@@ -22,9 +22,13 @@ def _script(name: str) -> ModuleType:
 
 pages = _script("pages")
 NAMES = [str(page.relative_to(pages.DOCS)) for page in pages.PAGES]
+SLOW = ("gallery.md",)
+"""With `-m full`: 20 pictures."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.full if n in SLOW else ()) for n in NAMES]
+)
 def test_the_code_of_a_page_does_what_the_page_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,7 +63,13 @@ def test_what_solve_finds_says_of_which_instance(kind: str) -> None:
     assert result.solution.instance_sha256 == result.instance_sha256
 
 
-@pytest.mark.parametrize("policy", ["a-srpt", "a-srpt-backfill", "wcs-workload"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "a-srpt",
+        *(pytest.param(p, marks=pytest.mark.full) for p in ("a-srpt-backfill", "wcs-workload")),
+    ],
+)
 @pytest.mark.parametrize(
     "options",
     [
@@ -299,7 +305,7 @@ def test_no_broken_run_passes_or_breaks_the_checker(kind: str, runs: dict[str, P
     rng = np.random.default_rng(seed_of_the_day())
     instance, first = optsched.load(FILES[kind]), read_document(runs[kind])
     judged = 0
-    for _ in range(60):
+    for _ in range(25):
         document = copy.deepcopy(first)
         node, path = document, []
         while isinstance(node, dict | list) and node:
@@ -318,4 +324,4 @@ def test_no_broken_run_passes_or_breaks_the_checker(kind: str, runs: dict[str, P
         harmless = {"decisions", "seed", "options", "objective", "instance_sha256"}
         if node != value and path[0] not in harmless:
             assert not report.feasible, (path, value)
-    assert judged > 5
+    assert judged > 1

@@ -216,7 +216,10 @@ def _pai(path: Path, singles: int, others: int, groups: int = 7) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize(("name", "last"), [("fig5", "known"), ("fig6", "80 jobs")])
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [pytest.param("fig5", "known", marks=pytest.mark.full), ("fig6", "80 jobs")],
+)
 def test_every_importable_format_is_taken(name: str, last: str, tmp_path: Path) -> None:
     """A trace of Muri's, rescaled to a load: the verdict says what it is, and at which load."""
     rows = ["job_id,num_gpu,submit_time,iterations,iteration_time,model_name,duration,interval"]
@@ -334,7 +337,9 @@ def test_figure_3_holds_only_near_the_text(
     assert verdict.ours == f"mean gap {exponential:.1f} s; high over low {low:.2f}"
 
 
-@pytest.mark.parametrize("figure", [4, 5, 6])
+@pytest.mark.parametrize(
+    "figure", [4, *(pytest.param(figure, marks=pytest.mark.full) for figure in (5, 6))]
+)
 def test_figures_4_to_6_over_time(figure: int, tmp_path: Path) -> None:
     name, policies = f"sts-fig{figure}", over_time.POLICIES[figure]
     rows, verdict = made(name, tmp_path)

@@ -28,7 +28,7 @@ unit_time = 1200.0
 name = "slow"
 generator = "placement"
 arguments = { model = "VGG19", gpus = 16 }
-count = 4
+count = 2
 methods = ["heavy-edge", "min-cut", "exact"]
 [[families]]
 name = "shipped"
@@ -37,7 +37,7 @@ seeds = 2
 """
 TOO_LONG = 300
 """Seconds after which a test says that something does not end; also on a crowded machine."""
-UNITS = 4 * 3 + 3 * 3 * 2
+UNITS = 2 * 3 + 3 * 3 * 2
 TRIVIAL = """
 [limits]
 unit_time = 4.0
@@ -134,7 +134,7 @@ def test_two_workers_store_what_one_does(
 @pytest.mark.parametrize(
     "kills",
     [
-        2,
+        1,
         pytest.param(10, marks=pytest.mark.full),
         pytest.param(35, marks=pytest.mark.nightly),
     ],
@@ -172,8 +172,8 @@ def is_worker(pid: int) -> bool:
 @pytest.mark.parametrize(
     ("kills", "store"),
     [
-        (4, "killed.sqlite"),
-        *(pytest.param(n, f"{n}.sqlite", marks=pytest.mark.nightly) for n in range(2, 9)),
+        (2, "killed.sqlite"),
+        *(pytest.param(n, f"{n}.sqlite", marks=pytest.mark.nightly) for n in range(3, 9)),
     ],
 )
 def test_killed_workers_cost_their_unit_alone(

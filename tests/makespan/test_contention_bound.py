@@ -25,7 +25,7 @@ def must_span(wide: bool, **other: Any) -> MakespanInstance:
 
 
 @pytest.mark.parametrize("progress", ["floor", "continuous"])
-@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("wide", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_it_lies_between_the_area_and_every_schedule(wide: bool, progress: str) -> None:
     instance = must_span(wide, progress=progress)
     bound = best_bound(instance)

@@ -36,7 +36,7 @@ def test_slotted_methods_refuse_continuous_progress_by_name(method: str) -> None
 
 
 @pytest.mark.usefixtures("short_searches")
-@pytest.mark.parametrize("limit", [None, 0.01, 2.0])
+@pytest.mark.parametrize("limit", [None, 0.01, pytest.param(2.0, marks=pytest.mark.full)])
 def test_exact_hands_back_what_heuristics_find_of_continuous_progress(limit: float | None) -> None:
     """No exact method supports it: the schedule and the bound stand."""
     instance = generate_makespan(

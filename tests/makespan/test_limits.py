@@ -39,6 +39,8 @@ from optsched.verbs.judging import certificate_violations
 EXACT = ["exact", "ilp"]
 SCHEDULING = [m.name for m in METHODS["makespan"].values() if m.kind != "bound"]
 BOUNDS = [m.name for m in METHODS["makespan"].values() if m.kind == "bound"]
+SLOW = ("ilp", "ilp-relaxed", "ilp-schedules")
+"""With `-m full` where all methods are asked."""
 
 
 def within(instance: MakespanInstance, horizon: int, **changes: object) -> MakespanInstance:
@@ -63,7 +65,10 @@ def impossible() -> list[MakespanInstance]:
     return made
 
 
-@pytest.mark.parametrize("method", [*SCHEDULING, *BOUNDS])
+@pytest.mark.parametrize(
+    "method",
+    [pytest.param(m, marks=pytest.mark.full if m in SLOW else ()) for m in (*SCHEDULING, *BOUNDS)],
+)
 def test_an_impossible_horizon_is_infeasible_with_its_bound(method: str) -> None:
     proofs = set()
     for instance in impossible():
@@ -164,12 +169,12 @@ def test_a_search_cut_by_moves_looks_at_the_clock() -> None:
 
 def test_looks_at_the_clock_change_no_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = optsched.load("makespan/paper-160x20-strong")
-    some = Settings(iterations=3000)
+    some = Settings(iterations=1000)
     found = local_search.search(instance, some, 0.0)
     monkeypatch.setattr(local_search, "STEPS_BETWEEN_CLOCK_CHECKS", 1)  # one move at a time
     again = local_search.search(instance, some, 0.0)
     assert again == found
-    assert found.details["moves"] == 3000
+    assert found.details["moves"] == 1000
 
 
 @pytest.mark.usefixtures("ticking")
@@ -186,7 +191,7 @@ def test_the_column_bound_keeps_its_last_certificate(monkeypatch: pytest.MonkeyP
     instance = optsched.load("makespan/paper-160x20")
     durations = durations_of(instance)
     bounds = []
-    for seconds in (9.0, 40.0, None):
+    for seconds in (9.0, None):
         monkeypatch.setattr(deadlines, "time", Ticks())
         monkeypatch.setattr(deadlines, "_seconds_stopped", 0.0)
         limit = Deadline(seconds, began=0.0)
@@ -237,7 +242,7 @@ def test_what_cannot_be_built_in_time_is_not_begun(monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(module, "build", built.append)
     monkeypatch.setattr(sizes, "NONZEROS_PER_SECOND", 1)
     for method in ("ilp", "ilp-relaxed"):
-        result = optsched.solve("makespan/contended-3x3", method, time_limit=2)
+        result = optsched.solve("makespan/contended-3x3", method, time_limit=0.5)
         assert result.termination is Termination.TIME_LIMIT
     assert built == []
 

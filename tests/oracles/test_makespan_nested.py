@@ -152,7 +152,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("hasty")
-@pytest.mark.parametrize("numbers", batches(nightly=600, default=44, size=60))
+@pytest.mark.parametrize("numbers", batches(nightly=600, default=16, size=60))
 def test_what_it_returns(numbers: range, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     for number in numbers:
@@ -161,6 +161,8 @@ def test_what_it_returns(numbers: range, tmp_path: Path) -> None:
             _examine(document, number, tmp_path, counts)
         counts[family] += 1
     assert counts["annealed"] > 0
+    if len(numbers) < 60:  # shares mean little in fewer
+        return
     assert counts["fell back"] >= 0.08 * len(numbers)
     assert counts["better than greedy"] >= 0.05 * len(numbers)
     assert counts["optimal"] >= 0.1 * len(numbers)

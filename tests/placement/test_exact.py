@@ -142,7 +142,16 @@ def wide(gpus_per_server: int, replicas: int, stages: int) -> PlacementInstance:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="address-space limit: Linux only")
-@pytest.mark.parametrize("shape", [(1024, 1024, 1), (256, 200, 10), (8, 8, 400), (1, 1, 1000)])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (1024, 1024, 1),
+        *(
+            pytest.param(s, marks=pytest.mark.full)
+            for s in ((256, 200, 10), (8, 8, 400), (1, 1, 1000))
+        ),
+    ],
+)
 def test_accepted_extremes_stay_in_memory_and_keep_a_bound(
     shape: tuple[int, int, int], tmp_path: Path
 ) -> None:

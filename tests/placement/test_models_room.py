@@ -166,7 +166,9 @@ def test_stored_optima_are_what_the_methods_find(method: str) -> None:
     assert found == pytest.approx(objective, rel=1e-9)
 
 
-@pytest.mark.parametrize(("line", "method"), [(0, "ilp"), (1, "ilp-vertex")])
+@pytest.mark.parametrize(
+    ("line", "method"), [(0, "ilp"), pytest.param(1, "ilp-vertex", marks=pytest.mark.full)]
+)
 def test_pyomo_solve_as_the_readme_states_it(line: int, method: str, tmp_path: Path) -> None:
     stored = OPTIMUM[method]["objective_units"]
     assert pyomo_solve(README, line, tmp_path) == pytest.approx(stored, rel=1e-6)

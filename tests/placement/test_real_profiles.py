@@ -2,14 +2,13 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import optsched
+from optsched.cli import _code
 from optsched.generators.placement import instance_from_profile, random_offer
 from optsched.profiles import Training, read_pipedream
 from optsched.result import Termination
@@ -30,7 +29,7 @@ def path(model: str) -> Path:
     return Path(str(DATA)) / "profiles" / "pipedream" / f"{PROFILES[model]}.graph.txt"
 
 
-@pytest.mark.parametrize("gpus", [8, 16, 32])
+@pytest.mark.parametrize("gpus", [8, *(pytest.param(g, marks=pytest.mark.full) for g in (16, 32))])
 @pytest.mark.parametrize("model", PROFILES)
 def test_import_plan_solve(model: str, gpus: int) -> None:
     offer = random_offer(gpus, 8, np.random.default_rng(1))
@@ -50,11 +49,8 @@ def test_import_plan_solve(model: str, gpus: int) -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     target = tmp_path / "vgg16.json"
-    subprocess.run(
-        [sys.executable, "-m", "optsched", "import", "pipedream", str(path("vgg16")),
-         "--gpus", "16", "--servers", "8,5,3", "-o", str(target)],
-        check=True,
-    )  # fmt: skip
+    command = ["import", "pipedream", str(path("vgg16")), "--gpus", "16", "--servers", "8,5,3"]
+    assert _code([*command, "-o", str(target)]) == 0
     document = json.loads(target.read_text())
     assert document["free_gpus"] == [8, 5, 3]
     assert document["provenance"]["profile"]["source"] == "PipeDream layer profile"

@@ -108,7 +108,7 @@ def test_tables_and_stores_are_drawn(tmp_path: Path) -> None:
         'instances = ["placement/fig2", "placement/vgg19-16"]\nmethods = ["heavy-edge", "exact"]\n'
     )
     store = tmp_path / "s.sqlite"
-    assert _code(["sweep", str(plan), "--store", str(store)]) == 0
+    assert _code(["sweep", str(plan), "--store", str(store), "--workers", "0"]) == 0
     for each in (store, optsched.read_store(store)):
         ax = optsched.plot(each)
         dots = {each.get_label(): each.get_offsets()[:, 0] for each in ax.collections[::2]}

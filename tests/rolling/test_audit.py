@@ -40,7 +40,7 @@ def assert_clean(seed: int, name: str, load: float) -> None:
 @pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize("name", [*FAST, "patterns", "price-patterns"])
 def test_runs_are_clean(name: str, load: float) -> None:
-    for seed in range(1 if name in SLOW else 4):
+    for seed in range(1 if name in SLOW else 2):
         assert_clean(seed, name, load)
 
 

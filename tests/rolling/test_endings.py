@@ -134,7 +134,7 @@ def test_the_program_prints_the_others_too(
     assert "policy idle makes no progress: 3 jobs are not done" in error.splitlines()[-1]
 
 
-@pytest.mark.parametrize("case", ["a", "b"])
+@pytest.mark.parametrize("case", ["a", pytest.param("b", marks=pytest.mark.full)])
 def test_a_run_without_progress_ends(case: str) -> None:
     """Jobs are swapped before the delay, as long as the interval or longer, is over."""
     given = load(CASES / f"rolling-endless-{case}.json")

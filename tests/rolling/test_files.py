@@ -143,7 +143,9 @@ REAL = {
 }
 
 
-@pytest.mark.parametrize("file", REAL)
+@pytest.mark.parametrize(
+    "file", [pytest.param(f, marks=() if "chronus" in f else pytest.mark.full) for f in REAL]
+)
 def test_real_traces_roll(file: str) -> None:
     """Real arrivals and durations."""
     if "OPTSCHED_DATA" not in os.environ:

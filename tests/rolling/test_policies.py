@@ -181,18 +181,18 @@ def test_each_decision_has_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> N
 
     def slow(_: object, __: object, settings: Settings) -> Outcome:
         given.append(settings.deadline.left)
-        time.sleep(0.3)
+        time.sleep(0.1)
         return Outcome(None, Termination.OPTIMAL if given[-1] else Termination.TIME_LIMIT)
 
-    monkeypatch.setattr(interval_optimum, "MAX_DECISION_SECONDS", 0.5)
-    for limit in (None, 0.5):
+    monkeypatch.setattr(interval_optimum, "MAX_DECISION_SECONDS", 0.15)
+    for limit in (None, 0.15):
         each = interval_optimum.IntervalOptimum(world, "patterns", Settings(limit))
         monkeypatch.setattr(each, "_solve", slow)
         for now in (0.0, 1.0, 2.0):
             each.decide(View(world, now, (0, 1), (0.0, 0.0), {}, frozenset()))
         assert each.decided == 3
         assert (each.unproved == 0) == (limit is None) == (each.message is None)
-    assert all(0.0 < left <= 0.5 for left in given[:3])
+    assert all(0.0 < left <= 0.15 for left in given[:3])
     assert given[-1] == 0.0
 
 

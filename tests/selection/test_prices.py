@@ -25,7 +25,7 @@ def distinct(seed: int, nodes: int = 12, jobs: int = 30) -> Tables:
 
 
 @pytest.mark.parametrize("opening", ["free", "printed"])
-@pytest.mark.parametrize("bundles", [3, 400])
+@pytest.mark.parametrize("bundles", [3, pytest.param(400, marks=pytest.mark.full)])
 def test_prices_reach_the_linear_programme(
     opening: str, bundles: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -115,7 +115,7 @@ def test_any_prices_prove_a_bound(opening: str) -> None:
     """Random prices, good or bad, never prove more than the optimum by brute force."""
     rng = np.random.default_rng(7)
     close = 0
-    for seed in range(16):
+    for seed in range(8):
         given = tiny(seed)
         best = Oracle(given.to_dict()).optimum(opening)
         if not best:
@@ -135,7 +135,7 @@ def test_any_prices_prove_a_bound(opening: str) -> None:
                 }
             )
             assert proved(given, scaled, options) <= best * (1 + 1e-9)
-    assert close >= 4
+    assert close >= 2
 
 
 def test_certificate_by_hand() -> None:

@@ -45,7 +45,9 @@ def test_an_incumbent_at_any_limit(method: str) -> None:
     assert 0 <= result.bound <= result.objective
 
 
-@pytest.mark.parametrize("name", ["100x400", "100x400-distinct"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("100x400", marks=pytest.mark.full), "100x400-distinct"]
+)
 def test_exact_has_an_incumbent_where_no_model_fits(name: str) -> None:
     instance = optsched.load(f"selection/{name}")
     passed = Settings(time_limit=1.0).within(Deadline(1.0, began=Deadline().began - 1.0))
@@ -84,7 +86,14 @@ def test_patterns_that_do_not_fit_are_left_to_columns(monkeypatch: pytest.Monkey
     assert result.proved
 
 
-@pytest.mark.parametrize("name", ["3x6", "5x10", "10x20", "12x6-light"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "3x6",
+        "5x10",
+        *(pytest.param(name, marks=pytest.mark.full) for name in ("10x20", "12x6-light")),
+    ],
+)
 def test_sizes_are_estimated_from_above_but_not_wildly(name: str) -> None:
     """What the guards count without building, beside what is built."""
     import pyomo.environ as pyo

@@ -61,7 +61,7 @@ def test_grouped_columns_keep_a_valid_bound(monkeypatch: pytest.MonkeyPatch) -> 
     from optsched.generators.selection import SelectionSettings, generate_selection
     from optsched.selection.exact import grouping
 
-    settings = SelectionSettings(nodes=30, jobs=60, gpus_per_node=2, cost_classes=0)
+    settings = SelectionSettings(nodes=12, jobs=24, gpus_per_node=2, cost_classes=0)
     instance = generate_selection(settings, seed=5)
     exact = solve(instance, "columns", gap=1e-4)
     monkeypatch.setattr(grouping, "MAX_CLASSES", 1)
