@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -15,16 +14,12 @@ SEED_OF_THE_DAY = "OPTSCHED_TEST_SEED"
 """Environment variable that fixes the day's seed, to repeat a run."""
 
 
-FIRST = ("online", "makespan", "selection")
-"""Folders whose kernels take longest to compile, in an order in which two workers of a run, that
-begin at the first test and at the eighth part of all, do not wait for each other's.
-"""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put these folders' tests first; the others stay in their order."""
-    place = {Path(__file__).parent / name: rank for rank, name in enumerate(FIRST)}
-    items.sort(key=lambda item: place.get(item.path.parent, len(FIRST)))
+    """Put the tests of online runs first, so that one worker alone compiles their many kernels.
+
+    pytest-xdist gives each of two workers a half of the tests (``--dist worksteal``).
+    """
+    items.sort(key=lambda item: item.path.parent.name != "online")
 
 
 def pytest_collection_finish() -> None:

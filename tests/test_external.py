@@ -299,7 +299,7 @@ def test_a_plan_runs_only_modules_that_are_allowed(folder: Path) -> None:
     refused = command(folder, *arguments, code=2)
     assert "--allow own" in refused.stderr
     assert not (folder / "no.sqlite").exists()
-    arguments = ("sweep", "own.toml", "--store", "own.sqlite", "--workers", "2")
+    arguments = ("sweep", "own.toml", "--store", "own.sqlite", "--workers", "0")
     run(folder, *arguments, "--allow", "own")
     with StoreReader(folder / "own.sqlite") as base:
         found = list(base.rows("SELECT method, status, version FROM results"))
@@ -314,6 +314,7 @@ def test_a_plan_runs_only_modules_that_are_allowed(folder: Path) -> None:
     assert versions["own:greedy"].startswith(f"{optsched.__version__}+")
 
 
+@pytest.mark.full
 def test_an_edited_method_runs_again(folder: Path) -> None:
     module = folder / "own_edited.py"
     module.write_text(OWN)

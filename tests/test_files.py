@@ -89,7 +89,7 @@ PLAIN = st.recursive(
 )
 
 
-@settings(max_examples=100, derandomize=True, deadline=None, database=None)
+@settings(max_examples=25, derandomize=True, deadline=None, database=None)
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), PLAIN))
 def test_any_document_round_trips_exactly(
     tmp_path_factory: pytest.TempPathFactory, document: dict[str, Any]

@@ -62,7 +62,7 @@ import threading
 errors = []
 def several(count):
     try:
-        for _ in range(3):
+        for _ in range(2):
             selection(count)
             placement(count)
             highs()
@@ -78,7 +78,7 @@ assert not errors, errors
 """,
 }
 
-DEFAULT = ("four threads, then ours", "ours, then the default", "side by side")
+DEFAULT = ("side by side",)
 """The others with `-m full`."""
 
 

@@ -42,7 +42,10 @@ def events_of(name: str, method: Any, **settings: Any) -> tuple[list[Event], Any
     return events, optsched.solve(name, method, callback=events.append, **settings)
 
 
-@pytest.mark.parametrize(("name", "method"), RUNS)
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [pytest.param(*run, marks=pytest.mark.full if at % 2 else ()) for at, run in enumerate(RUNS)],
+)
 def test_events_are_valid(name: str, method: str) -> None:
     """No incumbent below the optimum, no bound above it, each no worse than the one before."""
     events, result = events_of(name, method, iterations=2000, time_limit=60.0)

@@ -16,10 +16,12 @@ import optsched
 from optsched.cli import _code
 from optsched.errors import InputError, OptschedError
 from optsched.experiments.papers import artefacts as running
-from optsched.experiments.papers.artefact import STORE, Scale, seeded
+from optsched.experiments.papers.artefact import STORE, Scale, read_verdict, seeded
 from optsched.experiments.papers.artefacts import ARTEFACTS, runs_of
 from optsched.experiments.plans.plan import Family, Plan
+from optsched.experiments.run.processes import run_unit
 from optsched.experiments.run.runner import SweepState, sweep
+from optsched.experiments.store.store import Row
 from optsched.generators.makespan import generate_makespan
 
 NAME = "sjf-bco-fig7"
@@ -133,6 +135,25 @@ def test_answers_go_without_a_bound_where_the_plan_says_so(tmp_path: Path) -> No
     assert [settings.get("bound") for settings in frame["settings"]] == [None, False]
 
 
+def test_an_interrupted_command_says_what_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls: list[int] = []
+
+    def interrupted(*arguments: object) -> Row:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return run_unit(*arguments)
+
+    monkeypatch.setitem(ARTEFACTS, NAME, replace(ARTEFACTS[NAME], plan=plan_of(5)))
+    monkeypatch.setattr("optsched.experiments.run.processes.run_unit", interrupted)
+    assert _code(["reproduce", NAME, "--quick", "-o", str(tmp_path)]) == 130
+    assert "repeat the command to resume" in capsys.readouterr().err
+    assert finished(tmp_path) == 2
+
+
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 def test_a_stopped_command_says_what_is_kept_and_goes_on(tmp_path: Path) -> None:
     root = str(Path(optsched.__file__).resolve().parents[1])
@@ -158,7 +179,9 @@ def test_a_stopped_command_says_what_is_kept_and_goes_on(tmp_path: Path) -> None
     assert 3 <= done < RUNS
     assert _code(["reproduce", NAME, "--quick", "-o", str(tmp_path)]) == 0
     assert finished(tmp_path) == RUNS
-    assert (tmp_path / f"{NAME}.verdict.json").is_file()
+    verdict = read_verdict(tmp_path, NAME)
+    assert verdict is not None
+    assert "of 3 draws" in verdict.ours
 
 
 def finished(folder: Path) -> int:

@@ -24,7 +24,7 @@ name = "a"
 generator = "placement"
 arguments = { model = "VGG19", gpus = 16 }
 count = 3
-methods = ["heavy-edge", "min-cut", "exact"]
+methods = ["heavy-edge", "repartition", "exact"]
 limits = { iterations = 100, unit_time = 120.0 }
 """
 KILLS = 6

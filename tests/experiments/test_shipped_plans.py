@@ -19,13 +19,15 @@ PAGE = (ROOT / "docs" / "gaps.md").read_text(encoding="utf-8")
 RESULTS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
 TABLE = RESULTS.partition("<!-- gaps -->\n")[2].partition("<!-- /gaps -->")[0].splitlines()[2:]
 RERUN = ("plans/placement", "plans/online")
-"""Run again, the second with `-m full` (22 s); others are only compared by the plan's hash."""
+"""Run again with `-m full`; others are only compared by the plan's hash."""
 PROBLEMS = {f"plans/{name}" for name in problems.PROBLEMS}
 SLOW = ("min-cut",)
 """Left out: its bound is never the best."""
 
 
-@pytest.fixture(scope="module", params=[RERUN[0], pytest.param(RERUN[1], marks=pytest.mark.full)])
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=pytest.mark.full) for name in RERUN]
+)
 def tables(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> list[FamilyTable]:
@@ -103,6 +105,7 @@ def test_the_picture_that_is_kept_is_of_the_table(monkeypatch: pytest.MonkeyPatc
     assert means == [f"mean {row.mean:.1f}" for row in rows]
 
 
+@pytest.mark.full
 def test_the_small_plan_has_every_problem(tmp_path: Path) -> None:
     """Its own bounds and exact methods prove what a beginner sees first."""
     store = tmp_path / "results.sqlite"

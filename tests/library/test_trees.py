@@ -101,13 +101,13 @@ def test_random_trees_prove_no_more_than_is_attained() -> None:
     assert script().selection_tree(instance, prices, above, Deadline(20.0)) is None
     rng = np.random.default_rng(11)
     reached = 0
-    for _ in range(100):
+    for _ in range(30):
         weak = {**prices, "jobs": near(rng, 0.4, prices["jobs"])}
         nodes = drawn(rng, prices, result.solution)
         bound = verify(document, {"kind": "branches", **weak, "target": above, "nodes": nodes})
         assert bound <= result.objective * (1 + 1e-9)
         reached += bound > 1.01 * verify(document, {**weak, "kind": "prices"})
-    assert reached > 30  # they do prove something
+    assert reached > 8  # they do prove something
 
 
 def near(rng: np.random.Generator, spread: float, values: list[float]) -> list[float]:

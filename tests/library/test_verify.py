@@ -29,6 +29,7 @@ DRAWS |= {"online": 2, "rolling": 2}
 """60 instances, more of the problems whose instances are quickly made."""
 
 
+@pytest.mark.full
 def test_60_instances_hold() -> None:
     rng = np.random.default_rng(20261122)
     chosen: list[Entry] = []

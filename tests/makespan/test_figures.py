@@ -124,7 +124,8 @@ def test_a_smoke_run_writes_its_files(name: str, tmp_path: Path) -> None:
     made_in_smoke(name, tmp_path)
 
 
-@pytest.mark.parametrize("name", [pytest.param("fig4", marks=pytest.mark.full), "fig7"])
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["fig4", "fig7"])
 def test_a_short_smoke_run_writes_its_files(name: str, tmp_path: Path) -> None:
     verdict = made_in_smoke(name, tmp_path)
     assert "of 3 draws" in verdict["ours"]

@@ -70,6 +70,7 @@ def test_a_slider_has_a_picture_in_its_place(number: str) -> None:
     assert "image/png" in kinds
 
 
+@pytest.mark.full
 def test_a_cell_that_fails_is_named(tmp_path: Path) -> None:
     pytest.importorskip("nbclient")
     cell = {"cell_type": "code", "metadata": {}, "outputs": []}

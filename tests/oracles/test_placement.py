@@ -382,7 +382,7 @@ def _forge(
                 verify(case.instance, forgery.to_dict())
 
 
-@pytest.mark.parametrize("numbers", batches(nightly=600, default=10, size=100))
+@pytest.mark.parametrize("numbers", batches(nightly=600, default=5, size=100))
 def test_dives_repairs_and_few_stages_on_small_jobs(
     numbers: range, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

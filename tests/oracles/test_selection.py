@@ -284,7 +284,14 @@ def by_hand(jobs: list[dict], rates: list[float], slowdown: dict[str, float], **
     return document("by hand", types, nodes, jobs, **more)
 
 
-@pytest.mark.parametrize("method", ["patterns", "columns", "fewest-waiting", "milp"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        "patterns",
+        "milp",
+        *(pytest.param(m, marks=pytest.mark.full) for m in ("columns", "fewest-waiting")),
+    ],
+)
 @pytest.mark.parametrize(
     ("due", "penalty", "optimum"), [(-1e5, 1e3, 1e5 + 30 / 11), (1.0, 1e9, 27 / 11)]
 )

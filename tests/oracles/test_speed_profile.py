@@ -51,7 +51,7 @@ def test_every_method_against_duality(numbers: range, tmp_path: Path) -> None:
     assert counts["accepted edits"] >= 0.2 * read
 
 
-@pytest.mark.parametrize("numbers", batches(nightly=20_000, default=150, size=50))
+@pytest.mark.parametrize("numbers", batches(nightly=20_000, default=50, size=50))
 def test_generated_profiles(numbers: range) -> None:
     for number in numbers:
         _tied(cases.generated(np.random.default_rng([seed_of_the_day(), 1, number])), number)

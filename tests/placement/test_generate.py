@@ -67,8 +67,15 @@ LONG = ("inception-v3-128", "resnet152-128", "t5-11b-128", "gpt-175b-128")
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.nightly if any(each in name for each in LONG) else ())
-        for name in PLACEMENTS
+        pytest.param(
+            name,
+            marks=pytest.mark.nightly
+            if any(each in name for each in LONG)
+            else pytest.mark.full
+            if at % 3
+            else (),
+        )
+        for at, name in enumerate(PLACEMENTS)
     ],
 )
 def test_shipped_files_are_what_their_provenance_says(name: str) -> None:

@@ -55,6 +55,7 @@ def test_long_names_are_wrapped_or_cut(name: str, method: str) -> None:
         assert LONG[:8] in " ".join(text.get_text() for text in ax.figure.findobj(plt.Text))
 
 
+@pytest.mark.full
 def test_160_jobs_have_a_bar_each_and_the_widest_a_name() -> None:
     instance = optsched.generate("makespan", seed=1, jobs=160, servers=20)
     result = optsched.solve(instance, "first-fit", bound=False)

@@ -12,7 +12,7 @@ from optsched.rolling.audit import audit
 from optsched.rolling.metrics import compute_metrics
 from optsched.rolling.policies.by_name import MODELS, POLICIES
 
-LOADS = (0.2, 0.6, 1.1)
+LOADS = (0.6, *(pytest.param(load, marks=pytest.mark.full) for load in (0.2, 1.1)))
 SLOW = (*MODELS, "exact", "price-patterns")
 FAST = [name for name in POLICIES if name not in SLOW]
 

@@ -52,7 +52,7 @@ def test_without_sharing_is_with_fractions_of_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", TRIED)
 def test_equal_input_and_seed_give_equal_records(name: str) -> None:
-    one = workload(4) if name not in SLOW else workload(4, jobs=8)
+    one = workload(4) if name not in SLOW else workload(4, jobs=5)
     assert run_on(one, name, 5).same_run(run_on(one, name, 5))
 
 

@@ -110,7 +110,14 @@ def test_best_known_profiles(name: str) -> None:
     assert objective == (None if entry["objective"] is None else pytest.approx(entry["objective"]))
 
 
-@pytest.mark.parametrize("name", [n for n in SELECTION if "100x400" not in n and "40x160" not in n])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=() if n.endswith(("3x6", "5x10", "light")) else pytest.mark.full)
+        for n in SELECTION
+        if "100x400" not in n and "40x160" not in n
+    ],
+)
 def test_best_known_selections(name: str) -> None:
     problem, _, key = name.partition("/")
     entry = read_best_known(shipped_folder() / problem / "best_known.json")[key]
