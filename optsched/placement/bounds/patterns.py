@@ -93,15 +93,23 @@ class PatternMaster:
         if new:
             self.classes += [int(classes[i]) for i in new]
             self.patterns += [np.array(patterns[i], dtype=np.int64) for i in new]
-            times = time_matrix(self.tables, np.ascontiguousarray(patterns[new].T), STANDARD)
-            self.times += times.max(axis=0).tolist()
+            self.times += self._times_of(patterns[new])
         return len(new)
+
+    def set_tables(self, tables: CostTables) -> None:
+        """Take other times of the same job's counts, also for the pool's patterns."""
+        self.tables = tables
+        self.times = self._times_of(self.counts)
 
     def indices(self, classes: Ints, patterns: Ints) -> Ints:
         """Indices of patterns (P, S) in the pool; new ones are added."""
         self.add(classes, patterns)
         keys = zip(classes.tolist(), patterns, strict=True)
         return np.array([self._index[c, pattern.tobytes()] for c, pattern in keys], dtype=np.int64)
+
+    def _times_of(self, patterns: Ints) -> list[float]:
+        times = time_matrix(self.tables, np.ascontiguousarray(patterns.T), STANDARD)
+        return list(times.max(axis=0).tolist())
 
     def usable_patterns(self, pricing: Pricing) -> Ints:
         """Indices of the pool's patterns that take at most theta and fit what is left."""

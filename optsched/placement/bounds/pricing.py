@@ -104,6 +104,12 @@ class Pricing:
         other._min_previous = np.where(other.free[:, None, None], 0, self._min_previous)
         return other
 
+    def keeping_neighbours(self) -> Pricing:
+        """Variant in which free stages next to a stage that is not free keep all their counts."""
+        other = copy(self)
+        other.free = self.free & ~self._next_to_nonfree
+        return other
+
     @property
     def slots(self) -> Ints:
         """Replicas that a server holds, by class, if all are of one size."""

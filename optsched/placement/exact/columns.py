@@ -27,6 +27,13 @@ from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.bounds.patterns import LpSolution, PatternMaster
 from optsched.placement.bounds.pricing import PatternCertificate, Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, iteration_time, tables_of
+from optsched.placement.exact.min_counts import (
+    MinCounts,
+    add_min_counts,
+    all_counts,
+    optimistic_tables,
+    possible_patterns,
+)
 from optsched.placement.heuristics.repartition import improve, no_placement, starting_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
@@ -110,33 +117,24 @@ def close_gap(
     bound: Bound,
 ) -> Outcome:
     """Search between a proven lower bound and the time of an incumbent."""
-    tables = tables_of(instance, options)
+    tables, by_min_count = tables_of(instance, options), None
     if options.all_reduce_bandwidth == "bottleneck":
-        tables = fastest_all_reduces(tables)
+        tables, by_min_count = optimistic_tables(tables, all_counts(tables)), tables
     master = PatternMaster(instance, tables, settings.deadline)
-    search = _Search(instance, options, settings, master, start, bound)
+    search = _Search(instance, options, settings, master, start, bound, by_min_count)
     search.record_trace()
     search.bisect_bound(settings.deadline.share(BOUND_SHARE))
     search.improve_incumbent()
     return search.outcome()
 
 
-def fastest_all_reduces(tables: CostTables) -> CostTables:
-    """Tables with each all-reduce at the largest minimum count that the stage can have.
-
-    With "bottleneck" the smallest count of a stage on any server determines its all-reduce. If v of
-    its k replicas are on a server, it is at most v, and at most k - v on the others.
-    """
-    v, k = np.arange(tables.all_reduce.shape[1]), tables.replicas[:, None]
-    min_count = np.where(v >= k, v, np.minimum(v, k - v))
-    return replace(tables, all_reduce=np.take_along_axis(tables.all_reduce, min_count, axis=1))
-
-
 @dataclass
 class _Search:
     """The best placement, the best bound, and the pool of patterns.
 
-    `lp_feasible_theta` is the smallest theta known at which the linear programme is feasible.
+    With all_reduce_bandwidth="bottleneck" `by_min_count` are the job's costs, those of `master` a
+    lower bound on them. `lp_feasible_theta` is the smallest theta known at which the linear
+    programme is feasible.
     """
 
     instance: PlacementInstance
@@ -145,6 +143,7 @@ class _Search:
     master: PatternMaster
     counts: Ints
     bound: Bound
+    by_min_count: CostTables | None = None
     certificate: PatternCertificate | None = None
     duals: Floats = field(init=False)
     lp_feasible_theta: float = np.inf
@@ -233,7 +232,7 @@ class _Search:
         while not (self.gap_closed or self.settings.deadline.is_over) and failures < MAX_FAILURES:
             low = max(self.bound.value, min(self.lp_feasible_theta, self.value))
             position = THETA_POSITIONS[failures % len(THETA_POSITIONS)]
-            if not failures:
+            if not failures and (self.programmes or self.by_min_count is None):
                 position = 1 - (1 - position) / 2**rises  # halve the rest after each rise
             theta = low + (self.value - low) * position
             below = self.value * (1 - STRICT_IMPROVEMENT_RTOL)
@@ -247,16 +246,24 @@ class _Search:
         """Return whether theta gave a better placement or was refuted."""
         pricing = self.master.price(theta)
         limit = MAX_PATTERNS if pricing.free.any() else MAX_PATTERNS_WITHOUT_FREE
-        patterns = pricing.possible_patterns(self.duals, limit)
+        patterns = self._possible_patterns(pricing, self.duals, limit)
         if patterns is not None:
             # An integer programme: always if small, else while such programmes refute theta, and
             # once per cycle of positions.
             count, periodic = len(patterns[0]), failures and failures % len(THETA_POSITIONS) == 0
             is_worth_it = count <= FEW_PATTERNS or self.last_mip_refuted or periodic
+            is_worth_it = is_worth_it or self.by_min_count is not None
             fits_time = self.settings.deadline.has(count / PRESOLVED_PER_SECOND)
             if is_worth_it and fits_time and self._solve_mip(pricing, patterns):
                 return True
         return self._dive_and_repair(pricing)
+
+    def _possible_patterns(
+        self, pricing: Pricing, duals: Floats, max_patterns: int
+    ) -> Patterns | None:
+        if self.by_min_count is None:
+            return pricing.possible_patterns(duals, max_patterns)
+        return possible_patterns(self.by_min_count, pricing, duals, max_patterns)
 
     def _solve_mip(self, pricing: Pricing, patterns: Patterns) -> bool:
         """Solve the programme over all possible patterns; return if it improved value or bound."""
@@ -267,7 +274,7 @@ class _Search:
         termination, used = self._cover(pricing, patterns, settings)
         self.last_mip_refuted = termination is Termination.INFEASIBLE
         if used is not None:
-            return self._accept_if_better(self._assign_patterns(used))
+            return self._accept_if_better(self._assign_patterns(self.master, used))
         if self.last_mip_refuted:
             self._raise_bound(pricing.theta, REFUTED)
         else:
@@ -289,10 +296,12 @@ class _Search:
         lower = np.where(is_free, 0.0, upper)
         limits, zeros = pricing.servers[classes].astype(float), np.zeros(len(classes))
         problem = MilpArrays(zeros, matrix, lower, upper, zeros, limits, zeros == 0)
+        if self.by_min_count is not None:
+            problem = add_min_counts(problem, self.by_min_count, pricing, counts)
         answer = solve_arrays(problem, replace(settings, gap=0.0))
         if answer.values is None:
             return answer.termination, None
-        multiplicity = np.rint(answer.values).astype(int)
+        multiplicity = np.rint(answer.values[: len(classes)]).astype(int)
         used = np.flatnonzero(multiplicity)
         indices = self.master.indices(classes[used], counts[used])
         return Termination.OPTIMAL, np.repeat(indices, multiplicity[used]).tolist()
@@ -306,7 +315,7 @@ class _Search:
         def is_infeasible(pricing: Pricing) -> bool:
             window = pricing.window(max(stage - WINDOW_RADIUS, 0), stage + WINDOW_RADIUS + 1)
             no_duals = np.zeros(len(window.free))
-            patterns = window.possible_patterns(no_duals, MAX_WINDOW_PATTERNS)
+            patterns = self._possible_patterns(window, no_duals, MAX_WINDOW_PATTERNS)
             if patterns is None or not self.settings.deadline.has(WINDOW_SECONDS):
                 return False
             within = self.settings.within(Deadline(WINDOW_SECONDS))
@@ -327,14 +336,13 @@ class _Search:
 
     def _dive_and_repair(self, pricing: Pricing) -> bool:
         """Return whether a dive and its repairs improved the placement, or raised the bound."""
-        duals = self.duals if self.duals.any() else np.ones(len(self.duals))
-        repair = Repair(self.master, pricing, duals, self.settings, self.random)
-        if not repair.dive():
-            return False
+        bound, repair = self.bound, self._repair(pricing)
+        if repair is None or not repair.dive():
+            return self.bound is not bound
         checked_stages: set[int] = set()
         while repair.stale < MAX_STALE_REPAIRS and not self.settings.deadline.is_over:
             if repair.repair():
-                return self._accept_if_better(self._assign_patterns(repair.fixed))
+                return self._accept_if_better(self._assign_patterns(repair.master, repair.fixed))
             for s in np.flatnonzero(repair.missing).tolist() if repair.stale else ():
                 if s in checked_stages:
                     continue
@@ -344,12 +352,26 @@ class _Search:
                     return True
                 checked_stages.add(s)
         # Replicas stay over: fill up, and improve by local search.
-        counts = self._assign_patterns(repair.fixed)
+        counts = self._assign_patterns(repair.master, repair.fixed)
         if (counts.sum(axis=1) == self.tables.replicas).all():
             free = np.array(self.instance.free_gpus, dtype=np.int64)
             improve(free, self.tables, counts, replace(self.settings, iterations=None))
             self._accept_if_better(counts)
         return False
+
+    def _repair(self, pricing: Pricing) -> "Repair | None":
+        """Repairs within theta; None if no minimum counts were found."""
+        duals = self.duals if self.duals.any() else np.ones(len(self.duals))
+        if self.by_min_count is None:
+            return Repair(self.master, pricing, duals, self.settings, self.random)
+        master = PatternMaster(self.instance, self.tables, self.settings.deadline)
+        min_counts = MinCounts(master, self.by_min_count, pricing.theta)
+        chosen = min_counts.choose()
+        if min_counts.refuted:
+            self._raise_bound(pricing.theta, REFUTED)
+        if chosen is None:
+            return None
+        return Repair(master, chosen, duals, self.settings, self.random, min_counts)
 
     def _accept_if_better(self, counts: Ints) -> bool:
         value = iteration_time(self.instance, counts, self.options)
@@ -358,12 +380,12 @@ class _Search:
             self.counts, self.value = counts, value
         return better
 
-    def _assign_patterns(self, used: list[int]) -> Ints:
+    def _assign_patterns(self, master: PatternMaster, used: list[int]) -> Ints:
         """Counts of servers with these patterns; other replicas fill the free GPUs."""
         waiting: dict[int, list[Ints]] = {}
         for i in used:
-            size = int(self.master.sizes[self.master.classes[i]])
-            waiting.setdefault(size, []).append(self.master.patterns[i])
+            size = int(master.sizes[master.classes[i]])
+            waiting.setdefault(size, []).append(master.patterns[i])
         counts = np.zeros_like(self.counts)
         for m, free in enumerate(self.instance.free_gpus):
             if waiting.get(free):
@@ -398,6 +420,7 @@ class Repair:
     duals: Floats
     settings: Settings
     random: np.random.Generator
+    min_counts: MinCounts | None = None
     fixed: list[int] = field(default_factory=list)
     stale: int = 0
 
@@ -438,7 +461,10 @@ class Repair:
         positions = set(order[: max(0, RELEASED - idle_servers)].tolist())
         fixed = [i for at, i in enumerate(self.fixed) if at not in positions]
         released = [i for at, i in enumerate(self.fixed) if at in positions]
-        pricing = self._without(fixed)
+        whole = self.pricing
+        if self.min_counts is not None:
+            whole = self.min_counts.pricing_given(whole, fixed)
+        pricing = self._without(fixed, whole)
         repaired = self._solve(pricing, self._columns(pricing, released))
         self.stale += 1
         if repaired is None:
@@ -527,11 +553,14 @@ class Repair:
         upper[: shortages - 1] = pricing.replicas
         integer[shortages:] = True
         problem = replace(problem, cost=cost, row_upper=upper, integer=integer)
+        if self.min_counts is not None:
+            patterns = self.master.counts[columns]
+            problem = add_min_counts(problem, self.min_counts.tables, pricing, patterns)
         left = self.settings.deadline.left
         deadline = Deadline(REPAIR_SECONDS if left is None else min(REPAIR_SECONDS, left))
         answer = solve_arrays(problem, replace(self.settings, gap=0.0).within(deadline))
         if answer.values is None:
             return None
-        multiplicity = np.rint(answer.values[shortages:]).astype(int)
+        multiplicity = np.rint(answer.values[shortages : shortages + len(columns)]).astype(int)
         left_over = int(np.rint(answer.values[:shortages].sum()))
         return np.repeat(columns, multiplicity).tolist(), left_over
