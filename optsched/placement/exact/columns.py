@@ -232,7 +232,7 @@ class _Search:
         while not (self.gap_closed or self.settings.deadline.is_over) and failures < MAX_FAILURES:
             low = max(self.bound.value, min(self.lp_feasible_theta, self.value))
             position = THETA_POSITIONS[failures % len(THETA_POSITIONS)]
-            if not failures and (self.programmes or self.by_min_count is None):
+            if not failures:
                 position = 1 - (1 - position) / 2**rises  # halve the rest after each rise
             theta = low + (self.value - low) * position
             below = self.value * (1 - STRICT_IMPROVEMENT_RTOL)
@@ -252,7 +252,6 @@ class _Search:
             # once per cycle of positions.
             count, periodic = len(patterns[0]), failures and failures % len(THETA_POSITIONS) == 0
             is_worth_it = count <= FEW_PATTERNS or self.last_mip_refuted or periodic
-            is_worth_it = is_worth_it or self.by_min_count is not None
             fits_time = self.settings.deadline.has(count / PRESOLVED_PER_SECOND)
             if is_worth_it and fits_time and self._solve_mip(pricing, patterns):
                 return True

@@ -98,11 +98,11 @@ def add_min_counts(
 
     needed, first = needed_counts(tables, pricing, patterns), len(problem.cost) - len(patterns)
     rows, coefficients = [], []
-    for s, replicas in enumerate(tables.replicas.tolist()):
+    for s, replicas in enumerate(pricing.replicas.tolist()):
         for count in range(2, int(needed[:, s].max(initial=0)) + 1):
             holds_fewer = (patterns[:, s] > 0) & (patterns[:, s] < count)
             if holds_fewer.any():
-                rows += [needed[:, s] >= count, holds_fewer]
+                rows += [needed[:, s] >= count, holds_fewer * patterns[:, s]]
                 coefficients += [-float(replicas // count), float(replicas)]
     if not rows:
         return problem
