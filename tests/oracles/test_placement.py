@@ -122,8 +122,7 @@ def _examine(group: str, case: cases.Case, number: int, folder: Path, counts: Co
             continue
         found = solved(case, instance, method, best, counts)
         if found is not None:
-            may_stay_open = method == "columns" and (group != "groups" or _is_relaxed(case))
-            judge(case, found, best, may_stay_open=may_stay_open)
+            judge(case, found, best, may_stay_open=method == "columns" and group != "groups")
             _count(found, best, counts)
             results.append(found)
     by_method = {found.method: found.objective for found in results}
@@ -197,15 +196,10 @@ def solved(
     return found
 
 
-def _is_relaxed(case: cases.Case) -> bool:
-    """Whether `columns` takes smallest possible times, so that its bound may not be met."""
-    return case.options.get("all_reduce_bandwidth") == "bottleneck"
-
-
 def _may_refuse(method: str, case: cases.Case) -> bool:
     """Whether models/placement lets this method refuse this instance by name."""
     if method == "repartition":
-        return _is_relaxed(case)
+        return case.options.get("all_reduce_bandwidth") == "bottleneck"
     slow = method in ("columns", "ilp") and not oracle.saves_inside(case.instance)
     return slow or (method == "columns" and "micro_batches" in case.instance["job"])
 
@@ -329,7 +323,7 @@ def _cut(case: cases.Case, instance: Any, best: float | None, counts: Counter[st
     if found.termination.value == "time-limit" and found.objective is None:
         assert optsched.solve(instance, "heavy-edge").objective is None
     else:
-        judge(case, found, best, may_stay_open=_is_relaxed(case))
+        judge(case, found, best)
     counts["cut short"] += found.termination.value == "time-limit"
 
 
@@ -428,7 +422,7 @@ def _start_badly(case: cases.Case, instance: Any, as_large: bool, counts: Counte
 
     found = optsched.solve(instance, between, options=case.options, gap=case.gap)
     found = replace(found, method="columns")
-    judge(case, found, best, may_stay_open=as_large or _is_relaxed(case))
+    judge(case, found, best, may_stay_open=as_large)
     _count(found, best, counts)
     counts["open"] += found.termination.value == "feasible"
 

@@ -10,11 +10,11 @@
    programme cannot see it: 8 replicas in groups of 2 or 3 can only be 3 + 3 + 2, while it uses 8/3
    groups of 3.
 
-With all_reduce_bandwidth="bottleneck" patterns take their smallest possible time, so that the bound
-holds, but may not be met. Guarantee: the bound of the duals has a certificate that needs no solver;
-"optimal" if placement and bound meet. Complexity: O(S g^3) a pricing round; the programmes have a
-row per stage and per number of free GPUs. An integer programme is limited to at most ten seconds,
-so runs without a time limit may differ. Not in the paper.
+With all_reduce_bandwidth="bottleneck" patterns take their smallest possible time in the bound, and
+(a) and (b) choose minimum counts (`min_counts.py`). Guarantee: the bound of the duals has a
+certificate that needs no solver; "optimal" if placement and bound meet. Complexity: O(S g^3) a
+pricing round; the programmes have a row per stage and per number of free GPUs. An integer programme
+is limited to at most ten seconds, so runs without a time limit may differ. Not in the paper.
 """
 
 from dataclasses import dataclass, field, replace
