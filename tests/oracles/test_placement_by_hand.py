@@ -56,11 +56,11 @@ def test_a_bound_next_to_a_huge_all_reduce(method: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "gap", [0.0, *(pytest.param(gap, marks=pytest.mark.full) for gap in (1e-7, 1e-6))]
 )
-@pytest.mark.parametrize("drawn", [(107, 64), (9002, 12939)])
+@pytest.mark.parametrize("drawn", [(107, 64), (9002, 12939), (20261126, 1317)])
 def test_no_seed_ends_above_the_optimum(
     drawn: tuple[int, int], gap: float, method: str, tmp_path: Path
 ) -> None:
-    """HiGHS did, at a tolerance of 1e-9, in a fifth of its runs on one and in all on the other."""
+    """HiGHS did: on two at a tolerance of 1e-9, on the last by a presolve rule."""
     case = cases.draw("groups", *drawn, 200_000)._replace(gap=gap)
     best = oracle.optimum(case.instance, case.options)
     instance = loaded(tmp_path, case.instance)
