@@ -109,9 +109,8 @@ def interrupt_often(name: str, times: int, workload: Path, folder: Path) -> None
 @pytest.mark.parametrize(
     "name",
     [
-        "makespan ilp",
         "roll",
-        *(pytest.param(n, marks=pytest.mark.full) for n in ("simulate", "sweep")),
+        *(pytest.param(n, marks=pytest.mark.full) for n in ("makespan ilp", "simulate", "sweep")),
     ],
 )
 def test_interrupted_once(name: str, workload: Path, tmp_path: Path) -> None:

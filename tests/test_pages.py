@@ -22,8 +22,8 @@ def _script(name: str) -> ModuleType:
 
 pages = _script("pages")
 NAMES = [str(page.relative_to(pages.DOCS)) for page in pages.PAGES]
-SLOW = ("gallery.md", "how-to/own-policy.md")
-"""With `-m full`: 20 pictures, and kernels of its own."""
+SLOW = ("gallery.md", "how-to/own-policy.md", "problems/online.md", "problems/makespan.md")
+"""With `-m full`."""
 
 
 @pytest.mark.parametrize(

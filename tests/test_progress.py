@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 import pytest
+from sampling import one_in
 
 import optsched
 from optsched.cli import _code
@@ -42,10 +43,7 @@ def events_of(name: str, method: Any, **settings: Any) -> tuple[list[Event], Any
     return events, optsched.solve(name, method, callback=events.append, **settings)
 
 
-@pytest.mark.parametrize(
-    ("name", "method"),
-    [pytest.param(*run, marks=pytest.mark.full if at % 2 else ()) for at, run in enumerate(RUNS)],
-)
+@pytest.mark.parametrize(("name", "method"), one_in(2, RUNS))
 def test_events_are_valid(name: str, method: str) -> None:
     """No incumbent below the optimum, no bound above it, each no worse than the one before."""
     events, result = events_of(name, method, iterations=2000, time_limit=60.0)

@@ -238,7 +238,7 @@ def _in_unit(change: Any, unit: dict[str, float]) -> Any:
     return changed
 
 
-ROLLED = ("three-by-hand", "delay-3x30", pytest.param("sharing-6x60", marks=FULL))
+ROLLED = ("three-by-hand", *(pytest.param(n, marks=FULL) for n in ("delay-3x30", "sharing-6x60")))
 
 
 def stretched(name: str, row: dict[str, Any], length: float) -> None:

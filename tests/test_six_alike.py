@@ -121,6 +121,7 @@ def test_the_commands_over_time_show_the_bound_as_a_row(
     assert any(name in lines[0] for name in ("clairvoyant-bound", "flow-bound"))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("problem", ["rolling", "online"])
 def test_the_defaults_of_compare_hold(problem: str) -> None:
     """A bound among them is no failure."""

@@ -45,6 +45,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield made
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("count", "kills", "seed"),
     [

@@ -73,6 +73,7 @@ def test_the_hand_worked_timeline_is_a_row(
     assert "2 bounds" in capsys.readouterr().out
 
 
+@pytest.mark.full
 def test_a_bound_holds_for_its_own_seed_only(swept: Swept) -> None:
     text = ROLLING_PLAN.partition('[[families]]\nname = "made"')[2]
     head = '[limits]\niterations = 5\n[[families]]\nname = "made"'

@@ -216,6 +216,7 @@ def _pai(path: Path, singles: int, others: int, groups: int = 7) -> str:
     return str(path)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "last"),
     [pytest.param("fig5", "known", marks=pytest.mark.full), ("fig6", "80 jobs")],
@@ -337,6 +338,7 @@ def test_figure_3_holds_only_near_the_text(
     assert verdict.ours == f"mean gap {exponential:.1f} s; high over low {low:.2f}"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "figure", [4, *(pytest.param(figure, marks=pytest.mark.full) for figure in (5, 6))]
 )

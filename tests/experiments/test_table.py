@@ -114,6 +114,7 @@ def test_csv_latex_and_markdown(store: Path, tmp_path: Path) -> None:
     assert (tmp_path / "t.csv").read_text(encoding="utf-8") == as_csv(tables)
 
 
+@pytest.mark.full
 def test_parts_stand_for_an_excess_that_counts_waiting_jobs(swept: Callable[[str], Path]) -> None:
     path = swept(
         'name = "p"\n[[families]]\nname = "f"\n'

@@ -77,7 +77,10 @@ CASES = {
 
 
 @pytest.mark.usefixtures("short_searches")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.full if n.startswith("continuous") else ()) for n in CASES],
+)
 def test_the_violated_condition_is_named(name: str) -> None:
     case, members, said = CASES[name]
     conflict = optsched.explain(MakespanInstance.from_dict(case))

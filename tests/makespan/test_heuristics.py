@@ -182,6 +182,7 @@ def test_a_time_limit_covers_the_bound(method: str) -> None:
     assert result.bound >= simple_bound(durations_of(optsched.load("makespan/paper-160x20"))).value
 
 
+@pytest.mark.full
 def test_a_bound_cut_by_time_is_not_kept() -> None:
     instance = optsched.load("makespan/paper-160x20")
     bounds.clear_cache()

@@ -187,6 +187,7 @@ def test_sjf_bco_stops_between_simulations() -> None:
     assert evaluate(instance, cut.schedule).makespan >= evaluate(instance, whole.schedule).makespan
 
 
+@pytest.mark.full
 def test_the_column_bound_keeps_its_last_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = optsched.load("makespan/paper-160x20")
     durations = durations_of(instance)

@@ -124,6 +124,7 @@ def test_stored_optima_are_what_the_methods_find(method: str) -> None:
     assert found == OPTIMUM[method]["objective"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("line", "method"), [(0, "ilp"), pytest.param(1, "ilp-relaxed", marks=pytest.mark.full)]
 )

@@ -47,6 +47,7 @@ def test_where_spanning_is_prohibitive_no_job_does() -> None:
     assert said.inflation == 1
 
 
+@pytest.mark.full
 def test_the_strong_sets_of_the_papers_shares_see_hardly_any_contention() -> None:
     """What worlds.py says of them: they are no test of contention."""
     assert best("makespan/mixed-24x8-strong").spanning == 0

@@ -48,6 +48,7 @@ def test_the_optimum_of_jobs_with_slices_by_hand(micro_batches: int | None) -> N
     assert min_total_flow_of(jobs_of((0, 1, 4), (0, pair, 1), servers=2)) == 5
 
 
+@pytest.mark.full
 def test_dual_beats_durations_under_load() -> None:
     cluster = OnlineCluster.of(4)
     workload, catalogue = generate_workload(400, cluster, WorkloadShape(load=1.2), seed=2)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sampling import one_in
 
 from optsched.errors import InputError
 from optsched.generators.online import generate_workload
@@ -93,7 +94,7 @@ def test_running_statistics_are_refits_at_every_row(name: str) -> None:
         assert running[row] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", one_in(2, NAMES))
 def test_every_predictor_and_its_report(name: str) -> None:
     jobs = case()
     interval = 20_000.0 if name.startswith("online") else None

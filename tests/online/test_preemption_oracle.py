@@ -103,6 +103,7 @@ def test_records_are_the_oracles(numbers: range, tmp_path: Path) -> None:
     assert seen["stops"] >= 10 * len(numbers), seen
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("numbers", batches(600, default=3, size=18))
 def test_records_of_crowds_are_the_oracles(numbers: range, tmp_path: Path) -> None:
     """Where more wait of a size than are kept in order."""

@@ -59,7 +59,7 @@ class Group(NamedTuple):
 
 GROUPS = {
     "plain": Group(
-        *(10_000, 45, 140),
+        *(10_000, 25, 140),
         {**dict.fromkeys((*EXACT, *HEURISTICS), 1), "ilp": 2, "ilp-vertex": 3, "min-cut": 5},
         {"proved by columns": 0.35, "proved by ilp": 0.2, "proved by ilp-vertex": 0.12}
         | {"several tables": 0.25, "above the optimum": 0.05, "rejected tables": 0.5},
@@ -76,7 +76,7 @@ GROUPS = {
         {"certified": 0.4, "refused forgeries": 10},
     ),
     "groups": Group(
-        *(2_000, 45, 150),
+        *(2_000, 25, 150),
         dict.fromkeys(("columns", "exact", "repartition", "heavy-edge"), 1),
         {"no table": 0.002, "no linear programme proves": 0.15, "by tables": 0.1}
         | {"proved by integers": 0.1, "above the optimum": 0.2, "cut short": 0.002}
@@ -376,7 +376,7 @@ def _forge(
                 verify(case.instance, forgery.to_dict())
 
 
-@pytest.mark.parametrize("numbers", batches(nightly=600, default=5, size=100))
+@pytest.mark.parametrize("numbers", batches(nightly=600, default=3, size=100))
 def test_dives_repairs_and_few_stages_on_small_jobs(
     numbers: range, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -257,7 +257,7 @@ def test_heavy_edge_places_everything_and_never_beats_brute_force(seed: int) -> 
 # --- a simulation, replica by replica ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("numbers", batches(nightly=1904, default=112, size=112))
+@pytest.mark.parametrize("numbers", batches(nightly=1904, default=56, size=112))
 def test_the_oracle_against_a_simulation(numbers: range) -> None:
     counts: Counter[str] = Counter()
     for number in numbers:

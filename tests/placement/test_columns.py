@@ -103,6 +103,7 @@ def test_columns_prove_the_bottleneck_option_by_minimum_counts() -> None:
     assert result.objective >= optsched.solve(instance, "exact").objective
 
 
+@pytest.mark.full
 def test_what_columns_found_is_theirs_where_no_other_method_takes_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

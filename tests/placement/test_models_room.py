@@ -166,6 +166,7 @@ def test_stored_optima_are_what_the_methods_find(method: str) -> None:
     assert found == pytest.approx(objective, rel=1e-9)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("line", "method"), [(0, "ilp"), pytest.param(1, "ilp-vertex", marks=pytest.mark.full)]
 )

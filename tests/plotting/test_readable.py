@@ -38,11 +38,16 @@ def longer(value: Any, under: str = "") -> Any:
 @pytest.mark.parametrize(
     ("name", "method"),
     [
-        ("placement/vgg19-16", "heavy-edge"),
         ("makespan/uniform-10x4", "sjf-bco"),
-        ("selection/5x10", "sts"),
         ("speed-profile/one-atom", "hull"),
-        ("rolling/three-by-hand", "edf"),
+        *(
+            pytest.param(*run, marks=pytest.mark.full)
+            for run in (
+                ("placement/vgg19-16", "heavy-edge"),
+                ("selection/5x10", "sts"),
+                ("rolling/three-by-hand", "edf"),
+            )
+        ),
     ],
 )
 def test_long_names_are_wrapped_or_cut(name: str, method: str) -> None:
@@ -77,6 +82,7 @@ def test_rows_of_a_low_picture_are_not_all_named() -> None:
     assert 2 < len(shown) < len(result.instance_data.free_gpus)
 
 
+@pytest.mark.full
 def test_of_more_jobs_the_load_of_each_server_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Server 1 has 2 GPUs, of which one is held half of the time; server 0 is idle.
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from oracles.rolling_policies import PlainCluster, PlainGreedy, shuffled
 from rolling.small import instance, job, run_on
+from sampling import one_in
 from scales import in_units
 
 from optsched.errors import InputError
@@ -39,7 +40,7 @@ def workload(seed: int, load: float = 0.8, **changes: Any) -> RollingInstance:
     return generate_rolling(settings, seed=seed)
 
 
-@pytest.mark.parametrize("name", TRIED)
+@pytest.mark.parametrize("name", one_in(2, TRIED))
 def test_without_sharing_is_with_fractions_of_one(name: str) -> None:
     """Sharing off = sharing on where no type offers a fraction below 1."""
     shared = workload(3) if name not in SLOW else workload(3, jobs=8)

@@ -167,7 +167,7 @@ def test_prices_bound_what_no_model_is_stated_of(
     assert result.bound >= known * (1 - 1e-9) > 0
 
 
-@pytest.mark.parametrize("opening", ["free", "printed"])
+@pytest.mark.parametrize("opening", ["free", pytest.param("printed", marks=pytest.mark.full)])
 def test_a_limit_in_the_midst_of_the_model_leaves_what_prices_soon_found(
     opening: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,7 @@ def test_example_plans_are_not_cut_by_time(name: str, units: int) -> None:
     assert sum(len(planned) for _, planned in expand(plan)) == units
 
 
+@pytest.mark.full
 def test_epoch_shapes_leave_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPTSCHED_DATA", raising=False)
     assert "not published" in reproduce("sts-fig2", tmp_path, quick=True)
@@ -74,6 +75,7 @@ def test_epoch_shapes_leave_every_file(tmp_path: Path, monkeypatch: pytest.Monke
     assert "not published" in verdict.paragraph
 
 
+@pytest.mark.full
 def test_decision_times_leave_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sts_fig7, "QUICK_NODES", (3, 6))
     text = reproduce("sts-fig7", tmp_path, quick=True)

@@ -57,6 +57,7 @@ def test_a_solution_that_is_no_vertex_is_still_decoded() -> None:
     assert expected_cost(tables, seats) == pytest.approx(best, rel=1e-9)
 
 
+@pytest.mark.full
 def test_grouped_columns_keep_a_valid_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     from optsched.generators.selection import SelectionSettings, generate_selection
     from optsched.selection.exact import grouping

@@ -93,6 +93,7 @@ def test_an_answer_between_vertices_is_seated_all_the_same(
         assert again.objective == pytest.approx(first.objective, rel=1e-9)
 
 
+@pytest.mark.full
 def test_compare_says_where_the_excess_is_of_waiting_jobs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
