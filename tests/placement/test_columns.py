@@ -1,6 +1,8 @@
 """Server patterns: certificates, and the parts of the search on jobs of up to 144 GPUs."""
 
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,6 +103,19 @@ def test_columns_prove_the_bottleneck_option_by_minimum_counts() -> None:
     assert (result.chosen, result.proved) == ("columns", True)
     assert result.check.feasible
     assert result.objective >= optsched.solve(instance, "exact").objective
+
+
+@pytest.mark.parametrize(("family", "seed"), [("even", 3), ("spread", 1)])
+def test_a_ring_job_needs_its_minimum_counts_chosen(
+    family: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Priced at their smallest possible times, its patterns leave a gap that does not close."""
+    folder = Path(__file__).parents[2] / "benchmarks"
+    monkeypatch.syspath_prepend(folder)
+    benchmark = runpy.run_path(str(folder / "placement.py"))
+    instance = benchmark["ring_job"](family, 4, 8, seed)
+    options = {"all_reduce_bandwidth": "bottleneck"}
+    assert optsched.solve(instance, "columns", options=options, time_limit=8.0).proved
 
 
 @pytest.mark.full
