@@ -166,7 +166,12 @@ def outcome_of(path: str, method: str, *, alone: bool = False) -> dict[str, Any]
     [
         ["bound-by-history"],
         pytest.param(
-            ["heuristic-finds-nothing-b", "horizon-met-c", "makespan/contended-3x3"],
+            [
+                "bound-by-history",
+                "heuristic-finds-nothing-b",
+                "horizon-met-c",
+                "makespan/contended-3x3",
+            ],
             marks=pytest.mark.full,
         ),
     ],
