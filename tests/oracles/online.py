@@ -282,7 +282,7 @@ class Simulation:
         if not self._heavy(row):
             return self._start(at, now, offer)
         alpha = self._alpha(row, offer)
-        good = alpha <= self.comm_heavy * row.estimate
+        good = self._good(row, alpha)
         if at not in self.delayed:
             window = math.inf if self.hold == "inf" else self.tau * row.work
             if good or window == 0.0:
@@ -301,7 +301,7 @@ class Simulation:
             if not self._fits(at):
                 continue
             offer = self._offer(at)
-            if not self._heavy(row) or self._alpha(row, offer) <= self.comm_heavy * row.estimate:
+            if not self._heavy(row) or self._good(row, self._alpha(row, offer)):
                 self._start(at, now, offer)
 
     def _fits(self, at: int) -> bool:
@@ -312,7 +312,11 @@ class Simulation:
     def _close(self, at: int) -> bool:
         """Whether an iteration on the GPUs offered takes no more than COMM_HEAVY allows."""
         row = self.rows[at]
-        return self._alpha(row, self._offer(at)) / row.estimate <= max(self.comm_heavy, 1 + 1e-9)
+        return self._good(row, self._alpha(row, self._offer(at)))
+
+    def _good(self, row: Row, alpha: float) -> bool:
+        """Whether an offer is near enough to alpha~; never so near that the last digit decides."""
+        return alpha / row.estimate <= max(self.comm_heavy, 1 + 1e-9)
 
     def _heavy(self, row: Row) -> bool:
         ratio = row.worst / row.estimate

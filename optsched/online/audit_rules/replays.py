@@ -45,8 +45,8 @@ KEY_RTOL = 1e-9
 IMPROVEMENT_RTOL = 1e-9
 ESTIMATE_RTOL = 1e-9
 """An offer with alpha up to (1 + 1e-9) alpha~ is as good as alpha~."""
-HEAD_RTOL, TURN_RTOL = 1e-9, 1e-10
-"""Relative rounding of a recomputed alpha: at the head, and at a turn."""
+ALPHA_RTOL = 1e-10
+"""Relative rounding of a recomputed alpha."""
 MAX_OFFERS, MAX_TURNS = 5_000, 20_000
 """Work limits of an audit (about 1 s)."""
 
@@ -124,7 +124,8 @@ class _Head(_Replay):
         None if the decision depends on rounding.
         """
         records, options = self.records, self.records.options
-        limit = options.comm_heavy * self.times.estimate(int(self.configuration[i]))
+        factor = max(options.comm_heavy, 1 + ESTIMATE_RTOL)
+        limit = factor * self.times.estimate(int(self.configuration[i]))
         total = records.servers * records.gpus_per_server
         work = records.gpus[i] / total * records.predicted[i] * records.estimate[i]
         sliced = self.times.has_slices(int(self.configuration[i]))
@@ -145,7 +146,7 @@ class _Head(_Replay):
                 return now
             if kappa < INF and options.hold == "none":
                 accepted = alpha < kappa * (1 - IMPROVEMENT_RTOL)
-            elif alpha != limit and abs(alpha - limit) <= HEAD_RTOL * limit:
+            elif alpha != limit and abs(alpha - limit) <= ALPHA_RTOL * limit:
                 return None
             else:
                 accepted = alpha <= limit
@@ -232,7 +233,7 @@ class _Turns(_Replay):
                 continue
             offer = self.offer(i, free, "best-fit-last")
             alpha = self.times.of(configuration, tuple(offer.values()))
-            if abs(alpha - limit) <= TURN_RTOL * limit:
+            if abs(alpha - limit) <= ALPHA_RTOL * limit:
                 return None
             if alpha < limit:
                 return now, offer

@@ -186,7 +186,7 @@ class PolicyOptions(Options):
         value used in V-B.
     comm_heavy : float
         Ratio of worst to best iteration time, alpha^max/alpha~, above which a job is heavy; at
-        least 1. An offer is good enough if alpha <= comm_heavy alpha~.
+        least 1. An offer is good enough if alpha <= max(comm_heavy, 1 + 1e-9) alpha~.
     offer : str or None
         Offer rule of every policy; None keeps each policy's default.
     hold : str or None

@@ -34,7 +34,8 @@ HOLDS = {
 """Acceptance rule of a delayed job: an offer better than the first one; alpha <= comm_heavy alpha~
 within the window; the same without a window."""
 IMPROVEMENT_RTOL = 1e-9
-"""A better offer has alpha < kappa (1 - 1e-9): smaller differences are rounding."""
+"""Smaller differences of alpha are rounding: a better offer has alpha < kappa (1 - 1e-9), a good
+one alpha <= max(comm_heavy, 1 + 1e-9) alpha~, or a job could wait for better than the best."""
 MAX_EXACT_MULTIPLE = 2.0**53
 """Larger multiples of a slot or a round are not exact in float64."""
 SENTINEL = 2**62
@@ -42,7 +43,10 @@ SENTINEL = 2**62
 
 
 class Rules(NamedTuple):
-    """A policy and its settings; see `optsched.online.policies.by_name`."""
+    """A policy and its settings; see `optsched.online.policies.by_name`.
+
+    An offer with alpha <= good alpha~ is good enough.
+    """
 
     virtual: bool
     overtaking: int
@@ -50,7 +54,7 @@ class Rules(NamedTuple):
     hold: int
     offer: int
     tau: float
-    comm_heavy: float
+    good: float
     slot: float
 
 
@@ -337,7 +341,7 @@ def _is_accepted(
     """
     is_first = np.isnan(runs.kappa[row])
     if is_first or rules.hold != ACCEPT_IMPROVEMENT:
-        accepted = alpha <= rules.comm_heavy * estimate  # line 12
+        accepted = alpha <= rules.good * estimate  # line 12
     else:
         accepted = alpha < runs.kappa[row] * (1.0 - IMPROVEMENT_RTOL)  # line 18
     if is_first and not accepted:
@@ -353,8 +357,8 @@ def _is_acceptable(rules: Rules, heavy: bool, alpha: float, estimate: float) -> 
     if not rules.delays:
         return alpha < np.inf
     if rules.overtaking == SCAN:
-        return alpha <= estimate * max(rules.comm_heavy, 1.0 + IMPROVEMENT_RTOL)
-    return alpha <= rules.comm_heavy * estimate if heavy else alpha < np.inf
+        return alpha <= rules.good * estimate
+    return alpha <= rules.good * estimate if heavy else alpha < np.inf
 
 
 @register_jitable
