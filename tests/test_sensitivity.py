@@ -1,6 +1,7 @@
 """explain --sensitivity: each parameter varied alone, heuristic and optimum found anew."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,81 +16,77 @@ PLACEMENT = "placement/fig2"
 MAKESPAN = "makespan/theorem5-2x1"
 
 
-@pytest.fixture(scope="module")
-def of_placement() -> Sensitivity:
-    return sensitivity(PLACEMENT)
+@cache
+def varied(name: str) -> Sensitivity:
+    return sensitivity(name)
 
 
-@pytest.fixture(scope="module")
-def of_makespan() -> Sensitivity:
-    return sensitivity(MAKESPAN)
-
-
-def test_a_curve_for_each_parameter(of_placement: Sensitivity, of_makespan: Sensitivity) -> None:
-    names = [curve.parameter for curve in of_placement.curves]
-    assert names == ["NIC bandwidth", "intra bandwidth"]
-    names = [curve.parameter for curve in of_makespan.curves]
-    assert names == ["NIC bandwidth", "intra bandwidth", "contention share"]
-    assert (of_placement.heuristic, of_makespan.heuristic) == ("heavy-edge", "sjf-bco")
-
-
-@pytest.mark.parametrize("name", [PLACEMENT, MAKESPAN])
+@pytest.mark.parametrize(
+    ("name", "heuristic", "parameters"),
+    [
+        (PLACEMENT, "heavy-edge", ["NIC bandwidth", "intra bandwidth"]),
+        (MAKESPAN, "sjf-bco", ["NIC bandwidth", "intra bandwidth", "contention share"]),
+    ],
+)
 def test_the_own_value_is_the_instance_as_it_is(
-    name: str, of_placement: Sensitivity, of_makespan: Sensitivity
+    name: str, heuristic: str, parameters: list[str]
 ) -> None:
-    found = of_placement if name == PLACEMENT else of_makespan
-    instance = optsched.load(name)
+    found, instance = varied(name), optsched.load(name)
+    assert found.heuristic == heuristic
+    assert [curve.parameter for curve in found.curves] == parameters
     document = instance.to_dict()
     problem = PROBLEMS[found.problem]
     quick = optsched.solve(instance, found.heuristic).objective
     best = optsched.solve(instance).objective
-    for curve, varied in zip(found.curves, problem.varied, strict=True):
+    for curve, parameter in zip(found.curves, problem.varied, strict=True):
         (own,) = [point for point in curve.points if point.own]
         stated = document
-        for key in varied.path:
+        for key in parameter.path:
             stated = stated[key]
-        assert own.value == pytest.approx(stated * varied.shown_per_unit)
+        assert own.value == pytest.approx(stated * parameter.shown_per_unit)
         assert (own.heuristic, own.optimum) == (quick, best)
         assert own.excess == pytest.approx(quick / best - 1, abs=1e-9)
         assert list(curve.points) == sorted(curve.points, key=lambda point: point.value)
 
 
-def test_other_values_are_those_of_changed_files(of_placement: Sensitivity) -> None:
+def test_other_values_are_those_of_changed_files() -> None:
     instance = optsched.load(PLACEMENT)
     document = instance.to_dict()
-    slowest = of_placement.curves[0].points[0]
+    curve = varied(PLACEMENT).curves[0]
+    slowest = curve.points[0]
     document["cluster"]["inter_bandwidth"] = slowest.value / 8e-9
     changed = type(instance).from_dict(document)
     assert slowest.heuristic == optsched.solve(changed, "heavy-edge").objective
     assert slowest.optimum == optsched.solve(changed).objective
-    assert slowest.optimum > of_placement.curves[0].points[-1].optimum
+    assert slowest.optimum > curve.points[-1].optimum
 
 
 def test_what_cannot_be_is_said() -> None:
-    curve = sensitivity("makespan/contended-3x3", time_limit=0.3).curves[0]
+    curve = sensitivity("makespan/contended-3x3", time_limit=0.02).curves[0]
     first = curve.points[0]
     assert (first.heuristic, first.optimum, first.excess) == (None, None, None)
     assert "an iteration longer than a slot" in first.note
 
 
-def test_the_table_says_where_each_curve_is_lowest_and_highest(of_placement: Sensitivity) -> None:
-    _, headings, rows, closing = of_placement.table()
-    assert len(rows) == sum(len(curve.points) for curve in of_placement.curves)
+def test_the_table_says_where_each_curve_is_lowest_and_highest() -> None:
+    curves = varied(PLACEMENT).curves
+    _, headings, rows, closing = varied(PLACEMENT).table()
+    assert len(rows) == sum(len(curve.points) for curve in curves)
     assert all(len(row) == len(headings) for row in rows)
     assert [row[0] for row in rows].count(">") == 2
     lines = closing.splitlines()
     assert len(lines) == 2
-    for line, curve in zip(lines, of_placement.curves, strict=True):
+    for line, curve in zip(lines, curves, strict=True):
         worst = max(point.excess for point in curve.points if point.excess is not None)
         assert f"{100 * worst:.2f}%" in line
 
 
 def test_the_command_prints_json_or_draws(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], of_makespan: Sensitivity
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert execute(["explain", MAKESPAN, "--sensitivity", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert printed == json.loads(json.dumps(of_makespan.to_dict()))
+    assert printed == json.loads(json.dumps(varied(MAKESPAN).to_dict()))
     picture = tmp_path / "s.svg"
     assert execute(["explain", MAKESPAN, "--sensitivity", "-o", str(picture)]) == 0
     drawn = picture.read_text(encoding="utf-8")

@@ -1,12 +1,18 @@
 """Certificates worked out by hand: what they prove, by how much they miss, what is malformed."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from oracles.makespan_cases import document
 
-from optsched.makespan.bounds.certificate import ColumnCertificate, ContentionCertificate
+from optsched.makespan.bounds.certificate import (
+    Certificate,
+    ColumnCertificate,
+    ContentionCertificate,
+)
 from optsched.makespan.instance import MakespanInstance
 from optsched.verbs.judging import certificate_violations
 
@@ -18,35 +24,28 @@ def instance(
     whole = progress == "floor"
     jobs = [
         {
-            "name": f"{at}", "gpus": gpus, "iterations": int(slots) if whole else 1,
-            "gradient_bytes": 0, "batch_size": 0, "forward_time_per_sample": 0,
+            "gpus": gpus, "iterations": int(slots) if whole else 1, "gradient_bytes": 0,
+            "batch_size": 0, "forward_time_per_sample": 0,
             "backward_time": 1.0 if whole else slots,
         }
-        for at, (gpus, slots) in enumerate(durations)
+        for gpus, slots in durations
     ]  # fmt: skip
+    network = {"inter_bandwidth": 1, "contention_share": 0.5, "overhead_per_server": 0.5}
+    return made_of(servers, network, jobs, slot=2.0 if whole else 1.0, progress=progress)
+
+
+def made_of(servers: Sequence[int], network: dict, jobs: list[dict], **more: Any) -> Any:
+    usual = {"intra_bandwidth": 1, "degradation": 0, "overhead_on_one_server": False}
+    more = {"compute_rate": 1, "horizon": 1000, **more}
     return MakespanInstance.from_dict(
-        {
-            "schema": "optsched/makespan", "version": 1, "name": "by hand", "servers": servers,
-            "network": {
-                "inter_bandwidth": 1, "intra_bandwidth": 1, "contention_share": 0.5,
-                "degradation": 0, "overhead_per_server": 0.5, "overhead_on_one_server": False,
-            },
-            "compute_rate": 1, "slot": 2.0 if whole else 1.0, "progress": progress,
-            "horizon": 1000, "jobs": jobs,
-        }
-    )  # fmt: skip
+        document("by hand", list(servers), {**usual, **network}, jobs, **more)
+    )
 
 
 def missing(
     made: MakespanInstance, prices: tuple[int, ...], deadline: float, resolution: int
-) -> int | None:
-    """By how much the prices miss; None where they prove the deadline too short."""
-    found = certificate_violations(made, ColumnCertificate(deadline, resolution, prices))
-    if not found:
-        return None
-    (violation,) = found
-    assert violation.where.startswith("the jobs weigh ")
-    return int(violation.amount)
+) -> float | None:
+    return lacking(made, ColumnCertificate(deadline, resolution, prices))
 
 
 THREE = ((1, 6.0), (2, 4.0), (1, 8.0))
@@ -70,12 +69,6 @@ THREE = ((1, 6.0), (2, 4.0), (1, 8.0))
 )
 def test_prices_in_whole_slots(prices: tuple[int, ...], deadline: int, amount: int | None) -> None:
     assert missing(instance(*THREE), prices, deadline, deadline) == amount
-
-
-def test_equal_servers_offer_together() -> None:
-    """Two servers of two GPUs, each worth the job's price: 4 against 1."""
-    made = instance((1, 6.0), servers=(2, 2))
-    assert missing(made, (1,), 4, 4) == 3
 
 
 @pytest.mark.parametrize(
@@ -121,31 +114,6 @@ def test_exactly_a_hair_over_fits() -> None:
     assert missing(made, (3,), math.nextafter(2.0 * (1 - 1e-12), 0), 10) is None
 
 
-@pytest.mark.parametrize(
-    ("update", "fault"),
-    [
-        ({"prices": (1,)}, "1 prices, expected 2"),
-        ({"prices": (1, 1, 1)}, "3 prices, expected 2"),
-        ({"prices": (1, -1)}, "prices out of range: -1"),
-        ({"prices": (1, 10**9 + 1)}, "not whole numbers up to"),
-        ({"prices": (1.0, 1)}, "not whole numbers up to"),
-        ({"resolution": 0}, "the deadline or the resolution"),
-        ({"resolution": -1}, "the deadline or the resolution"),
-        ({"resolution": 4001}, "the deadline or the resolution"),
-        ({"deadline": 0}, "the deadline or the resolution"),
-        ({"deadline": -1}, "the deadline or the resolution"),
-        ({"deadline": math.nan}, "the deadline or the resolution"),
-        ({"deadline": 4.5}, "a deadline between slots"),
-    ],
-)
-def test_malformed(update: dict[str, Any], fault: str) -> None:
-    certificate = ColumnCertificate(**{"deadline": 4, "resolution": 4, "prices": (1, 1), **update})
-    found = certificate_violations(instance((1, 2.0), (1, 4.0)), certificate)
-    (violation,) = found
-    assert violation.rule == "certificate"
-    assert fault in violation.where
-
-
 def test_the_ends_of_every_range() -> None:
     """Both jobs end within a slot, and within half of one where slots can be parted."""
     made = instance((1, 2.0), (1, 2.0), servers=(2,))
@@ -168,31 +136,28 @@ def sharing(
     the link. So in a slot of six seconds 6 inside, and 3, 2, 1.5 or 1.2 with 1, 2, 3 or 4 on it."""
     rows = [
         {
-            "name": f"{at}", "gpus": gpus, "iterations": iterations,
-            "gradient_bytes": gpus / (2 * (gpus - 1)) if gpus > 1 else 0, "batch_size": 0,
+            "gpus": gpus, "iterations": iterations, "batch_size": 0,
+            "gradient_bytes": gpus / (2 * (gpus - 1)) if gpus > 1 else 0,
             "forward_time_per_sample": 0, "backward_time": 1,
         }
-        for at, (gpus, iterations) in enumerate(jobs)
+        for gpus, iterations in jobs
     ]  # fmt: skip
-    return MakespanInstance.from_dict(
-        {
-            "schema": "optsched/makespan", "version": 1, "name": "by hand", "servers": servers,
-            "network": {
-                "inter_bandwidth": 1, "intra_bandwidth": intra, "contention_share": 1,
-                "degradation": 0, "overhead_per_server": 0, "overhead_on_one_server": False,
-            },
-            "compute_rate": 1e18, "slot": slot, "progress": progress, "horizon": 1000, "jobs": rows,
-        }
-    )  # fmt: skip
+    network = {"inter_bandwidth": 1, "contention_share": 1, "overhead_per_server": 0}
+    network["intra_bandwidth"] = intra
+    return made_of(servers, network, rows, slot=slot, progress=progress, compute_rate=1e18)
 
 
-def lacking(made: MakespanInstance, certificate: ContentionCertificate) -> float | None:
-    """By how much the prices miss, in whole prices; None where they prove the deadline."""
+def lacking(made: MakespanInstance, certificate: Certificate) -> float | None:
+    """By how much the prices miss; None where they prove the deadline too short."""
     found = certificate_violations(made, certificate)
     if not found:
         return None
     (violation,) = found
-    assert violation.where.startswith("the jobs pay no more than the servers can earn")
+    said = {
+        ColumnCertificate: "the jobs weigh ",
+        ContentionCertificate: "the jobs pay no more than the servers can earn",
+    }
+    assert violation.where.startswith(said[type(certificate)])
     return violation.amount
 
 
@@ -265,21 +230,6 @@ def test_what_servers_of_four_take_in(
     assert lacking(made, free) == 10 * 2 * pieces_alone
 
 
-def test_a_size_stands_in_a_server_as_often_as_there_are_jobs() -> None:
-    """Two jobs of one GPU, at 3 each, and one of two at 5 in a server of four; and of eight."""
-    for size, taken in ((4, 11), (8, 11), (2, 6), (3, 8)):
-        made = sharing((1, 6), (1, 6), (2, 6), servers=(size,))
-        inside = (3, 5, 0, 0, 0, 0, 0, 0)[:size]
-        certificate = ContentionCertificate(4, (), inside, {})
-        assert lacking(made, certificate) == 4 * taken - 11
-
-
-def test_servers_of_other_sizes_take_in_other_sums() -> None:
-    made = sharing((1, 6), (1, 6), (1, 6), (2, 6), servers=(1, 2, 2))
-    certificate = ContentionCertificate(2, ((0, 0),), (3, 8), {})
-    assert lacking(made, certificate) == 2 * (3 + 8 + 8) - 3 * 3
-
-
 @pytest.mark.parametrize(
     ("slot", "iterations", "first", "second", "paid"),
     [
@@ -306,17 +256,50 @@ def test_whole_slots_across(
     assert violation.amount == pytest.approx(9 * 2 * 99 - 2 * min(first, second) - paid, rel=1e-12)
 
 
-def test_a_job_that_makes_no_progress_inside_pays_across() -> None:
-    made = sharing((2, 3), (2, 3), servers=(2, 2), intra=0.1)
-    prices = ContentionCertificate(1, ((2, 9), (2, 9)), (0, 1), {})
-    assert lacking(made, prices) == 2 * 9 - 2 * 2 * 2
-
-
-def test_the_largest_server_says_what_fits() -> None:
-    """Three jobs of two GPUs: the server of four takes in two pieces and one of them, at most."""
-    made = sharing((2, 6), (2, 6), (2, 6), servers=(1, 4))
-    prices = ContentionCertificate(1, ((5, 5, 5, 5),), (0, 7, 0, 0), {})
-    assert lacking(made, prices) == 5 + (5 + 5 + 7) - 3 * 7
+@pytest.mark.parametrize(
+    ("made", "certificate", "amount"),
+    [
+        # two equal servers of two GPUs, each worth the job's price: 4 against 1
+        (instance((1, 6.0), servers=(2, 2)), ColumnCertificate(4, 4, (1,)), 3),
+        # jobs of one GPU, at 3 each, stand in a server as often as there are jobs, of two at 5 once
+        *(
+            (
+                sharing((1, 6), (1, 6), (2, 6), servers=(size,)),
+                ContentionCertificate(4, (), (3, 5, 0, 0, 0, 0, 0, 0)[:size], {}),
+                4 * taken - 11,
+            )
+            for size, taken in ((4, 11), (8, 11), (2, 6), (3, 8))
+        ),
+        # servers of other sizes take in other sums
+        (
+            sharing((1, 6), (1, 6), (1, 6), (2, 6), servers=(1, 2, 2)),
+            ContentionCertificate(2, ((0, 0),), (3, 8), {}),
+            2 * (3 + 8 + 8) - 3 * 3,
+        ),
+        # a job that makes no progress inside pays across
+        (
+            sharing((2, 3), (2, 3), intra=0.1),
+            ContentionCertificate(1, ((2, 9), (2, 9)), (0, 1), {}),
+            2 * 9 - 2 * 2 * 2,
+        ),
+        # three jobs of two GPUs: the server of four takes in two pieces and one of them, at most
+        (
+            sharing((2, 6), (2, 6), (2, 6), servers=(1, 4)),
+            ContentionCertificate(1, ((5, 5, 5, 5),), (0, 7, 0, 0), {}),
+            5 + (5 + 5 + 7) - 3 * 7,
+        ),
+        # seven iterations inside take two slots, whatever a slot across costs
+        (
+            sharing((2, 7), (2, 1)),
+            ContentionCertificate(1, ((9, 9), (9, 9)), (0, 5), {}),
+            2 * 18 - 5 * 2 - 5,
+        ),
+    ],
+)
+def test_what_servers_take_in(
+    made: MakespanInstance, certificate: Certificate, amount: float
+) -> None:
+    assert lacking(made, certificate) == amount
 
 
 def test_a_job_that_would_take_no_time_inside_but_fits_nowhere() -> None:
@@ -331,22 +314,6 @@ def test_a_job_that_would_take_no_time_inside_but_fits_nowhere() -> None:
     assert lacking(made, replace(certificate, deadline=6)) == 6 * 4 - 2 * 3 * 4
 
 
-def test_malformed_by_the_largest_server_and_a_single_job() -> None:
-    made = sharing((3, 6), servers=(1, 2))
-    for pieces, inside, fault in (
-        (((1, 1),), (1,), "1 prices inside, expected 2"),
-        ((), (1, 1), "no prices of pieces"),
-    ):
-        found = certificate_violations(made, ContentionCertificate(1, pieces, inside, {}))
-        assert [fault in violation.where for violation in found] == [True]
-
-
-def test_whole_slots_inside() -> None:
-    """Seven iterations take two slots, whatever a slot across costs."""
-    prices = ContentionCertificate(1, ((9, 9), (9, 9)), (0, 5), {})
-    assert lacking(sharing((2, 7), (2, 1)), prices) == 2 * 18 - 5 * 2 - 5
-
-
 @pytest.mark.parametrize("deadline", [1.9, 2.0 - 1e-11, 2.0 - 1e-13, 2.0, 2.1])
 def test_prices_under_continuous_progress(deadline: float) -> None:
     """Four iterations take 4 / 3 slots at 1 + 2 or 2 slots at 1 + 1; both servers take in 2."""
@@ -355,29 +322,48 @@ def test_prices_under_continuous_progress(deadline: float) -> None:
     assert (lacking(made, certificate) is None) == (deadline < 2.0 * (1 - 1e-12))
 
 
+COLUMNS = (instance((1, 2.0), (1, 4.0)), ColumnCertificate(4, 4, (1, 1)))
+LINKS = (sharing(*TWO), ContentionCertificate(1, ((1, 1), (1, 1)), (1, 1), {0: 1}))
+ALONE = (sharing((3, 6), servers=(1, 2)), ContentionCertificate(1, ((1, 1),), (1, 1), {}))
+
+
 @pytest.mark.parametrize(
-    ("update", "fault"),
+    ("valid", "update", "fault"),
     [
-        ({"pieces": ((1,), (1, 1))}, "1 prices of pieces, expected 2"),
-        ({"inside": (1,)}, "1 prices inside, expected 2"),
-        ({"inside": (1, 1, 1)}, "3 prices inside, expected 2"),
-        ({"pieces": ()}, "no prices of pieces"),
-        ({"running": {2: 1}}, "a price of running for job 2 of 2"),
-        ({"running": {-1: 1}}, "a price of running for job -1 of 2"),
-        ({"running": {0: -1}}, "prices of running out of range: -1"),
-        ({"inside": (0, 1.0)}, "prices inside that are not whole numbers"),
-        ({"inside": (0, 10**9 + 1)}, "prices inside that are not whole numbers"),
-        ({"pieces": ((1, -1), (0, 0))}, "prices of pieces out of range: -1"),
-        ({"deadline": 0}, "the deadline"),
-        ({"deadline": math.nan}, "the deadline"),
-        ({"deadline": math.inf}, "the deadline"),
-        ({"deadline": 1.5}, "the deadline 1.5"),
+        (COLUMNS, {"prices": (1,)}, "1 prices, expected 2"),
+        (COLUMNS, {"prices": (1, 1, 1)}, "3 prices, expected 2"),
+        (COLUMNS, {"prices": (1, -1)}, "prices out of range: -1"),
+        (COLUMNS, {"prices": (1, 10**9 + 1)}, "not whole numbers up to"),
+        (COLUMNS, {"prices": (1.0, 1)}, "not whole numbers up to"),
+        (COLUMNS, {"resolution": 0}, "the deadline or the resolution"),
+        (COLUMNS, {"resolution": -1}, "the deadline or the resolution"),
+        (COLUMNS, {"resolution": 4001}, "the deadline or the resolution"),
+        (COLUMNS, {"deadline": 0}, "the deadline or the resolution"),
+        (COLUMNS, {"deadline": -1}, "the deadline or the resolution"),
+        (COLUMNS, {"deadline": math.nan}, "the deadline or the resolution"),
+        (COLUMNS, {"deadline": 4.5}, "a deadline between slots"),
+        (LINKS, {"pieces": ((1,), (1, 1))}, "1 prices of pieces, expected 2"),
+        (LINKS, {"inside": (1,)}, "1 prices inside, expected 2"),
+        (LINKS, {"inside": (1, 1, 1)}, "3 prices inside, expected 2"),
+        (LINKS, {"pieces": ()}, "no prices of pieces"),
+        (LINKS, {"running": {2: 1}}, "a price of running for job 2 of 2"),
+        (LINKS, {"running": {-1: 1}}, "a price of running for job -1 of 2"),
+        (LINKS, {"running": {0: -1}}, "prices of running out of range: -1"),
+        (LINKS, {"inside": (0, 1.0)}, "prices inside that are not whole numbers"),
+        (LINKS, {"inside": (0, 10**9 + 1)}, "prices inside that are not whole numbers"),
+        (LINKS, {"pieces": ((1, -1), (0, 0))}, "prices of pieces out of range: -1"),
+        (LINKS, {"deadline": 0}, "the deadline"),
+        (LINKS, {"deadline": math.nan}, "the deadline"),
+        (LINKS, {"deadline": math.inf}, "the deadline"),
+        (LINKS, {"deadline": 1.5}, "the deadline 1.5"),
+        (ALONE, {"inside": (1,)}, "1 prices inside, expected 2"),
+        (ALONE, {"pieces": ()}, "no prices of pieces"),
     ],
 )
-def test_malformed_prices(update: dict[str, Any], fault: str) -> None:
-    certificate = ContentionCertificate(1, ((1, 1), (1, 1)), (1, 1), {0: 1})
-    found = certificate_violations(sharing(*TWO), replace(certificate, **update))
-    (violation,) = found
+def test_malformed(
+    valid: tuple[MakespanInstance, Certificate], update: dict[str, Any], fault: str
+) -> None:
+    (violation,) = certificate_violations(valid[0], replace(valid[1], **update))
     assert violation.rule == "certificate"
     assert fault in violation.where
 

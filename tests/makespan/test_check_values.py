@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import pytest
+from oracles.makespan_cases import document
 
 from optsched.checking import Violation
 from optsched.library.verify.makespan import least_slots
@@ -39,14 +40,11 @@ def instance(
     jobs: dict[str, dict[str, Any]], network: dict[str, Any] | None = None, **update: Any
 ) -> MakespanInstance:
     """Servers of 4, 5 and 3 GPUs, slots of one second, continuous progress."""
-    return MakespanInstance.from_dict(
-        {
-            "schema": "optsched/makespan", "version": 1, "name": "by hand",
-            "servers": [4, 5, 3], "network": {**NETWORK, **(network or {})},
-            "compute_rate": 16, "slot": 1, "progress": "continuous", "horizon": 1000,
-            "jobs": [{"name": name, **job} for name, job in jobs.items()], **update,
-        }
-    )  # fmt: skip
+    usual = {"servers": [4, 5, 3], "compute_rate": 16, "progress": "continuous", "horizon": 1000}
+    network = {**NETWORK, **(network or {})}
+    rows = [{"name": name, **job} for name, job in jobs.items()]
+    made = document("by hand", network=network, jobs=rows, **{**usual, **update})
+    return MakespanInstance.from_dict(made)
 
 
 def solution(runs: Runs, **update: Any) -> MakespanSolution:
@@ -101,18 +99,6 @@ def test_ends_in_whole_iterations() -> None:
     ]
     assert check(made, solution(runs)).violations == ()
     assert check(made, solution(runs)).objective == 8
-
-
-def test_who_meets_on_another_server_counts_where_it_is_worst() -> None:
-    """a and b share server 1 alone: both at p = 2, 13.25 s an iteration."""
-    made = instance({"a": RING, "b": RING})
-    runs: Runs = [("a", 0, {0: 3, 1: 1}, 106), ("b", 0, {1: 1, 2: 3}, 106)]
-    assert violations(made, runs) == []
-
-
-def test_three_servers_pay_thrice() -> None:
-    made = instance({"a": RING})
-    assert violations(made, [("a", 3, {0: 1, 1: 2, 2: 1}, 3 + 8 * 8.875)]) == []
 
 
 def test_jobs_that_stand_still_for_ever() -> None:
@@ -170,33 +156,57 @@ def test_another_instances_schedule() -> None:
     ]
 
 
-@pytest.mark.parametrize("start", [2.25, 2.75])
-def test_starts_are_whole_slots(start: float) -> None:
-    runs: Runs = [INSIDE[0], ("b", start, {1: 2}, None)]
-    assert violations(instance(SMALL, progress="floor"), runs) == [
-        Violation("start", "whole slots", "job b", 0.25)
-    ]
-    assert violations(instance(SMALL), runs) == []
+def late(amount: Any, tolerance: float) -> list[Violation]:
+    return [Violation("horizon", "T_j <= horizon", "job b", amount, tolerance)]
 
 
-def test_a_count_of_none_is_no_server() -> None:
-    assert violations(instance(SMALL), [INSIDE[0], ("b", 0, {0: 0, 1: 2}, 1)]) == []
+def b_at(start: float) -> Runs:
+    return [INSIDE[0], ("b", start, {1: 2}, None)]
 
 
-def test_the_horizon_in_whole_slots_allows_nothing() -> None:
-    made = instance(SMALL, progress="floor", horizon=5)
-    assert violations(made, [INSIDE[0], ("b", 4, {1: 2}, None)]) == []
-    assert violations(made, [INSIDE[0], ("b", 5, {1: 2}, None)]) == [
-        Violation("horizon", "T_j <= horizon", "job b", 1, 0.0)
-    ]
+FLOOR = {"progress": "floor", "horizon": 5}
+BETWEEN_SLOTS = [Violation("start", "whole slots", "job b", 0.25)]
 
 
-def test_the_horizon_just_inside_and_just_outside_its_tolerance() -> None:
-    made = instance(SMALL, horizon=5)
-    assert violations(made, [INSIDE[0], ("b", 4 + 4.5e-9, {1: 2}, None)]) == []
-    assert violations(made, [INSIDE[0], ("b", 4 + 5.5e-9, {1: 2}, None)]) == [
-        Violation("horizon", "T_j <= horizon", "job b", pytest.approx(5.5e-9, rel=1e-5), 5e-9)
-    ]
+@pytest.mark.parametrize(
+    ("made", "runs", "found"),
+    [
+        # a and b share server 1 alone: both at p = 2, 13.25 s an iteration
+        (
+            instance({"a": RING, "b": RING}),
+            [("a", 0, {0: 3, 1: 1}, 106), ("b", 0, {1: 1, 2: 3}, 106)],
+            [],
+        ),
+        # three servers pay their overhead thrice
+        (instance({"a": RING}), [("a", 3, {0: 1, 1: 2, 2: 1}, 3 + 8 * 8.875)], []),
+        # a count of none is no server
+        (instance(SMALL), [INSIDE[0], ("b", 0, {0: 0, 1: 2}, 1)], []),
+        *((instance(SMALL), b_at(start), []) for start in (2.25, 2.75)),
+        *((instance(SMALL, **FLOOR), b_at(start), BETWEEN_SLOTS) for start in (2.25, 2.75)),
+        (instance(SMALL, **FLOOR), b_at(4), []),
+        (instance(SMALL, **FLOOR), b_at(5), late(1, 0.0)),
+        (instance(SMALL, horizon=5), b_at(4 + 4.5e-9), []),
+        (
+            instance(SMALL, horizon=5),
+            b_at(4 + 5.5e-9),
+            late(pytest.approx(5.5e-9, rel=1e-5), 5e-9),
+        ),
+        # every overfull server is named
+        (
+            instance({n: {**FIXED, "gpus": 3} for n in "abcd"}),
+            [
+                (n, at, {s: 3}, None)
+                for n, at, s in zip("abcd", (0, 0.5, 0, 0.75), (1, 1, 2, 2), strict=True)
+            ],
+            [
+                Violation("capacity", "(2)", "server 1 at slot 0.5", 1),
+                Violation("capacity", "(2)", "server 2 at slot 0.75", 3),
+            ],
+        ),
+    ],
+)
+def test_schedules_by_hand(made: MakespanInstance, runs: Runs, found: list[Violation]) -> None:
+    assert violations(made, runs) == found
 
 
 def on_one_server(
@@ -224,16 +234,6 @@ def test_the_use_of_a_server() -> None:
     assert on_one_server((0, 2, 3), (1, 3, 1), (1.5, 2, 1)) == overfull("1.5", 2)
     assert on_one_server((0, 4, 2), (1, 1, 3), (3, 1, 3)) == overfull("1", 2)
     assert on_one_server((0, 1, 2), (0, 1, 2), progress="floor") == overfull("0", 1)
-
-
-def test_every_overfull_server_is_named() -> None:
-    made = instance({n: {**FIXED, "gpus": 3} for n in "abcd"})
-    runs: Runs = [("a", 0, {1: 3}, None), ("b", 0.5, {1: 3}, None),
-                  ("c", 0, {2: 3}, None), ("d", 0.75, {2: 3}, None)]  # fmt: skip
-    assert violations(made, runs) == [
-        Violation("capacity", "(2)", "server 1 at slot 0.5", 1),
-        Violation("capacity", "(2)", "server 2 at slot 0.75", 3),
-    ]
 
 
 LATE = 2.0**20

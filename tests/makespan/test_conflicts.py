@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from oracles.makespan_cases import document
 
 import optsched
 from optsched.cli import execute
@@ -27,8 +28,7 @@ def made(
     jobs: list[tuple[Any, ...]],
     horizon: int,
     network: dict[str, Any] = FREE,
-    slot: float = 1.0,
-    progress: str = "floor",
+    **more: Any,
 ) -> dict[str, Any]:
     """Jobs (GPUs, iterations of a second each, bytes), named a, b, c, ..."""
     rows = [
@@ -39,11 +39,7 @@ def made(
         }
         for j, (gpus, iterations, *rest) in enumerate(jobs)
     ]  # fmt: skip
-    return {
-        "schema": "optsched/makespan", "version": 1, "name": "case", "provenance": {},
-        "servers": servers, "network": network, "compute_rate": HUGE, "slot": slot,
-        "progress": progress, "horizon": horizon, "jobs": rows,
-    }  # fmt: skip
+    return document("case", servers, network, rows, compute_rate=HUGE, horizon=horizon, **more)
 
 
 CASES = {
@@ -87,12 +83,10 @@ def test_the_violated_condition_is_named(name: str) -> None:
     assert isinstance(conflict, Conflict)
     assert said in conflict.reason
     assert "".join(member.name for member in conflict.members) == members
-    assert conflict.excess is not None
     assert conflict.excess > 0
     assert "a horizon of" in conflict.remedy
     part = {**case, "jobs": [job for job in case["jobs"] if job["name"] in members]}
     alone = optsched.solve(MakespanInstance.from_dict({**part, "horizon": 60}))
-    assert alone.objective is not None
     assert alone.objective >= case["horizon"] + conflict.excess
 
 

@@ -8,7 +8,7 @@ from oracles import makespan as oracle
 from oracles.makespan_cases import tiny_instance
 
 import optsched
-from optsched.makespan.contention import Evaluation, Schedule, evaluate, solution_from_evaluation
+from optsched.makespan.contention import Schedule, evaluate, solution_from_evaluation
 from optsched.makespan.instance import (
     MakespanInstance,
     bandwidth,
@@ -17,12 +17,6 @@ from optsched.makespan.instance import (
 )
 
 ACROSS = {0: 1, 1: 1}
-
-
-def fig2(*decisions: tuple[float, dict[int, int]]) -> Evaluation:
-    instance = optsched.load("makespan/fig2")
-    starts, placed = zip(*decisions, strict=True)
-    return evaluate(instance, Schedule(tuple(starts), tuple(placed)))
 
 
 def test_iteration_times_of_fig_2_by_hand() -> None:
@@ -42,36 +36,34 @@ def test_iteration_times_of_fig_2_by_hand() -> None:
         assert iterations_per_slot(instance, job, servers, level) == phi
 
 
-def test_fig_2a_one_server_each() -> None:
-    """40 iterations at 10 a slot: both end at 4, whatever the other does."""
-    found = fig2((0, {0: 2}), (0, {1: 2}))
-    assert found.ends.tolist() == [4, 4]
-    assert found.levels.max() == 0
-
-
-def test_one_job_across_alone() -> None:
-    """40 at 4 a slot: 10 slots each, one after the other."""
-    assert fig2((0, ACROSS), (10, ACROSS)).ends.tolist() == [10, 20]
-
-
-def test_fig_2b_two_jobs_share_the_link() -> None:
-    """40 at 2 a slot: both end at 20; sharing is no better than taking turns."""
-    found = fig2((0, ACROSS), (0, ACROSS))
-    assert found.ends.tolist() == [20, 20]
-    assert found.levels.tolist() == [[2, 2]]
-    assert found.gpu_use.tolist() == [[2, 2]]
-
-
-def test_a_later_job_slows_an_earlier_one() -> None:
-    """Job 1 does 5 * 4 = 20 alone; from slot 5 both do 2 a slot, so its other 20 take until 15.
-
-    Job 2 has done 20 by then, and does the rest alone: 5 slots more, until 20.
-    """
-    found = fig2((0, ACROSS), (5, ACROSS))
-    assert found.ends.tolist() == [15, 20]
-    assert found.times.tolist() == [0, 5, 15, 20]
-    assert found.levels.tolist() == [[1, 0], [2, 2], [0, 1]]
-    assert optsched.check(found.instance, solution_from_evaluation(found)).feasible
+@pytest.mark.parametrize(
+    ("decisions", "ends", "levels", "use"),
+    [
+        # 2a, 40 iterations at 10 a slot: both end at 4, whatever the other does
+        ([(0, {0: 2}), (0, {1: 2})], [4, 4], [[0, 0]], [[2, 2]]),
+        # 40 at 4 a slot: 10 slots each, one after the other
+        ([(0, ACROSS), (10, ACROSS)], [10, 20], [[1, 0], [0, 1]], [[1, 1], [1, 1]]),
+        # 2b, 40 at 2 a slot: sharing the link is no better than taking turns
+        ([(0, ACROSS), (0, ACROSS)], [20, 20], [[2, 2]], [[2, 2]]),
+        # job 1 does 5 * 4 alone; from slot 5 both do 2 a slot, so its other 20 take until 15;
+        # job 2 has done 20 by then, and does the rest alone: 5 slots more, until 20
+        ([(0, ACROSS), (5, ACROSS)], [15, 20], [[1, 0], [2, 2], [0, 1]], [[1, 1], [2, 2], [1, 1]]),
+    ],
+)
+def test_ends_of_fig_2_by_hand(
+    decisions: list[tuple[float, dict[int, int]]],
+    ends: list[int],
+    levels: list[list[int]],
+    use: list[list[int]],
+) -> None:
+    instance = optsched.load("makespan/fig2")
+    starts, placed = zip(*decisions, strict=True)
+    found = evaluate(instance, Schedule(tuple(starts), tuple(placed)))
+    assert found.ends.tolist() == ends
+    assert found.levels.tolist() == levels
+    assert found.times.tolist() == sorted({*starts, *ends})
+    assert found.gpu_use.tolist() == use
+    assert optsched.check(instance, solution_from_evaluation(found)).feasible
 
 
 def agree(document: dict, starts: list[float], where: list[tuple[int, ...]]) -> None:

@@ -33,8 +33,6 @@ def test_it_lies_between_the_area_and_every_schedule(wide: bool, progress: str) 
     assert bound.value > 1.08 * area(durations_of(instance)).value
     for method in ("sjf-bco", "first-fit", "longest-first", "local-search"):
         result = optsched.solve(instance, method, iterations=300)
-        assert result.bound is not None
-        assert result.objective is not None
         assert bound.value <= result.bound <= result.objective
         if result.bound == bound.value:
             assert result.bound_source == "contention bound"
@@ -45,7 +43,6 @@ def test_it_lies_between_the_area_and_every_schedule(wide: bool, progress: str) 
 def test_its_certificate_proves_its_own_deadline_only(progress: str) -> None:
     instance = must_span(False, progress=progress)
     found = contention_bound(durations_of(instance), 1.0)
-    assert found is not None
     assert certificate_violations(instance, found) == []
     for change in (
         {"deadline": found.deadline + (1 if progress == "floor" else 1e-6 * found.deadline)},

@@ -12,11 +12,9 @@ from optsched.generators.makespan import generate_makespan
 from optsched.library import shipped_folder
 from optsched.library.best_known import read_best_known
 from optsched.makespan.bounds.best import best_bound
-from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate
 from optsched.makespan.exact.starting_schedules import candidates
-from optsched.makespan.incumbent import Incumbent
-from optsched.makespan.models import ilp
+from optsched.methods import export
 from optsched.result import Settings, Termination
 from optsched.verbs.judging import certificate_violations
 
@@ -79,16 +77,11 @@ def test_searches_from_other_seeds_can_meet_the_bound() -> None:
     assert found.build_time == 0
 
 
+@pytest.mark.full
 def test_an_instance_too_large_for_the_model_keeps_its_incumbent() -> None:
     result = optsched.solve("makespan/paper-160x20-strong", "ilp", time_limit=1)
-    assert result.check is not None
     assert result.check.feasible
     assert result.bound is not None
-
-
-def test_exact_picks() -> None:
-    assert optsched.solve("makespan/contended-3x3").chosen == "state-search"
-    assert optsched.solve("makespan/uniform-10x4").proved
 
 
 @pytest.mark.nightly
@@ -98,7 +91,6 @@ def test_what_is_too_large_for_models_is_annealed_without_a_limit_too() -> None:
     found = optsched.solve(instance, "exact")
     again = optsched.solve(instance, "exact")
     assert found.objective == again.objective
-    assert found.objective is not None
     starts = [each.schedule for _, each in candidates(instance, Settings(), Deadline())]
     least = min(evaluate(instance, schedule).makespan for schedule in starts if schedule)
     assert found.objective < least
@@ -108,18 +100,8 @@ def test_ilp_schedules_selects_the_best_of_the_heuristics() -> None:
     name = "makespan/uniform-10x4-strong"
     chosen = optsched.solve(name, "ilp-schedules", time_limit=300)
     assert chosen.termination is Termination.FEASIBLE
-    assert chosen.objective is not None
     for method in ("sjf-bco", "first-fit", "list-scheduling", "random", "longest-first"):
         assert chosen.objective <= optsched.solve(name, method).objective
-
-
-def test_theta_bound_is_at_least_the_area() -> None:
-    instance = optsched.load("makespan/contended-4x3")
-    bound = optsched.solve(instance, "theta").bound
-    durations = durations_of(instance)
-    work = float((durations.minimum * durations.gpus).sum())
-    assert bound is not None
-    assert bound >= work / instance.gpus
 
 
 @pytest.mark.parametrize(
@@ -128,7 +110,6 @@ def test_theta_bound_is_at_least_the_area() -> None:
 def test_best_known_values_stand_up(name: str) -> None:
     instance, entry = optsched.load(f"makespan/{name}"), BEST[name]
     assert entry["sha256"] == instance_sha256(instance.to_dict())
-    assert entry["bound"] <= entry["objective"] * (1 + 1e-9)
     assert f"makespan/{name}" in entry["command"]
     if "1600" not in name:
         bound = best_bound(instance)
@@ -136,16 +117,10 @@ def test_best_known_values_stand_up(name: str) -> None:
         if bound.certificate is not None:
             assert certificate_violations(instance, bound.certificate) == []
     if name.startswith(("fig2", "contended", "uniform")):
-        assert optsched.solve(instance).objective == entry["objective"] == entry["bound"]
-
-
-@pytest.mark.usefixtures("short_searches")
-@pytest.mark.parametrize("name", ["must-span-8x6", "mixed-24x8"])
-def test_where_no_model_can_be_built_it_searches_on_without_a_limit(name: str) -> None:
-    found = Incumbent(optsched.load(f"makespan/{name}"), Settings())
-    with found.until_deadline():
-        ilp.Pipeline(found)._use_remaining_time()
-    assert found.value <= 1.1 * BEST[name]["objective"]
+        found = optsched.solve(instance)
+        assert found.objective == entry["objective"] == entry["bound"]
+        if name == "contended-3x3":
+            assert found.chosen == "state-search"
 
 
 @pytest.mark.full
@@ -160,10 +135,6 @@ def test_best_known_covers_the_shipped_set() -> None:
     assert sorted(BEST) == NAMES
 
 
-def test_models_are_written(tmp_path: Path) -> None:
-    from optsched.methods import export
-
-    for method in ("ilp", "ilp-relaxed", "theta", "ilp-schedules"):
-        target = tmp_path / f"{method}.lp"
-        export("makespan/contended-3x3", method, "lp", target)
-        assert target.stat().st_size > 100
+def test_the_model_of_schedules_is_written(tmp_path: Path) -> None:
+    export("makespan/contended-3x3", "ilp-schedules", "lp", tmp_path / "model.lp")
+    assert (tmp_path / "model.lp").stat().st_size > 100

@@ -4,9 +4,7 @@ Nothing here is timed: clocks are counted, or over from the beginning.
 """
 
 import itertools
-import json
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +12,6 @@ import pytest
 import optsched
 from optsched import deadline as deadlines
 from optsched.backends import sizes
-from optsched.cli import _code
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.generators.makespan import generate_makespan
@@ -54,15 +51,15 @@ def impossible() -> list[MakespanInstance]:
     One slot less than the bound, or than what a single job takes.
     """
     made = []
-    for seed in range(5):
+    for seed in itertools.count():
         instance = generate_makespan(
             8, 3, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=seed
         )
         horizon = int(best_bound(instance).value) - 1
         if is_applicable(instance):
             made.append(within(instance, horizon))
-    assert len(made) >= 2
-    return made
+            if len(made) == 2:
+                return made
 
 
 @pytest.mark.parametrize(
@@ -75,7 +72,6 @@ def test_an_impossible_horizon_is_infeasible_with_its_bound(method: str) -> None
         result = optsched.solve(instance, method)
         assert result.termination is Termination.INFEASIBLE
         assert result.solution is None
-        assert result.bound is not None
         assert result.bound > instance.horizon
         assert f"{instance.horizon} slots" in result.details["message"]
         proofs.add(result.bound_source)
@@ -83,17 +79,6 @@ def test_an_impossible_horizon_is_infeasible_with_its_bound(method: str) -> None
             assert certificate_violations(instance, result.certificate) == []
     combinatorial = {"area", "column bound", "contention bound", "longest job", "wide jobs"}
     assert proofs <= combinatorial | {"theta", "relaxation"}
-
-
-def test_the_command_line_says_infeasible(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "impossible.json"
-    path.write_text(json.dumps(impossible()[0].to_dict()), encoding="utf-8")
-    assert _code(["solve", str(path), "--json"]) == 1
-    row = json.loads(capsys.readouterr().out)
-    assert row["termination"] == "infeasible"
-    assert row["bound"] == impossible()[0].horizon + 1
 
 
 @pytest.mark.usefixtures("short_searches")
@@ -113,7 +98,6 @@ def test_every_candidate_passes_the_horizon() -> None:
     take_starting_schedules(found, Settings())
     assert found.value == min(least.values()) <= short.horizon
     result = optsched.solve(short, "ilp-schedules")
-    assert result.check is not None
     assert result.check.feasible
 
 
@@ -133,7 +117,6 @@ def test_what_is_not_proved_is_not_called_infeasible() -> None:
 def test_without_any_time_there_is_still_a_schedule(method: str) -> None:
     clear_cache()
     result = optsched.solve("makespan/paper-160x20", method, time_limit=0.0)
-    assert result.check is not None
     assert result.check.feasible
     assert result.bound is not None
     assert result.bound_source in ("area", "longest job")
@@ -182,7 +165,6 @@ def test_sjf_bco_stops_between_simulations() -> None:
     instance = optsched.load("makespan/paper-160x20")
     cut = search_by_name("sjf-bco", instance, MakespanOptions(), Deadline(6.0, began=0.0))
     assert cut.timed_out
-    assert cut.schedule is not None
     whole = search_by_name("sjf-bco", instance, MakespanOptions(), Deadline())
     assert evaluate(instance, cut.schedule).makespan >= evaluate(instance, whole.schedule).makespan
 
@@ -197,7 +179,6 @@ def test_the_column_bound_keeps_its_last_certificate(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(deadlines, "_seconds_stopped", 0.0)
         limit = Deadline(seconds, began=0.0)
         found = column_bound.column_bound(durations, 200.0, 1200.0, deadline=limit)
-        assert found is not None
         assert certificate_violations(instance, found) == []
         bounds.append(found.bound(instance.slotted))
     assert bounds[0] < bounds[-1]
@@ -254,7 +235,6 @@ def test_what_takes_too_much_memory_is_not_begun(monkeypatch: pytest.MonkeyPatch
     result = optsched.solve("makespan/contended-3x3", "ilp")
     assert result.termination is Termination.FEASIBLE
     assert "nonzeros" in result.details["stopped_at"]
-    assert result.check is not None
     assert result.check.feasible
 
 

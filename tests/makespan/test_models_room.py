@@ -125,8 +125,6 @@ def test_stored_optima_are_what_the_methods_find(method: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("line", "method"), [(0, "ilp"), pytest.param(1, "ilp-relaxed", marks=pytest.mark.full)]
-)
+@pytest.mark.parametrize(("line", "method"), [(0, "ilp"), (1, "ilp-relaxed")])
 def test_pyomo_solve_as_the_readme_states_it(line: int, method: str, tmp_path: Path) -> None:
     assert pyomo_solve(README, line, tmp_path) == pytest.approx(OPTIMUM[method]["objective"])

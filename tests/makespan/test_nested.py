@@ -15,7 +15,6 @@ from optsched.makespan.contention import evaluate, solution_from_evaluation
 from optsched.makespan.heuristics import nested
 from optsched.makespan.heuristics.nested import Annealing, _partner, compute_loads
 from optsched.makespan.instance import MakespanInstance
-from optsched.methods import warm_up
 from optsched.result import Termination
 
 
@@ -106,7 +105,6 @@ def test_small_optima_are_met(seed: int) -> None:
     best = optsched.solve(instance)
     assert best.termination is Termination.OPTIMAL
     result = optsched.solve(instance, "nested", iterations=20_000)
-    assert result.bound is not None
     assert result.bound <= best.objective == result.objective
     proved = result.objective == result.bound
     assert (result.termination is Termination.OPTIMAL) == proved
@@ -144,7 +142,3 @@ def test_a_time_limit_is_kept() -> None:
         deadline = Deadline(0.3)
         assert annealing.result(None, deadline, 0.0).timed_out
         assert 0.3 <= deadline.spent < 2.0
-
-
-def test_the_warm_up_runs() -> None:
-    assert warm_up("makespan") >= 0.0
