@@ -86,6 +86,7 @@ def maximise_bound(
     reduced_costs, _, _ = pricing.best_roles(search.best_duals)
     duals = search.best_duals
     dual_bound = DualBound(flow, reduced_costs, duals.slots, duals.opening)
+    dual_bound = _with_less_for_opening(dual_bound)
     jobs, roles = search.in_use()
     is_leader, is_follower = roles >= pricing.first, (roles > 0) & (roles < pricing.first)
     leaders = np.column_stack([jobs[is_leader], pricing.leaders[roles[is_leader] - pricing.first]])
@@ -298,6 +299,21 @@ class _Search:
         roles[jobs] = [pricing.first + role_of[tuple(use)] for use in uses]
         costs[jobs] = flow.dollars(leaders)
         return roles, costs
+
+
+def _with_less_for_opening(dual_bound: DualBound) -> DualBound:
+    """Move the price of opening to the jobs that lead, by halves, while the bound stays.
+
+    Prices of energy that cancel in a bound of far less cost it its digits.
+    """
+    least = dual_bound.bound() * (1 - CONVERGENCE_RTOL)
+    while dual_bound.opening:
+        half = dual_bound.opening / 2
+        moved = DualBound(dual_bound.flow, dual_bound.jobs + half, dual_bound.values.slots, half)
+        if not moved.bound() >= least > 0:
+            break
+        dual_bound = moved
+    return dual_bound
 
 
 def _initial_duals(flow: ArcFlow, start: DualBound | None) -> Duals:
