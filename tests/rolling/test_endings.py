@@ -93,6 +93,14 @@ def test_dp_serves_the_first_to_arrive_first() -> None:
     assert held(done) == [(0, 0.0, 2), (1, 12.5, 2)]
 
 
+def test_dp_waits_for_a_due_date_far_away() -> None:
+    """Waiting costs nothing until 5000 s less the 20 s of ten epochs on one GPU."""
+    dear = [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [50.0, 99.0]}]
+    given = instance([job("a", 0.0, 5000.0, 10)], interval=1.0, nodes=dear)
+    (done,) = run_policies(given, ["dp"])
+    assert done.records.jobs[0].first_start == 4980
+
+
 @pytest.mark.parametrize("weight", [0.0, 1.0, 10.0])
 def test_dp_ends_where_waiting_is_cheap(weight: float) -> None:
     """A job a thousand seconds late: eta x 1012.5 s against 1021 s for leaving it, as printed."""

@@ -58,12 +58,22 @@ class Case:
         )
 
     def starts(self) -> bool:
-        """Whether waiting costs enough that an optimum of intervals does not wait for ever."""
-        last = max(job["due_date"] for job in self.instance["jobs"]) - self.instance["now"]
-        return (
-            self.instance["postponement_penalty"] >= 1
-            and all(job["tardiness_weight"] > 0 for job in self.instance["jobs"])
-            and last <= 30 * self.instance["interval"]
+        """Whether a late job costs more by waiting an interval than by the energy of running."""
+        interval, jobs = self.instance["interval"], self.instance["jobs"]
+        wait = self.instance["postponement_penalty"] * interval
+        last = max(job["due_date"] for job in jobs) - self.instance["now"]
+        return last <= 30 * interval and all(
+            job["tardiness_weight"] * wait > self._energy(job) for job in jobs
+        )
+
+    def _energy(self, job: dict[str, Any]) -> float:
+        """Of the cheapest way to run a job, as long as it may take, dollars."""
+        return max(job["epochs"]["values"]) * min(
+            rate * seconds
+            for node in self.instance["nodes"]
+            for rate, seconds in zip(
+                node["cost_rate"], job["epoch_time"].get(node["gpu_type"], []), strict=False
+            )
         )
 
     def runs(self) -> list[Any]:

@@ -30,8 +30,8 @@ SIMULTANEITY_RTOL = 1e-14
 MIN_CHANGE_SHARE = 1 / 3_600_000
 """Minimum delay of a planned change, relative to H (1 ms per hour), so that time advances."""
 MAX_STALLED_DECISIONS = 2_000
-"""Decisions without progress before a run is aborted, if they also span twice the reconfiguration
-delay: jobs that keep their GPUs progress once the delay has passed."""
+"""Decisions without progress, past all due dates, before a run is aborted, if they also span twice
+the reconfiguration delay: jobs that keep their GPUs progress once the delay has passed."""
 PROGRESS_RTOL = 1e-9
 """Relative increase of the completed epochs below which there is no progress but rounding."""
 MAX_PERIODIC_DECISIONS = 200_000
@@ -346,7 +346,7 @@ class _Run:
         has_other_jobs = "arrival" in cause or "completion" in cause
         awaits_arrivals = self.next_arrival < len(self.arrivals)
         progressed = epochs_done > (1 + PROGRESS_RTOL) * self.epochs_done
-        if has_other_jobs or awaits_arrivals or progressed:
+        if has_other_jobs or awaits_arrivals or progressed or self._awaits_due_date(now):
             self.stalled_decisions, self.last_progress, self.epochs_done = 0, now, epochs_done
             return
         self.stalled_decisions += 1
@@ -362,6 +362,11 @@ class _Run:
             f"and no job completed an epoch in the last {self.stalled_decisions} decisions "
             f"({stalled:.6g} s)",
         )
+
+    def _awaits_due_date(self, now: float) -> bool:
+        """Whether jobs may wait because they are not due, in a run that is not too long yet."""
+        last_due_date = max((self.jobs[j].due_date for j in self.present.tolist()), default=now)
+        return now < last_due_date and len(self.decisions) < MAX_PERIODIC_DECISIONS
 
 
 def _tick(now: float) -> float:
