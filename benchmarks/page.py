@@ -110,6 +110,7 @@ WITHOUT_SECTION = {
     "machine.py": "what the others name",
     "measured.py": "writes docs/measured.md",
     "measured_model.py": "a part of measured",
+    "measure_library.py": "finds the records of the library",
     "mutate_checkers.py": "asks the tests, measures nothing",
     "page.py": "this script",
     "printed_selection.py": "a part of errata",

@@ -23,8 +23,7 @@ import numpy as np
 from optsched.backends.arrays import GrowingLp, LpSolution
 from optsched.deadline import Deadline
 from optsched.library.best_records import EQUAL_RTOL, best_records
-from optsched.library.measuring import today
-from optsched.library.records import Record, add, locked, packed
+from optsched.library.records import Record, add, locked, packed, today
 from optsched.library.sets import all_entries, load_entry
 from optsched.library.verify import verify
 from optsched.methods import solve

@@ -47,7 +47,7 @@ optsched library status                 what is proved, certified and open
 optsched library make SET DIR           a set as files
 optsched verify NAME | --all | --sample N        the stored solutions and certificates again
 optsched submit NAME SOLUTION [--certificate F] --by TEXT --store DIR
-optsched library measure SET --store DIR --time-limit 60      the set's methods, resumable
+python benchmarks/measure_library.py SET --store DIR      the set's methods, resumable
 ```
 
 **Proofs.** A bound has a *certificate*: prices from which `optsched verify` works the bound out

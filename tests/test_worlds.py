@@ -1,23 +1,12 @@
 """Shipped instances but placements stay within what benchmarks/worlds.py states of them."""
 
-from importlib import import_module
-from pathlib import Path
-from typing import Any
-
 import pytest
+from scripts import script
 
 from optsched.experiments import read_plan
 from optsched.library import shipped_names
 
-ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture
-def worlds(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return import_module("worlds")
-
-
+worlds = script("worlds")
 SLOW = (
     "1600x200",
     "160x20",
@@ -46,7 +35,7 @@ SLOW = (
     ],
 )
 def test_every_shipped_instance_is_what_it_is_named_for(
-    worlds: Any, monkeypatch: pytest.MonkeyPatch, name: str
+    monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Contention seen, jobs left waiting, load: within the range that is stated of it."""
     monkeypatch.setattr(worlds, "MOVES", 2_000)
@@ -62,7 +51,7 @@ def test_every_shipped_instance_is_what_it_is_named_for(
     assert low <= float(cells[heading]) <= high
 
 
-def test_ranges_are_stated_of_what_ships(worlds: Any) -> None:
+def test_ranges_are_stated_of_what_ships() -> None:
     for problem, (_, stated) in worlds.STATED.items():
         assert {f"{problem}/{name}" for name in stated} <= set(shipped_names())
     assert {*worlds.STATED, "placement"} == set(worlds.WORLDS)
@@ -76,9 +65,7 @@ def test_ranges_are_stated_of_what_ships(worlds: Any) -> None:
         pytest.param("", None, marks=pytest.mark.full),
     ],
 )
-def test_families_leave_waiting_what_they_are_named_for(
-    worlds: Any, named_for: str, solved: int | None
-) -> None:
+def test_families_leave_waiting_what_they_are_named_for(named_for: str, solved: int | None) -> None:
     """Nobody, some, many, more than there are GPUs: by STS and by the optimum."""
     named = [family.name for family in read_plan("plans/selection").families]
     assert list(worlds.WAITING) == [name for name in named if ":" in name]
@@ -93,7 +80,7 @@ def test_families_leave_waiting_what_they_are_named_for(
 
 @pytest.mark.parametrize("most", [1, pytest.param(None, marks=pytest.mark.full)])
 def test_families_contend_as_they_are_said_to(
-    worlds: Any, monkeypatch: pytest.MonkeyPatch, most: int | None
+    monkeypatch: pytest.MonkeyPatch, most: int | None
 ) -> None:
     """Where the best schedules avoid the links a family is no test of contention."""
     plan = {family.name: family for family in read_plan("plans/makespan").families}

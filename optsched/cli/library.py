@@ -111,28 +111,6 @@ def make_set(
     return DONE
 
 
-@library.command()
-def measure(
-    name: Set,
-    store: Annotated[str, Option(metavar="DIR", help="Folder of the records.")],
-    time_limit: Annotated[float, Option(metavar="S", help="Seconds a run.")] = 60.0,
-    methods: Annotated[str | None, Option(metavar="A,B", help="[default: the set's]")] = None,
-    by: Annotated[str | None, Option(metavar="TEXT", help="Author of the records.")] = None,
-    only_open: Annotated[bool, Option("--open", help="Only unproved instances.")] = False,
-) -> int:
-    """Run methods on a set and store values, bounds and certificates; resumes a stopped run."""
-    from optsched.library.measuring import measure as run_methods
-
-    names = None if methods is None else [method.strip() for method in methods.split(",")]
-    runs = run_methods(
-        name, store, time_limit=time_limit, methods=names, by=by, only_open=only_open
-    )
-    for best, new in runs:
-        excess = "-" if best.excess is None else f"{best.excess:.3%}"
-        print(f"{best.entry.name}  {best.status}  {excess}  {new} records", flush=True)
-    return DONE
-
-
 def verify(
     name: Annotated[str | None, Argument(metavar="NAME|FILE", help="Library name or file.")] = None,
     solution: Annotated[str | None, Option(metavar="F", help="A solution file.")] = None,

@@ -11,6 +11,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal
 
@@ -154,3 +155,13 @@ def _is_json_object(line: bytes) -> bool:
         return bool(line) and isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def without_certificate(document: dict[str, Any]) -> dict[str, Any]:
+    """A solution's document without its certificate, which has a record of its own."""
+    return {key: value for key, value in document.items() if key != "certificate"}
+
+
+def today() -> str:
+    """The day in UTC."""
+    return datetime.now(UTC).date().isoformat()

@@ -15,8 +15,15 @@ from optsched.checking import Violation, bound_violation, claim_violation
 from optsched.errors import InputError, shown
 from optsched.files import read_document
 from optsched.library.best_records import EQUAL_RTOL, BestRecords, best_records, certificate_in
-from optsched.library.measuring import today, without_certificate
-from optsched.library.records import Record, add, locked, packed, unpacked
+from optsched.library.records import (
+    Record,
+    add,
+    locked,
+    packed,
+    today,
+    unpacked,
+    without_certificate,
+)
 from optsched.library.sets import Entry, all_entries, entry_of, load_entry, required_entry
 from optsched.library.shipped import load
 from optsched.library.verify import RefusedError, verify

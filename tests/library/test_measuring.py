@@ -1,36 +1,38 @@
-"""`library measure`: records of what methods find, resumed where it stopped."""
+"""`benchmarks/measure_library.py`: records of what methods find, resumed where it stopped."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scripts import script
 
-from optsched.cli import _code
+from optsched.errors import InputError
 from optsched.library.best_records import BestRecords, best_records, status_counts
 from optsched.library.records import read_records
 from optsched.library.sets import library_set
 
 SET = "placement/shared-batch-1"
+measuring = script("measure_library")
 
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A set of two instances of which nothing is known."""
     few = replace(library_set(SET), entries=library_set(SET).entries[:2])
-    monkeypatch.setattr("optsched.library.measuring.library_set", {SET: few}.__getitem__)
+    monkeypatch.setattr(measuring, "library_set", {SET: few}.__getitem__)
     monkeypatch.setattr("optsched.library.best_records.shipped_records", lambda path: ())
     return tmp_path / "store"
 
 
 def test_what_methods_find_becomes_records(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["library", "measure", SET, "--store", str(store), "--time-limit", "10"]
-    assert _code([*command, "--methods", "heavy-edge"]) == 0
+    command = [SET, "--store", str(store), "--time-limit", "10"]
+    measuring.main([*command, "--methods", "heavy-edge"])
     assert len(capsys.readouterr().out.splitlines()) == 2
-    assert _code([*command, "--methods", "heavy-edge"]) == 0
+    measuring.main([*command, "--methods", "heavy-edge"])
     assert capsys.readouterr().out == ""  # all of it was run before
     log = store / f"{SET}.runs.jsonl"
     log.write_bytes(log.read_bytes()[:-5])  # a kill in the middle of the last line
-    assert _code([*command, "--methods", "heavy-edge,exact"]) == 0
+    measuring.main([*command, "--methods", "heavy-edge,exact"])
     assert capsys.readouterr().out.count("easy") == 2
     entries = library_set(SET).entries[:2]
     found = best_records(entries, store)
@@ -39,12 +41,12 @@ def test_what_methods_find_becomes_records(store: Path, capsys: pytest.CaptureFi
         values = [r.value for r in each.history if r.kind == "value"]
         assert values == sorted(values, reverse=True)
     assert status_counts(found)["certified"] == 2
-    assert _code([*command, "--open", "--methods", "repartition"]) == 0
+    measuring.main([*command, "--open", "--methods", "repartition"])
     assert capsys.readouterr().out == ""  # nothing is open
 
 
 def test_a_record_of_another_instance_counts_for_nothing(store: Path) -> None:
-    assert _code(["library", "measure", SET, "--store", str(store), "--methods", "exact"]) == 0
+    measuring.main([SET, "--store", str(store), "--methods", "exact"])
     entry = library_set(SET).entries[0]
     history = [r for r in read_records(store / f"{SET}.jsonl") if r.instance == entry.name]
     assert BestRecords.of(entry, history).proved
@@ -52,9 +54,7 @@ def test_a_record_of_another_instance_counts_for_nothing(store: Path) -> None:
     assert BestRecords.of(other, history).value is None
 
 
-def test_a_method_or_set_that_does_not_exist(
-    store: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert _code(["library", "measure", SET, "--store", str(store), "--methods", "magic"]) == 2
-    assert "magic" in capsys.readouterr().err
+def test_a_method_that_does_not_exist(store: Path) -> None:
+    with pytest.raises(InputError, match="magic"):
+        measuring.main([SET, "--store", str(store), "--methods", "magic"])
     assert not store.exists()

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from sampling import first
+from scripts import script
 
 import optsched
 from optsched.errors import NotApplicableError
-from optsched.library.certificates import best_certificate
 from optsched.library.verify import RefusedError, verify
 from optsched.makespan.bounds.best import simple_bound
 from optsched.makespan.bounds.contention import contention_bound
@@ -260,7 +260,7 @@ def _examine_crowded(
             certificate = result.certificate.to_dict()
             assert result.bound == verify(case.instance, certificate), f"{method}: {certificate}"
             counts["verified"] += 1
-    found = best_certificate(instance, results[0], 1.0)
+    found = script("measure_library").best_certificate(instance, results[0], 1.0)
     assert found is None or found[0] <= optimum, f"the optimum is {optimum}, certified: {found}"
     forgeries = [cases.forged(case.rng, case.instance, optimum) for _ in range(FORGERIES)]
     if found is not None:

@@ -1,16 +1,15 @@
 """The shipped placement sets stay within what is said of them."""
 
-from importlib import import_module
 from pathlib import Path
 
 import pytest
+from scripts import script
 
 import optsched
 from optsched.library import shipped_folder, shipped_names
 from optsched.library.best_known import read_best_known
 from optsched.placement.options import measures
 
-ROOT = Path(__file__).parents[2]
 NAMES = [name for name in shipped_names() if name.startswith("placement/")]
 EFFICIENT = [name for name in NAMES if name.startswith("placement/efficient/")]
 GBITS = (10, 25, 50, 100, 200)
@@ -53,9 +52,8 @@ def test_communication_bound_plans_say_what_they_are(name: str) -> None:
 def test_the_table_has_a_row_for_each(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     monkeypatch.setattr("sys.argv", ["worlds.py", "placement"])
-    import_module("worlds").main()
+    script("worlds").main()
     lines = capsys.readouterr().out.splitlines()
     rows = {line.split()[0]: line for line in lines if line.startswith("placement/")}
     assert set(rows) == set(NAMES)

@@ -3,10 +3,10 @@
 import os
 import re
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+from scripts import script
 
 from optsched.errors import InputError
 
@@ -18,12 +18,7 @@ HEAD = (
 GOOD = "8,16,2,64,4,4,32,2,2,2,372.5"
 
 
-@pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import measured_model
-
-    return measured_model
+model = script("measured_model")
 
 
 def written(folder: Path, *lines: str, head: str = HEAD) -> Path:
@@ -45,16 +40,14 @@ def written(folder: Path, *lines: str, head: str = HEAD) -> Path:
         ('8,16,2,64,4,4,32,2,2,2,"3', "unexpected end of data"),
     ],
 )
-def test_garbage_is_refused_in_one_line(
-    model: ModuleType, tmp_path: Path, line: str, told: str
-) -> None:
+def test_garbage_is_refused_in_one_line(tmp_path: Path, line: str, told: str) -> None:
     with pytest.raises(InputError) as refused:
         model.read_rows(written(tmp_path, line))
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_one_row_by_hand(model: ModuleType) -> None:
+def test_one_row_by_hand() -> None:
     """Two stages of two replicas of two slices on one server, two micro-batches of one sample.
 
     Each line in seconds, with F = 0.5 x 312e12 FLOP/s, W = 0.5 x 2039e9 bytes/s, n = 32 tokens,
@@ -104,7 +97,7 @@ def test_one_row_by_hand(model: ModuleType) -> None:
     assert model.predicted(row, constants, False) == pytest.approx(expected, rel=1e-12)
 
 
-def test_ranks_are_laid_out_as_megatron_does(model: ModuleType) -> None:
+def test_ranks_are_laid_out_as_megatron_does() -> None:
     row = model.Row(32, 64, 1, 64, 4, 8, 32, 2, 8, 2, 1.0)
     instance, counts = model.placement_of(row, model.Constants(), False)
     assert instance.free_gpus == (8, 8, 8, 8)
@@ -131,7 +124,7 @@ def test_the_page_is_of_the_files_and_under_the_target() -> None:
 
 
 @pytest.mark.skipif("OPTSCHED_DATA" not in os.environ, reason="OPTSCHED_DATA is unset")
-def test_the_constants_of_the_page_predict_the_rows_as_it_says(model: ModuleType) -> None:
+def test_the_constants_of_the_page_predict_the_rows_as_it_says() -> None:
     """The medians of its draws, on some rows of each file; no fit."""
     page = (ROOT / "docs" / "measured.md").read_text(encoding="utf-8")
     files = model.measured_files()
