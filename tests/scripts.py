@@ -1,4 +1,4 @@
-"""Scripts of benchmarks/, which are no part of the package, as modules."""
+"""Scripts of benchmarks/ and docs/, which are no part of the package, as modules."""
 
 import sys
 from functools import cache
@@ -6,12 +6,12 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-FOLDER = Path(__file__).parents[1] / "benchmarks"
+ROOT = Path(__file__).parents[1]
 
 
 @cache
-def script(name: str) -> ModuleType:
-    spec = spec_from_file_location(name, FOLDER / f"{name}.py")
+def script(name: str, folder: str = "benchmarks") -> ModuleType:
+    spec = spec_from_file_location(name, ROOT / folder / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)

@@ -5,6 +5,7 @@ one; `--page docs/beyond.md` writes the page of their verdicts.
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 import a_srpt_map
@@ -14,7 +15,9 @@ import price_robustness
 import sts_map
 
 from optsched.experiments.papers.artefacts import names_of, reproduce, verdicts
-from optsched.experiments.papers.reproduction_page import page
+
+sys.path.append(str(Path(__file__).parents[1]))
+from reproduction import page
 
 MODULES = (heavy_edge_nic, a_srpt_map, sts_map, price_robustness, optimum_over_time)
 ARTEFACTS = {module.ARTEFACT.name: module.ARTEFACT for module in MODULES}

@@ -133,13 +133,9 @@ def reproduce(
     ] = None,
     time_scale: Annotated[float, Option(metavar="X", help="Factor of the trace's times.")] = 1.0,
     list_all: Annotated[bool, Option("--list", help="List the artefacts.")] = False,
-    page: Annotated[
-        str | None, Option(metavar="FILE", help="Write the verdicts as Markdown.")
-    ] = None,
 ) -> int:
     """Reproduce a table or a figure of a paper, with the paper's values beside ours."""
-    from optsched.experiments.papers.artefacts import ARTEFACTS, names_of, verdicts
-    from optsched.experiments.papers.reproduction_page import OTHERS, write_page
+    from optsched.experiments.papers.artefacts import ARTEFACTS, OTHERS, names_of, verdicts
 
     out = console()
     if list_all:
@@ -151,13 +147,11 @@ def reproduce(
         for other, what, home in OTHERS:
             out.print(f"{other:18} {what}: {home}", markup=False)
         return DONE
-    if (not artifacts and page is None) or output is None:
+    if not artifacts or output is None:
         raise InputError("reproduce", "", "no artefact or no -o", "ARTIFACT... -o DIR, or --list")
     scale = Scale(quick, full, trace, trace_format, load, time_scale)
-    names = names_of(artifacts or [])
+    names = names_of(artifacts)
     require_folder(output, [trace])
-    require_file(page, "standard output is used for the verdicts")
-    require_outputs([page], [trace])
     require_extras(["matplotlib"])
     failed = [name for name in names if not _reproduced(name, output, scale, len(names) > 1)]
     verdict_by_name = verdicts(output)
@@ -165,8 +159,6 @@ def reproduce(
         out.print(
             "failed" if name in failed else str(verdict_by_name[name]), markup=False, soft_wrap=True
         )
-    if page is not None:
-        write_page(page, verdict_by_name)
     return FAILED if failed else DONE
 
 

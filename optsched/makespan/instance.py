@@ -189,27 +189,6 @@ def bandwidth(network: Network, servers: int, level: int) -> float:
     """B_j in bytes/s of a job on `servers` servers at contention level p.
 
     The max with 1 (models/makespan/README.md) keeps a single job within its link's bandwidth.
-
-    Parameters
-    ----------
-    network : Network
-        Link bandwidths and contention parameters.
-    servers : int
-        Number of servers the job runs on.
-    level : int
-        p, number of jobs on its busiest link, itself included.
-
-    Returns
-    -------
-    float
-        Bytes per second.
-
-    Examples
-    --------
-    >>> import optsched
-    >>> network = optsched.load("makespan/fig2").network
-    >>> [bandwidth(network, servers, level) for servers, level in ((1, 0), (2, 1), (2, 2))]
-    [125000000000.0, 1250000000.0, 500000000.0]
     """
     if servers == 1:
         return network.intra_bandwidth
@@ -260,32 +239,7 @@ def iteration_time(instance: MakespanInstance, job: RingJob, servers: int, level
 def iterations_per_slot(
     instance: MakespanInstance, job: RingJob, servers: int, level: int
 ) -> float:
-    """phi_j: floor(slot / tau + 1e-9), at most F_j; slot / tau with continuous progress.
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        Jobs and servers.
-    job : RingJob
-        One of its jobs.
-    servers : int
-        Number of servers the job runs on.
-    level : int
-        p, number of jobs on its busiest link, itself included.
-
-    Returns
-    -------
-    float
-        Iterations.
-
-    Examples
-    --------
-    >>> import optsched
-    >>> instance = optsched.load("makespan/fig2")
-    >>> job = instance.jobs[0]
-    >>> iterations_per_slot(instance, job, 1, 1) > iterations_per_slot(instance, job, 2, 2)
-    True
-    """
+    """phi_j: floor(slot / tau + 1e-9), at most F_j; slot / tau with continuous progress."""
     tau = iteration_time(instance, job, servers, level)
     per_slot = instance.slot / tau if tau > 0 else math.inf
     if not instance.slotted:

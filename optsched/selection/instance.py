@@ -81,15 +81,7 @@ class GpuType(FileModel):
         return next(b for key, b in self.slowdown.items() if Fraction(key) == fraction)
 
     def holds(self, memory: float, fraction: Fraction) -> bool:
-        """Whether m_j <= f M, compared as exact rationals.
-
-        Parameters
-        ----------
-        memory : float
-            m_j, bytes.
-        fraction : Fraction
-            f.
-        """
+        """Whether m_j <= f M (bytes), compared as exact rationals."""
         return memory <= self.memory_of(fraction)
 
     def memory_of(self, fraction: Fraction) -> float:
@@ -227,15 +219,7 @@ class SelectionInstance(InstanceFile):
         return largest
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with some fields changed; cached values derived from the nodes are dropped.
-
-        Parameters
-        ----------
-        update : mapping, optional
-            New values by field, not validated.
-        deep : bool, optional
-            Whether the other fields are copied, too.
-        """
+        """A copy with some fields changed; cached values derived from the nodes are dropped."""
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("largest", None)  # pydantic copies the cache, even if `nodes` changed
         return copied

@@ -7,26 +7,29 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scripts import script
 
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS
 from optsched.experiments.papers.artefact import Finding, Verdict, read_verdict, write_verdict
-from optsched.experiments.papers.artefacts import names_of, reproduce
-from optsched.experiments.papers.reproduction_page import COLUMNS, HEAD, OTHERS, page
+from optsched.experiments.papers.artefacts import OTHERS, names_of, reproduce
 from optsched.library import shipped_names
 
 ROOT = Path(__file__).resolve().parents[2]
+page_script = script("reproduction", "docs")
+COLUMNS, HEAD, page = page_script.COLUMNS, page_script.HEAD, page_script.page
 VERDICT = Verdict(Finding.PARTLY, "6%", "26%", "3-56%", "ours", "Because.", "a-srpt-table2")
 
 
 @pytest.mark.full
 def test_quick_reproduction_leaves_every_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "page.md"
-    argv = ["reproduce", "all", "--quick", "-o", str(tmp_path / "r"), "--page", str(target)]
-    assert _code(argv) == 0
+    assert _code(["reproduce", "all", "--quick", "-o", str(tmp_path / "r")]) == 0
+    monkeypatch.setattr("sys.argv", ["", str(tmp_path / "r"), "--page", str(target)])
+    page_script.main()
     out = capsys.readouterr().out
     for name in ARTEFACTS:
         assert f"{name}: smoke: " in out

@@ -217,14 +217,10 @@ class PolicyOptions(Options):
         return RESTORE_SECONDS if self.checkpoint is None else self.checkpoint
 
     def for_policy(self, policy: Policy) -> PolicyOptions:
-        """The options with the policy's defaults filled in.
+        """The options with the policy's defaults filled in; raises InputError.
 
-        Raises
-        ------
-        InputError
-            For backfilling with ``hold="inf"``, which could starve the head; for another hold with
-            scans_on, which has no head with a window; for rounds that are no longer than the
-            restore of a checkpoint.
+        Refused are backfilling with ``hold="inf"``, which could starve the head, another hold with
+        scans_on, which has no head with a window, and rounds no longer than a checkpoint's restore.
         """
         source = f"policy {policy.name}"
         hold = (self.hold or policy.hold) if policy.delays else "none"

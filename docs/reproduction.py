@@ -1,33 +1,20 @@
-"""Pages of verdicts, such as docs/reproduction.md: a table, and a paragraph per failing claim."""
+"""Write docs/reproduction.md: `python docs/reproduction.py results [--page FILE]`.
 
+The page has a table of the verdicts in a folder that `optsched reproduce` wrote to, and a paragraph
+for each claim that does not hold everywhere. Artefacts without a verdict there keep their text.
+"""
+
+import argparse
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from optsched import __version__
 from optsched.experiments.papers.artefact import Artefact, Finding, Verdict
-from optsched.experiments.papers.artefacts import ARTEFACTS
-from optsched.io.writing import write_text
+from optsched.experiments.papers.artefacts import ARTEFACTS, OTHERS, verdicts
 
-COMMAND = "optsched reproduce all -o results --page docs/reproduction.md"
-OTHERS = (
-    ("a-srpt, Fig. 1", "three kinds of parallelism, drawn", "the job model of models/placement"),
-    ("a-srpt, Fig. 2", "an example of a placement", "the instance placement/fig2"),
-    ("a-srpt, Fig. 3", "the idea of A-SRPT, drawn", "models/online"),
-    ("sjf-bco, Table 1", "notation", "models/makespan"),
-    ("sjf-bco, Fig. 1", "a ring of three workers, drawn", "models/makespan"),
-    ("sjf-bco, Fig. 2", "two ways to place two jobs", "the instance makespan/fig2"),
-    ("sjf-bco, Fig. 3", "the idea of SJF-BCO, drawn", "models/makespan"),
-    ("sts, Fig. 1", "the framework, drawn", "models/rolling"),
-    ("sts, Tables I, II", "notation", "models/selection"),
-    (
-        "sts, Table III",
-        "prices of GPUs by the hour",
-        "what `optsched generate selection` draws from",
-    ),
-    ("sts, Table IV", "fractions of GPUs", "what `optsched generate selection` draws from"),
-)
-"""Tables and figures without a testable result, and where this package covers them."""
+PAGE = Path(__file__).parent / "reproduction.md"
+COMMAND = "optsched reproduce all -o results; python docs/reproduction.py results"
 COLUMNS = ("artefact", "claim", "verdict", "paper", "ours", "spread", "setting", "runtime")
 HEAD = (
     "# Do the papers' claims hold?",
@@ -45,14 +32,18 @@ TAIL = (
 )
 
 
-def write_page(path: str | Path, verdicts: Mapping[str, Verdict | None]) -> None:
-    """Write the page; artefacts without a new verdict keep their text; raises InputError."""
-    before = Path(path)
-    write_text(path, page(verdicts, before.read_text("utf-8") if before.is_file() else ""))
+def main() -> None:
+    """Write the page of a folder's verdicts."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", help="what `optsched reproduce -o` wrote to")
+    parser.add_argument("--page", type=Path, default=PAGE)
+    arguments = parser.parse_args()
+    before = arguments.page.read_text("utf-8") if arguments.page.is_file() else ""
+    arguments.page.write_text(page(verdicts(arguments.folder), before), encoding="utf-8")
 
 
 def page(
-    verdicts: Mapping[str, Verdict | None],
+    found: Mapping[str, Verdict | None],
     previous: str = "",
     artefacts: Mapping[str, Artefact] = ARTEFACTS,
     head: tuple[str, ...] = HEAD,
@@ -61,7 +52,7 @@ def page(
     """The page as Markdown; `previous` is the old page."""
     rows, paragraphs = [], []
     for name, artefact in artefacts.items():
-        verdict = verdicts.get(name)
+        verdict = found.get(name)
         row, section = _old(name, previous) if verdict is None else ("", [])
         rows.append(row or _row(artefact, verdict))
         paragraphs += section or _paragraph(verdict)
@@ -94,3 +85,7 @@ def _paragraph(verdict: Verdict | None) -> list[str]:
     if verdict is None or verdict.finding is Finding.HOLDS:
         return []
     return [f"## {verdict.artefact}: {verdict.finding}", "", verdict.paragraph, ""]
+
+
+if __name__ == "__main__":
+    main()
