@@ -209,7 +209,7 @@ class Result(Displayed):
     solution : solution or None
         The decisions.
     trace : tuple of TracePoint
-        Incumbent and bound over time, of a method that has them.
+        Incumbent and bound over time, as the method's solver stated them on the way.
     details, measures : mapping
         Extra information from the method, and the problem's measures, such as a speed-up.
     certificate : Certificate or None
