@@ -1,9 +1,9 @@
 """Method `exact`: try the provers in order of cost.
 
 First the combinatorial bounds against Repartition's placement: if they meet, nothing else is
-needed. Then server patterns (`columns`) for an asynchronous job, unless HiGHS is not the solver or
-the model with all_reduce_bandwidth="bottleneck" is small; then the model (`ilp`), or the
-vertex-level model where `ilp`'s assumption on bandwidths fails. The outcome names the prover.
+needed. Then server patterns (`columns`) for an asynchronous job, unless HiGHS is not the solver;
+then the model (`ilp`), which comes first with all_reduce_bandwidth="bottleneck" if it is small; or
+the vertex-level model where `ilp`'s assumption on bandwidths fails. The outcome names the prover.
 """
 
 from collections.abc import Callable, Iterator
@@ -52,8 +52,8 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
     spent = clock() - began
     incumbent = start.counts
     for method, close_gap in _provers(instance, options, settings):
-        # `columns` can stop before the deadline without a proof; then continue with `ilp`.
-        is_done = settings.deadline.is_over or best.chosen in ("ilp", "ilp-vertex")
+        # `columns` or `ilp` can stop before the deadline without a proof; then the other goes on.
+        is_done = settings.deadline.is_over or (method == "ilp-vertex" and best.chosen == "ilp")
         if is_done or best.termination is Termination.OPTIMAL:
             break
         try:
@@ -72,13 +72,16 @@ def _provers(
     instance: PlacementInstance, options: PlacementOptions, settings: Settings
 ) -> Iterator[tuple[str, Callable[..., Outcome]]]:
     """The exact methods to try, the quickest first; each may refuse the instance."""
+    from optsched.placement.exact import columns
+
     own_bandwidth = options.all_reduce_bandwidth == "own"
     use_columns = instance.job.micro_batches is None and settings.solver == "highs"
-    if use_columns and (own_bandwidth or ilp_nonzeros(instance) > FEW_NONZEROS):
-        from optsched.placement.exact import columns
-
+    columns_first = own_bandwidth or ilp_nonzeros(instance) > FEW_NONZEROS
+    if use_columns and columns_first:
         yield "columns", columns.close_gap
     from optsched.placement.models import formulation, vertex_formulation
 
     yield "ilp", formulation.close_gap
+    if use_columns and not columns_first:
+        yield "columns", columns.close_gap
     yield "ilp-vertex", vertex_formulation.close_gap
