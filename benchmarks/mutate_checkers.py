@@ -326,7 +326,7 @@ def _in_child(tests: tuple[str, ...], alteration: Alteration | None) -> None:
 def _run(tests: tuple[str, ...]) -> int:
     import pytest
 
-    return int(pytest.main(["-x", "-q", "-p", "no:xdist", "-p", "no:hypothesispytest", *tests]))
+    return int(pytest.main(["-x", "-q", "-n", "0", "-p", "no:hypothesispytest", *tests]))
 
 
 def main() -> int:
