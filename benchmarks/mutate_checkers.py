@@ -43,7 +43,10 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "optsched/library/verify/placement.py": ("tests/placement/test_certificate_values.py",),
     "optsched/makespan/check.py": ("tests/makespan/test_check_values.py",),
-    "optsched/library/verify/makespan.py": ("tests/makespan/test_certificate_values.py",),
+    "optsched/library/verify/makespan.py": (
+        "tests/makespan/test_certificate_values.py",
+        "tests/makespan/test_check_values.py",
+    ),
     "optsched/speed_profile/check.py": ("tests/speed_profile/test_check_values.py",),
     "optsched/selection/check.py": ("tests/selection/test_selection_values.py",),
     "optsched/library/verify/selection.py": (
@@ -68,7 +71,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
             "the default is for one server, where contention is not looked at"
         ),
         ("_Progress", "0.0  ->  1.0"): "a run takes its first speed where it starts",
-        ("_most_used", "0.0  ->  1.0"): "told only with a use above 0, whose time it then is",
+        ("_peak_usage", "0.0  ->  1.0"): "told only with a use above 0, whose time it then is",
     },
     "optsched/speed_profile/check.py": {
         ("integral", "right > left  ->  right >= left"): "a span of no length adds nothing",

@@ -335,6 +335,23 @@ def test_the_least_slots_by_network_and_slot(
     assert least(instance({"a": {**RING, **job}}, network, **update), capacity) == slots
 
 
+@pytest.mark.parametrize(
+    ("job", "network", "update", "end"),
+    [
+        ({}, {}, {}, 8 * 3.375),
+        ({}, {"overhead_on_one_server": False}, {}, 8 * 3.25),
+        (TWELVE, {}, {"slot": 3 - 1.5e-9, "progress": "floor"}, 6),
+        (TWELVE, {}, {"slot": 3 - 0.5e-9, "progress": "floor"}, 4),
+    ],
+)
+def test_the_end_of_a_job_in_one_server(
+    job: dict[str, Any], network: dict[str, Any], update: dict[str, Any], end: float
+) -> None:
+    made = instance({"a": {**RING, **job}}, network, **update)
+    gpus = made.jobs[0].gpus
+    assert violations(made, [("a", 0, {0: gpus}, end)]) == []
+
+
 def test_a_claimed_end_where_a_run_takes_less_than_any_number() -> None:
     """1e-300 s in slots of 1e18 s: the end is 0, so that what is off is told in slots."""
     job = {**FIXED, "backward_time": 1e-300}

@@ -13,14 +13,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
+from queue import Empty
+from typing import Any
 
 import nbformat
+from jupyter_client.asynchronous.client import AsyncKernelClient
+from jupyter_client.channels import AsyncZMQSocketChannel
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-from traitlets import default
+from traitlets import Type, default
 from traitlets.config import Config
 
 TIMEOUT = 300
@@ -39,8 +44,31 @@ class ThisPython(KernelSpecManager):
         return KernelSpec(argv=launch, display_name="this Python", language="python")
 
 
+class PatientChannel(AsyncZMQSocketChannel):
+    """Asks again each second: a poll can miss what came while a widget's message was sent."""
+
+    async def get_msg(self, timeout: float | None = None) -> dict[str, Any]:
+        """The next message; raises Empty after so many seconds without one."""
+        until = time.monotonic() + (inf if timeout is None else timeout)
+        while True:
+            try:
+                return await super().get_msg(timeout=min(1.0, max(0.0, until - time.monotonic())))
+            except Empty:
+                if time.monotonic() >= until:
+                    raise
+
+
+class PatientClient(AsyncKernelClient):
+    """A client with such channels."""
+
+    shell_channel_class = Type(PatientChannel)
+    iopub_channel_class = Type(PatientChannel)
+
+
 class ThisPythonKernel(AsyncKernelManager):
     """Starts that kernel."""
+
+    client_factory = Type(PatientClient)
 
     @default("kernel_spec_manager")
     def _this_python(self) -> KernelSpecManager:
