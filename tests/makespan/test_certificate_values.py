@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from oracles.makespan_cases import document
 
+from optsched.library.verify import verify
 from optsched.makespan.bounds.certificate import (
     Certificate,
     ColumnCertificate,
@@ -320,6 +321,39 @@ def test_prices_under_continuous_progress(deadline: float) -> None:
     made = sharing((3, 4), (3, 4), progress="continuous", servers=(2, 2))
     certificate = ContentionCertificate(deadline, ((1, 2), (1, 1)), (0, 0), {})
     assert (lacking(made, certificate) is None) == (deadline < 2.0 * (1 - 1e-12))
+
+
+APART = ContentionCertificate(2, ((1,), (1,)), (0,), {})
+"""Two servers of one GPU, both worth 1 a slot; a job on both pays 2 in each of its slots."""
+
+
+@pytest.mark.parametrize(
+    ("made", "certificate", "bound"),
+    [
+        (instance((1, 6.0)), ColumnCertificate(2, 2, (1,)), 3),
+        (instance((1, 6.0), progress="continuous"), ColumnCertificate(5.5, 10, (1,)), 5.5),
+        # seven iterations at 3 a slot: 3 whole slots, or 7 / 3
+        (sharing((2, 7), servers=(1, 1)), APART, 3),
+        (
+            sharing((2, 7), servers=(1, 1), progress="continuous"),
+            replace(APART, deadline=2.3),
+            2.3,
+        ),
+        # at 2 a slot it would pay 7; it pays the least, and 2.6 slots are worth 5.2
+        (
+            sharing((2, 7), servers=(1, 1), progress="continuous"),
+            replace(APART, deadline=2.6),
+            None,
+        ),
+    ],
+)
+def test_the_bound_proved(
+    made: MakespanInstance, certificate: Certificate, bound: float | None
+) -> None:
+    if bound is None:
+        assert lacking(made, certificate) == pytest.approx(2 * 2.6 - 2 * 7 / 3)
+    else:
+        assert verify(made.to_dict(), certificate.to_dict()) == bound
 
 
 COLUMNS = (instance((1, 2.0), (1, 4.0)), ColumnCertificate(4, 4, (1, 1)))
