@@ -2,25 +2,15 @@
 
 import re
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from scripts import script
 
 ROOT = Path(__file__).parents[1]
 
 
-def _script(name: str) -> ModuleType:
-    spec = spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-pages = _script("pages")
+pages = script("pages", "docs")
 NAMES = [str(page.relative_to(pages.DOCS)) for page in pages.PAGES]
 SLOW = ("gallery.md", "how-to/own-policy.md", "problems/online.md", "problems/makespan.md")
 """With `-m full`."""
