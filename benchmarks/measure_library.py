@@ -61,16 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--open", action="store_true", help="only unproved instances")
     given = parser.parse_args(arguments)
     names = given.methods and [method.strip() for method in given.methods.split(",")]
-    for best, new in measure(
-        given.set,
-        given.store,
-        time_limit=given.time_limit,
-        methods=names,
-        by=given.by,
-        only_open=given.open,
-    ):
-        excess = "-" if best.excess is None else f"{best.excess:.3%}"
-        print(f"{best.entry.name}  {best.status}  {excess}  {new} records", flush=True)
+    limits = {"time_limit": given.time_limit, "methods": names}
+    runs = measure(given.set, given.store, **limits, by=given.by, only_open=given.open)
+    try:
+        for best, new in runs:
+            excess = "-" if best.excess is None else f"{best.excess:.3%}"
+            print(f"{best.entry.name}  {best.status}  {excess}  {new} records", flush=True)
+    except InputError as error:
+        parser.exit(2, f"{error}\n")
 
 
 def measure(

@@ -71,7 +71,10 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
             "the default is for one server, where contention is not looked at"
         ),
         ("_Progress", "0.0  ->  1.0"): "a run takes its first speed where it starts",
-        ("_peak_usage", "0.0  ->  1.0"): "told only with a use above 0, whose time it then is",
+        (
+            "_peak_usage",
+            "0.0  ->  1.0",
+        ): "a peak above 0 has the time of its own start",
     },
     "optsched/speed_profile/check.py": {
         ("integral", "right > left  ->  right >= left"): "a span of no length adds nothing",

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from scripts import script
 
-from optsched.errors import InputError
 from optsched.library.best_records import BestRecords, best_records, status_counts
 from optsched.library.records import read_records
 from optsched.library.sets import library_set
@@ -54,7 +53,10 @@ def test_a_record_of_another_instance_counts_for_nothing(store: Path) -> None:
     assert BestRecords.of(other, history).value is None
 
 
-def test_a_method_that_does_not_exist(store: Path) -> None:
-    with pytest.raises(InputError, match="magic"):
+def test_a_method_that_does_not_exist(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
         measuring.main([SET, "--store", str(store), "--methods", "magic"])
+    error = capsys.readouterr().err
+    assert "magic" in error
+    assert error.count("\n") == 1
     assert not store.exists()

@@ -17,6 +17,7 @@ from optsched.selection.cost import tables_of
 from optsched.selection.options import SelectionOptions
 
 Document = dict[str, Any]
+trees = script("selection_trees")
 SELECTION = "selection/interval-1/003"
 """Its tree has 51 nodes; the prices of the root prove 96% of the value."""
 
@@ -38,7 +39,7 @@ def test_a_tree_reaches_the_value() -> None:
         prices = {key: certificate[key] for key in ("jobs", "slots")}
         assert verify(document, {**prices, "kind": "prices"}) < value * (1 - 1e-4)
         assert value * (1 - 1e-8) <= verify(document, certificate) <= value
-    searched = script("selection_trees").selection_tree(
+    searched = trees.selection_tree(
         load_entry(known.entry), prices, value * (1 - 1e-9), Deadline(20.0)
     )
     assert verify(document, searched) == pytest.approx(value, rel=1e-8)
@@ -89,7 +90,7 @@ def test_random_trees_prove_no_more_than_is_attained() -> None:
     duals = result.solution.certificate.model_dump(mode="json")
     prices = {key: duals[key] for key in ("jobs", "slots")}
     above = 1.01 * result.objective
-    assert script("selection_trees").selection_tree(instance, prices, above, Deadline(20.0)) is None
+    assert trees.selection_tree(instance, prices, above, Deadline(20.0)) is None
     rng = np.random.default_rng(11)
     reached = 0
     for _ in range(30):
@@ -130,7 +131,7 @@ def drawn(rng: np.random.Generator, prices: Document, solution: Any) -> list[Doc
 
 def counted(rng: np.random.Generator, solution: Any) -> tuple[Document, int]:
     """A row, and how often a solution meets it."""
-    keys = script("selection_trees").ROLES[int(rng.integers(len(script("selection_trees").ROLES)))]
+    keys = trees.ROLES[int(rng.integers(len(trees.ROLES)))]
     roles = roles_in(optsched.load("selection/3x6"), solution)
     chosen = roles[int(rng.integers(len(roles)))]
     wanted = {key: chosen[key] for key in keys if key in chosen}

@@ -132,6 +132,12 @@ def test_a_heuristic_that_finds_nothing_has_no_solution(name: str, optimum: int)
         assert (proved.termination, proved.objective) == (Termination.OPTIMAL, optimum)
 
 
+@pytest.mark.parametrize("method", METHODS["makespan"])
+def test_a_time_limit_is_named_only_where_one_was_given(method: str) -> None:
+    path = CASES / "heuristic-finds-nothing-b.json"
+    assert optsched.solve(path, method, iterations=50).termination is not Termination.TIME_LIMIT
+
+
 def outcome_of(path: str, method: str, *, alone: bool = False) -> dict[str, Any] | None:
     """What a method returns, without times; alone: as in a process that has proved nothing yet."""
     if alone:

@@ -86,6 +86,31 @@ def test_each_corruption_violates_its_rule(solved: tuple, number: int) -> None:
     assert expected <= violated(solved[0], edit(*solved)) <= expected | others
 
 
+def test_claimed_ends_that_ignore_contention() -> None:
+    instance = optsched.load("makespan/fig2")
+    runs = [("job-1", 0, {0: 1, 1: 1}, 10), ("job-2", 0, {0: 1, 1: 1}, 10)]
+    solution = MakespanSolution.of("fig2", runs)
+    assert violated(instance, solution) == {"claimed end"}
+    assert optsched.check(instance, solution).objective == 20
+
+
+def test_a_job_that_never_ends() -> None:
+    document = optsched.load("makespan/fig2").to_dict()
+    document["network"]["degradation"] = 100.0
+    both = [("job-1", 0, {0: 1, 1: 1}, None), ("job-2", 0, {0: 1, 1: 1}, None)]
+    instance = MakespanInstance.from_dict(document)
+    assert violated(instance, MakespanSolution.of("fig2", both)) == {"completion"}
+
+
+def test_continuous_runs_may_touch_but_not_overlap() -> None:
+    instance = optsched.load("makespan/continuous-12x3")
+    solution = optsched.solve(instance, "local-search", iterations=500).solution
+    assert violated(instance, solution) == set()
+    late = max(range(len(solution.jobs)), key=lambda j: solution.jobs[j].start)
+    early = changed(solution, late, start=solution.jobs[late].start - 0.01)
+    assert violated(instance, early) == {"capacity"}
+
+
 def test_a_corrupt_certificate() -> None:
     instance = optsched.load("makespan/uniform-10x4")
     certificate = optsched.solve(instance, "sjf-bco").certificate

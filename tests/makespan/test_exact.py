@@ -12,6 +12,7 @@ from optsched.generators.makespan import generate_makespan
 from optsched.library import shipped_folder
 from optsched.library.best_known import read_best_known
 from optsched.makespan.bounds.best import best_bound
+from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate
 from optsched.makespan.exact.starting_schedules import candidates
 from optsched.methods import export
@@ -133,6 +134,14 @@ def test_best_known_commands_give_their_values(name: str) -> None:
 
 def test_best_known_covers_the_shipped_set() -> None:
     assert sorted(BEST) == NAMES
+
+
+def test_theta_bound_is_at_least_the_area() -> None:
+    instance = optsched.load("makespan/contended-4x3")
+    bound = optsched.solve(instance, "theta").bound
+    durations = durations_of(instance)
+    work = float((durations.minimum * durations.gpus).sum())
+    assert bound >= work / instance.gpus
 
 
 def test_the_model_of_schedules_is_written(tmp_path: Path) -> None:

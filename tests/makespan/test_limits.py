@@ -4,7 +4,9 @@ Nothing here is timed: clocks are counted, or over from the beginning.
 """
 
 import itertools
+import json
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from sampling import first
 import optsched
 from optsched import deadline as deadlines
 from optsched.backends import sizes
+from optsched.cli import _code
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.generators.makespan import generate_makespan
@@ -81,6 +84,17 @@ def test_an_impossible_horizon_is_infeasible_with_its_bound(method: str, count: 
             assert certificate_violations(instance, result.certificate) == []
     combinatorial = {"area", "column bound", "contention bound", "longest job", "wide jobs"}
     assert proofs <= combinatorial | {"theta", "relaxation"}
+
+
+def test_the_command_line_says_infeasible(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "impossible.json"
+    path.write_text(json.dumps(impossible()[0].to_dict()), encoding="utf-8")
+    assert _code(["solve", str(path), "--json"]) == 1
+    row = json.loads(capsys.readouterr().out)
+    assert row["termination"] == "infeasible"
+    assert row["bound"] == impossible()[0].horizon + 1
 
 
 @pytest.mark.usefixtures("short_searches")

@@ -202,7 +202,7 @@ def test_no_job_waits_for_better_than_its_best_offer(
 
 
 @pytest.mark.parametrize("numbers", batches(1500, default=15, size=15))
-def test_recordswith_slices_or_refused(numbers: range, tmp_path: Path) -> None:
+def test_records_with_slices(numbers: range, tmp_path: Path) -> None:
     """The same of jobs with slices, experts and micro-batches, which a free GPU may not help."""
     seen: Counter[str] = Counter()
     for number in numbers:

@@ -42,9 +42,9 @@ EXACT = ("columns", "ilp", "ilp-vertex", "exact")
 HEURISTICS = ("heavy-edge", "repartition", "min-cut")
 SOLVER_RTOL = 1e-8
 """Relative; models give HiGHS floats and take back a bound within its tolerance of 1e-9 a row."""
-REPORTED_RTOL = 1e-6
-"""Relative, of an incumbent on the way: HiGHS's own value, whose integers are good to 1e-6. The
-paper's formulation is not scaled, and its values on the way are the worse the larger its times."""
+CAUTIOUS_RTOL = 1e-6
+"""Relative, of an incumbent on the way under the bottleneck option, whose integers HiGHS has to
+1e-6; the value at the end is held to `SOLVER_RTOL`."""
 CUT = (0.0, 0.002, 0.01, 0.03)
 """Seconds after which another run of `columns` is cut short."""
 
@@ -125,9 +125,9 @@ def _examine(group: str, case: cases.Case, number: int, folder: Path, counts: Co
             continue
         found = solved(case, instance, method, best, counts)
         if found is not None:
-            unscaled = method == "ilp-vertex"  # with times a hundred thousand times the optimum
             patterns = method == "columns" and group != "groups"
-            judge(case, found, best, may_stay_open=patterns or unscaled)
+            may_stay_open = patterns or _is_unscaled(case, method, best)
+            judge(case, found, best, may_stay_open=may_stay_open)
             _count(found, best, counts)
             results.append(found)
     by_method = {found.method: found.objective for found in results}
@@ -197,9 +197,21 @@ def solved(
         assert event.bound is None or event.bound <= best * (1 + SOLVER_RTOL), (
             f"{event}, not {best}"
         )
-        if event.incumbent is not None and method != "ilp-vertex":
-            assert event.incumbent >= best * (1 - REPORTED_RTOL), f"{event}"
+        if event.incumbent is not None and not _is_unscaled(case, method, best):
+            bottleneck = case.options.get("all_reduce_bandwidth") == "bottleneck"
+            slack = CAUTIOUS_RTOL if bottleneck else SOLVER_RTOL
+            assert event.incumbent >= best * (1 - slack), f"{event}"
     return found
+
+
+def _is_unscaled(case: cases.Case, method: str, best: float | None) -> bool:
+    """Whether the paper's formulation has times so far above the optimum that digits are lost."""
+    if method != "ilp-vertex" or best is None:
+        return False
+    cluster, stages = case.instance["cluster"], case.instance["job"]["stages"]
+    link = cluster["inter_bandwidth"] / cluster["gpus_per_server"]
+    sizes = ("input_bytes", "output_bytes", "parameter_bytes", "expert_bytes")
+    return max(stage.get(size, 0.0) for stage in stages for size in sizes) / link > 1e4 * best
 
 
 def _may_refuse(method: str, case: cases.Case) -> bool:

@@ -28,7 +28,7 @@ def written(folder: Path, *lines: str, head: str = HEAD) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ("8,16,2,64,4,4,32,2,2,2,fast", "line 2, iteration time (ms): found 'fast'"),
         ("8,16,2.5,64,4,4,32,2,2,2,3", "line 2, micro batch: found '2.5', expected a whole number"),
@@ -40,10 +40,10 @@ def written(folder: Path, *lines: str, head: str = HEAD) -> Path:
         ('8,16,2,64,4,4,32,2,2,2,"3', "unexpected end of data"),
     ],
 )
-def test_garbage_is_refused_in_one_line(tmp_path: Path, line: str, told: str) -> None:
+def test_garbage_is_refused_in_one_line(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(InputError) as refused:
         model.read_rows(written(tmp_path, line))
-    assert told in str(refused.value)
+    assert message in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
@@ -132,11 +132,11 @@ def test_the_constants_of_the_page_predict_the_rows_as_it_says() -> None:
     for name, text in zip(files, re.split(r"^## \S+: ", page, flags=re.MULTILINE)[1:], strict=True):
         found = re.findall(r"^\| (\w+) \([^)]*\) \| \S+ \| (\S+) \|", text, re.MULTILINE)
         constants = model.Constants(**{name: float(value) for name, value in found})
-        told = re.search(r"^\| mean \| ([0-9.]+)%", text, re.MULTILINE)
-        assert told is not None
+        message = re.search(r"^\| mean \| ([0-9.]+)%", text, re.MULTILINE)
+        assert message is not None
         rows = files[name][:: 12 if name == "single-node" else 3]
         errors = [
             abs(model.predicted(row, constants, model.RECOMPUTED[name]) / row.seconds - 1)
             for row in rows
         ]
-        assert 100 * np.mean(errors) == pytest.approx(float(told[1]), abs=2.5)
+        assert 100 * np.mean(errors) == pytest.approx(float(message[1]), abs=2.5)

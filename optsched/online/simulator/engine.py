@@ -95,7 +95,7 @@ def _run(
         hold=event_loop.HOLDS[options.hold or "none"],
         offer=RULES[options.offer or policy.offer],
         tau=float(options.tau),
-        good=max(float(options.comm_heavy), 1.0 + event_loop.IMPROVEMENT_RTOL),
+        max_ratio=max(float(options.comm_heavy), 1.0 + event_loop.IMPROVEMENT_RTOL),
         slot=float(options.slot),
     )
     heavy = configurations.worst / configurations.estimate >= options.comm_heavy

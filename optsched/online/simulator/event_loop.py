@@ -35,7 +35,7 @@ HOLDS = {
 within the window; the same without a window."""
 IMPROVEMENT_RTOL = 1e-9
 """Smaller differences of alpha are rounding: a better offer has alpha < kappa (1 - 1e-9), a good
-one alpha <= max(comm_heavy, 1 + 1e-9) alpha~, or a job could wait for better than the best."""
+one alpha <= max(comm_heavy, 1 + 1e-9) alpha~; else a job might refuse the best of all offers."""
 MAX_EXACT_MULTIPLE = 2.0**53
 """Larger multiples of a slot or a round are not exact in float64."""
 SENTINEL = 2**62
@@ -45,7 +45,7 @@ SENTINEL = 2**62
 class Rules(NamedTuple):
     """A policy and its settings; see `optsched.online.policies.by_name`.
 
-    An offer with alpha <= good alpha~ is good enough.
+    An offer with alpha <= max_ratio alpha~ is good enough.
     """
 
     virtual: bool
@@ -54,7 +54,7 @@ class Rules(NamedTuple):
     hold: int
     offer: int
     tau: float
-    good: float
+    max_ratio: float
     slot: float
 
 
@@ -341,7 +341,7 @@ def _is_accepted(
     """
     is_first = np.isnan(runs.kappa[row])
     if is_first or rules.hold != ACCEPT_IMPROVEMENT:
-        accepted = alpha <= rules.good * estimate  # line 12
+        accepted = alpha <= rules.max_ratio * estimate  # line 12
     else:
         accepted = alpha < runs.kappa[row] * (1.0 - IMPROVEMENT_RTOL)  # line 18
     if is_first and not accepted:
@@ -357,8 +357,8 @@ def _is_acceptable(rules: Rules, heavy: bool, alpha: float, estimate: float) -> 
     if not rules.delays:
         return alpha < np.inf
     if rules.overtaking == SCAN:
-        return alpha <= rules.good * estimate
-    return alpha <= rules.good * estimate if heavy else alpha < np.inf
+        return alpha <= rules.max_ratio * estimate
+    return alpha <= rules.max_ratio * estimate if heavy else alpha < np.inf
 
 
 @register_jitable

@@ -86,7 +86,7 @@ def maximise_bound(
     reduced_costs, _, _ = pricing.best_roles(search.best_duals)
     duals = search.best_duals
     dual_bound = DualBound(flow, reduced_costs, duals.slots, duals.opening)
-    dual_bound = _with_less_for_opening(dual_bound)
+    dual_bound = _reduce_opening_price(dual_bound)
     jobs, roles = search.in_use()
     is_leader, is_follower = roles >= pricing.first, (roles > 0) & (roles < pricing.first)
     leaders = np.column_stack([jobs[is_leader], pricing.leaders[roles[is_leader] - pricing.first]])
@@ -301,7 +301,7 @@ class _Search:
         return roles, costs
 
 
-def _with_less_for_opening(dual_bound: DualBound) -> DualBound:
+def _reduce_opening_price(dual_bound: DualBound) -> DualBound:
     """Move the price of opening to the jobs that lead, by halves, while the bound stays.
 
     Prices of energy that cancel in a bound of far less cost it its digits.
