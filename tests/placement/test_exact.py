@@ -81,6 +81,19 @@ def test_a_model_proves_at_gap_zero_what_its_solver_can_tell_apart() -> None:
     assert result.objective == pytest.approx(0.09489964939487441, rel=1e-9)
 
 
+def test_columns_go_on_where_the_model_leaves_a_gap() -> None:
+    """Links slow enough that HiGHS's model is exact to 5e-8 only; a gap of 0 is asked."""
+    sent = {"replicas": 4, "output_bytes": 3.909042777824934e-06, "backward_time": 1.7e7}
+    received = {"replicas": 6, "input_bytes": 2.6060285185499556e-06, "backward_time": 520.7}
+    received["parameter_bytes"] = 63.87758812060876
+    instance = made([2, 2, 4, 2], [sent, received], gpus=4, inter=9.187035573769161e-09, intra=5e8)
+    options = {"all_reduce_bandwidth": "bottleneck"}
+    by_model = optsched.solve(instance, "ilp", options=options, gap=0.0)
+    result = optsched.solve(instance, "exact", options=options, gap=0.0)
+    assert not by_model.proved
+    assert (result.chosen, result.proved) == ("columns", True)
+
+
 def test_repartition_refuses_the_bottleneck_reading() -> None:
     with pytest.raises(NotApplicableError, match=r"method repartition.*bottleneck"):
         optsched.solve(

@@ -50,16 +50,17 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
         chosen=start.method,
     )
     spent = clock() - began
-    incumbent = start.counts
+    incumbent, accepted = start.counts, list[str]()
     for method, close_gap in _provers(instance, options, settings):
         # `columns` or `ilp` can stop before the deadline without a proof; then the other goes on.
-        is_done = settings.deadline.is_over or (method == "ilp-vertex" and best.chosen == "ilp")
+        is_done = settings.deadline.is_over or (method == "ilp-vertex" and "ilp" in accepted)
         if is_done or best.termination is Termination.OPTIMAL:
             break
         try:
             outcome = close_gap(instance, options, settings, incumbent, bound)
         except NotApplicableError:
             continue
+        accepted.append(method)
         spent += outcome.solve_time
         best = replace(outcome, chosen=method)
         incumbent = np.array(outcome.solution.counts)
