@@ -1,7 +1,8 @@
 """Optimal and heuristic scheduling of deep-learning jobs on GPU clusters.
 
-`generate` or `load` an instance, `solve` it, `compare` methods, `check` a solution, `explain` its
-objective, `plot` it, `build_model` in Pyomo, `read_store` of a sweep. Names are imported lazily.
+`generate` or `load` an instance, or make one of a class such as `PlacementInstance`; `solve` it,
+`compare` methods, `check` a solution, `explain` its objective, `plot` it; `build_model` in Pyomo
+and take its `solution_of`; `read_store` of a sweep. Names are imported lazily.
 """
 
 from typing import TYPE_CHECKING
@@ -11,11 +12,18 @@ from optsched.lazy_names import importer_of
 if TYPE_CHECKING:
     from optsched.experiments.store.store import read_store as read_store
     from optsched.library import load as load
+    from optsched.makespan.instance import MakespanInstance as MakespanInstance
     from optsched.methods import build_model as build_model
     from optsched.methods import check as check
     from optsched.methods import solve as solve
+    from optsched.modelling import solution_of as solution_of
+    from optsched.online.instance import OnlineInstance as OnlineInstance
+    from optsched.placement.instance import PlacementInstance as PlacementInstance
     from optsched.problems import METHODS as METHODS
     from optsched.result import Result as Result
+    from optsched.rolling.instance import RollingInstance as RollingInstance
+    from optsched.selection.instance import SelectionInstance as SelectionInstance
+    from optsched.speed_profile.instance import SpeedProfileInstance as SpeedProfileInstance
     from optsched.verbs.comparing import compare as compare
     from optsched.verbs.explaining import explain as explain
     from optsched.verbs.generating import generate as generate
@@ -23,8 +31,17 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+_PROBLEMS = {
+    "placement": "Placement",
+    "makespan": "Makespan",
+    "selection": "Selection",
+    "speed_profile": "SpeedProfile",
+    "rolling": "Rolling",
+    "online": "Online",
+}
 _LAZY_NAMES = {
     **dict.fromkeys(("build_model", "check", "solve"), "methods"),
+    **{f"{name}Instance": f"{room}.instance" for room, name in _PROBLEMS.items()},
     "METHODS": "problems",
     "Result": "result",
     "compare": "verbs.comparing",
@@ -33,6 +50,7 @@ _LAZY_NAMES = {
     "load": "library",
     "plot": "verbs.picturing",
     "read_store": "experiments.store.store",
+    "solution_of": "modelling",
 }
 __all__ = [*_LAZY_NAMES]
 __getattr__ = importer_of(__name__, _LAZY_NAMES)

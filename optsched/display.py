@@ -51,6 +51,8 @@ class Explanation:
 
     right: ClassVar[tuple[str, ...]] = ()
     """Headings of right-aligned columns."""
+    max_rows: ClassVar[int] = MAX_ROWS
+    """Rows that are shown; the others are counted."""
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
         """Return the title, headings, rows and closing lines."""
@@ -63,7 +65,7 @@ class Explanation:
 
     def __str__(self) -> str:
         title, headings, rows, closing = self.table()
-        shown = [headings, *rows[:MAX_ROWS]]
+        shown = [headings, *rows[: self.max_rows]]
         widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
         lines = [
             "  ".join(
@@ -82,14 +84,14 @@ class Explanation:
                 f"{escape(cell)}</{tag}>"
                 for heading, cell in zip(headings, row, strict=True)
             )
-            for tag, row in [("th", headings), *(("td", row) for row in rows[:MAX_ROWS])]
+            for tag, row in [("th", headings), *(("td", row) for row in rows[: self.max_rows])]
         ]
         table = "".join(f"<tr>{line}</tr>" for line in lines)
         below = "<br>".join(map(escape, [*self._left_out(rows), *closing.splitlines()]))
         return f"<table><caption>{escape(title)}</caption>{table}</table><p>{below}</p>"
 
     def _left_out(self, rows: list[list[str]]) -> list[str]:
-        more = len(rows) - MAX_ROWS
+        more = len(rows) - self.max_rows
         return [f"... and {counted(more, 'row')} more"] if more > 0 else []
 
 

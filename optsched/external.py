@@ -17,8 +17,9 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optsched.errors import InputError, MethodError, OptschedError, shown
+from optsched.errors import InputError, MethodError, NotApplicableError, OptschedError, shown
 from optsched.io.numerals import without_numpy
+from optsched.modelling import is_model, origin_of, solution_of
 from optsched.problem import Method, Problem, resolve
 from optsched.result import Outcome, Termination
 
@@ -33,13 +34,15 @@ UNSOLVED = (Termination.NO_SOLUTION, Termination.INFEASIBLE, Termination.TIME_LI
 
 
 def method_of(problem: Problem, method: MethodLike) -> Method:
-    """Return the method of a name, an import path ``module:name``, a callable or a policy."""
+    """Return the method of a name, an import path ``module:name``, a callable, policy or model."""
     if isinstance(method, str) and ":" not in method:
         method = problem.method(method)
     if isinstance(method, Method):
         if str(method.run).startswith("optsched.") or hasattr(method.run, "__wrapped__"):
             return method
         return replace(method, run=_adapted(problem, method.name, method.run))
+    if is_model(method):
+        return _method_of_model(problem, method)
     name = method if isinstance(method, str) else _name_of(method)
     run: Any = _imported(method) if isinstance(method, str) else method
     if _is_policy(problem, run):
@@ -50,6 +53,19 @@ def method_of(problem: Problem, method: MethodLike) -> Method:
         raise InputError(problem.name, "method", shown(method), expected)
     summary = _summary(run, "a custom method")
     return Method(name, "heuristic", summary, _adapted(problem, name, run))
+
+
+def _method_of_model(problem: Problem, model: Any) -> Method:
+    """Return the method whose solution of a model's instance is the solution in the model."""
+    name, origin = f"model {model.name}", origin_of(model)
+
+    def read(instance: Any, options: Any, settings: Any) -> Outcome:
+        if (instance, options) != (origin.instance, origin.options):
+            found = f"{instance.name} and its options"
+            raise NotApplicableError(name, found, f"those of the model, of {origin.instance.name}")
+        return Outcome(solution_of(model), Termination.FEASIBLE)
+
+    return Method(name, "heuristic", "the solution in a Pyomo model", _adapted(problem, name, read))
 
 
 def module_of(method: str) -> str | None:

@@ -18,7 +18,8 @@ from optsched.external import method_of
 from optsched.files import read_document
 from optsched.io.writing import write_bytes
 from optsched.library import load
-from optsched.problem import Problem, resolve
+from optsched.modelling import ModelOrigin, is_model, solution_of
+from optsched.problem import Method, Problem, resolve
 from optsched.problems import PROBLEMS
 from optsched.progress import Listener, Progress, listener_of
 from optsched.result import Outcome, Result, Settings, Termination
@@ -27,7 +28,7 @@ from optsched.verbs.judging import result_of
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-    from optsched.typing import InstanceLike, MethodLike, Solution
+    from optsched.typing import InstanceLike, MethodLike, SolutionLike
 
 EXPORT_FORMATS = ("mps", "lp", "nl")
 
@@ -46,6 +47,7 @@ def solve(
     callback: Listener | None = None,
     verbose: bool = False,
     bound: bool = True,
+    start: SolutionLike | None = None,
 ) -> Result:
     """Solve an instance and check the answer.
 
@@ -82,6 +84,10 @@ def solve(
         Whether such events are printed, a line each.
     bound : bool
         Whether to compute a quick bound if the method returns none.
+    start : solution, Result, model, str or Path, optional
+        A feasible solution. The method uses it as its first incumbent where it is better than its
+        own heuristics'; placement's ``ilp`` passes that incumbent to the solver (HiGHS, SCIP and
+        others) as MIP start, other models only admit better solutions.
 
     Returns
     -------
@@ -93,8 +99,8 @@ def solve(
     Raises
     ------
     InputError
-        For a file, a method or an option that cannot be used; `NotApplicableError` when the
-        method refuses this instance by name.
+        For a file, a method or an option that cannot be used, or a start that violates a rule,
+        which is named; `NotApplicableError` when the method refuses this instance, or a start.
     KeyboardInterrupt
         After an interrupt, when there is no solution yet.
     SolverError
@@ -122,6 +128,8 @@ def solve(
     problem.require_support(entry, instance, chosen)
     progress = Progress(listener_of(callback, verbose))
     settings = replace(settings, deadline=Deadline(time_limit), progress=progress)
+    if start is not None:
+        settings = replace(settings, start=_feasible_start(problem, entry, instance, start, chosen))
     progress.notify(None, None)
     outcome = _run_interruptible(lambda: entry(instance, chosen, settings))
     if bound:
@@ -133,7 +141,7 @@ def solve(
 
 def check(
     instance: InstanceLike,
-    solution: Solution | Result | str | Path,
+    solution: SolutionLike,
     options: Mapping[str, object] | None = None,
 ) -> CheckReport:
     """Check a solution with code that shares nothing with the methods.
@@ -141,7 +149,7 @@ def check(
     Parameters
     ----------
     instance, solution : object, str or Path
-        Objects, or paths of their files; a `Result` stands for its solution.
+        Objects, or paths of their files; a `Result` or a solved model stands for its solution.
     options : mapping, optional
         Options of the objective; by default those in the solution.
 
@@ -163,7 +171,7 @@ def check(
     ()
     """
     instance, problem = instance_and_problem(instance)
-    solution = solution_of(problem, solution)
+    solution = decisions_of(problem, solution)
     if not isinstance(solution, resolve(problem.solution)):
         raise InputError("check", "solution", shown(solution), "a solution or its file")
     report: CheckReport = resolve(problem.check)(
@@ -172,8 +180,10 @@ def check(
     return report
 
 
-def solution_of(problem: Problem, given: Any) -> Any:
-    """Return the solution in a file or in a result; other objects are returned unchanged."""
+def decisions_of(problem: Problem, given: Any) -> Any:
+    """Return the solution in a file, a result or a model; other objects are returned unchanged."""
+    if is_model(given):
+        return solution_of(given)
     if isinstance(given, Result):
         if given.solution is None:
             found = f"none: {given.method} ended {given.termination.value}"
@@ -197,7 +207,9 @@ def build_model(
     """Build the Pyomo model of a method without solving it.
 
     The model holds for every feasible solution of the instance, so that constraints may be added
-    to it. For a policy over time it is the model of the first decision.
+    to it and the objective replaced. Solve it by any solver of Pyomo's; then `optsched.solution_of`
+    returns its solution. ``print(optsched.explain(model))`` lists its sets, variables and
+    constraints. For a policy over time it is the model of the first decision.
 
     Parameters
     ----------
@@ -230,6 +242,17 @@ def build_model(
     >>> model = optsched.build_model("placement/fig2", "ilp")
     >>> model.alpha.name, len(model.STAGES), len(model.SERVERS)
     ('alpha', 3, 3)
+
+    Anti-affinity: stages 0 and 1 never share a server, where ``present[s, m]`` is 1.
+
+    >>> import pyomo.environ as pyo
+    >>> model.apart = pyo.Constraint(
+    ...     model.SERVERS, rule=lambda m, server: m.present[0, server] + m.present[1, server] <= 1
+    ... )
+    >>> str(pyo.SolverFactory("appsi_highs").solve(model).solver.termination_condition)
+    'optimal'
+    >>> optsched.check("placement/fig2", model).feasible
+    True
     """
     instance, problem = instance_and_problem(instance)
     entry = problem.method(method)
@@ -239,7 +262,11 @@ def build_model(
         raise NotApplicableError(method, "no Pyomo model", f"one of {models}" if models else none)
     chosen = resolve(problem.options).from_dict(dict(options or {}))
     problem.require_support(entry, instance, chosen)
-    return entry.model(instance, chosen, pruned=pruned)
+    model = entry.model(instance, chosen, pruned=pruned)
+    if not hasattr(model, "origin"):
+        read = getattr(model, "reader", None)
+        model.origin = ModelOrigin(problem.name, method, instance, chosen, read)
+    return model
 
 
 def export(
@@ -287,7 +314,7 @@ def warm_up(problem: str) -> float:
 
 def instance_and_problem(instance: Any) -> tuple[Any, Problem]:
     """Return an instance, loaded if it is a file or a name, and its problem."""
-    if isinstance(instance, str | Path):
+    if isinstance(instance, str | Path | Mapping):
         instance = load(instance)
     return instance, problem_for(instance)
 
@@ -299,6 +326,21 @@ def problem_for(instance: Any) -> Problem:
     if problem is None:
         raise InputError("instance", "", shown(instance), "an instance made by optsched.load")
     return problem
+
+
+def _feasible_start(
+    problem: Problem, method: Method, instance: Any, start: Any, options: Any
+) -> Any:
+    """Return a start as a solution; raises InputError if it violates a rule."""
+    if not method.takes_start:
+        takers = ", ".join(each.name for each in problem.methods if each.takes_start)
+        raise NotApplicableError(method.name, "a start", f"one of {takers}" if takers else "none")
+    solution = decisions_of(problem, start)
+    report = check(instance, solution, options.to_dict())
+    violations = [v for v in report.violations if not v.rule.startswith("claimed")]
+    if violations:
+        raise InputError("start", "", str(violations[0]), "a feasible solution")
+    return solution
 
 
 def _run_interruptible(run: Callable[[], Outcome]) -> Outcome:

@@ -39,7 +39,9 @@ class Method:
     run : str or callable
         ``module:function`` of ``(instance, options, settings) -> Outcome``, or the function.
     build : str or None
-        ``module:function`` of ``(instance, options, *, pruned) -> pyomo.ConcreteModel``.
+        ``module:function`` of ``(instance, options, *, pruned) -> pyomo.ConcreteModel``. The
+        model's attribute `reader`, a function of the solved model, returns its solution; a model
+        of a bound has none.
     by_name : bool
         Whether `run` and `build` take the method's name first, as one function of many policies.
     modules : tuple of str
@@ -47,6 +49,8 @@ class Method:
     supports : collection of str or None
         Names of the problem's `features` that it can handle; None for all of them. Others are
         refused before the method is called.
+    takes_start : bool
+        Whether it uses the `start` of its settings.
     """
 
     name: str
@@ -57,6 +61,7 @@ class Method:
     modules: tuple[str, ...] = ()
     by_name: bool = False
     supports: Collection[str] | None = None
+    takes_start: bool = False
 
     def __call__(self, instance: Any, options: Any, settings: Any) -> Any:
         """Run the method; its `optsched.result.Outcome`."""

@@ -98,6 +98,8 @@ class Settings:
         ``replace(settings, gap=...)``; another `time_limit` starts another one.
     progress : Progress
         Where a method reports incumbents and bounds; ignored by default.
+    start : solution or None
+        A feasible solution to start from; ignored by methods that do not take one.
     """
 
     time_limit: NonNegative | None = None
@@ -108,6 +110,7 @@ class Settings:
     solver: str = "highs"
     deadline: Deadline = field(default_factory=Deadline, compare=False, repr=False)
     progress: Progress = field(default_factory=Progress, compare=False, repr=False)
+    start: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         require_declared("settings", self)

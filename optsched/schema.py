@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from math import isnan
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -18,6 +19,7 @@ from typing import (
     Self,
     TypeVar,
     get_args,
+    get_origin,
     get_type_hints,
 )
 
@@ -53,6 +55,7 @@ FIELDS = "Attributes\n----------"
 
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pydantic._internal._model_construction import ModelMetaclass as _Metaclass
 else:
     _Metaclass = type(BaseModel)
@@ -77,12 +80,14 @@ class _ConstructorDefaults(_Metaclass):
     """Metaclass: calls from Python fill in schema and version, and raise InputError."""
 
     def __call__(self: Any, *arguments: Any, **values: Any) -> Any:
+        if arguments:
+            raise InputError(self.__name__, "", shown(arguments[0]), "fields by name")
         for alias, name, default in (("schema", "schema_", None), ("version", "version", 1)):
             field = self.model_fields.get(name)
             if field is not None:
                 values.setdefault(alias, default or get_args(field.annotation)[0])
         construct = super().__call__
-        return _validated(lambda given: construct(*arguments, **given), values, self.__name__)
+        return _validated(lambda given: construct(**given), values, self.__name__)
 
 
 class FileModel(Displayed, BaseModel, metaclass=_ConstructorDefaults):
@@ -96,19 +101,86 @@ class FileModel(Displayed, BaseModel, metaclass=_ConstructorDefaults):
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, hide_input_in_errors=True
     )
 
+    record_types: ClassVar[dict[str, type[FileModel]]] = {}
+    """The class of records of each field that is a list of them."""
+
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         described(cls)
+        hints = {name: field.annotation for name, field in cls.model_fields.items()}
+        lists = {n: get_args(hint)[0] for n, hint in hints.items() if get_origin(hint) is tuple}
+        cls.record_types = {
+            name: kind
+            for name, kind in lists.items()
+            if isinstance(kind, type) and issubclass(kind, FileModel)
+        }
 
     @model_validator(mode="before")
     @classmethod
     def _first_unknown_key(cls, data: Any) -> Any:
-        """Stop at one unknown key: an error for each of a million would take a gigabyte."""
-        if isinstance(data, dict) and len(data) > len(cls.model_fields):
+        """Stop at one unknown key, and read tables that are given for lists of records.
+
+        An error for each of a million unknown keys would take a gigabyte.
+        """
+        if not isinstance(data, dict):
+            return data
+        if len(data) > len(cls.model_fields):
             known = {field.alias or name for name, field in cls.model_fields.items()}
             unknown = next(key for key in data if key not in known)
-            raise fault(unknown, _brief(data[unknown]), "no such key")
-        return data
+            raise fault(str(unknown), _brief(data[unknown]), "no such key")
+        tables = [key for key in cls.record_types if not isinstance(data.get(key), list | tuple)]
+        return {**data, **{key: _records(key, data[key]) for key in tables if key in data}}
+
+    def with_(self, **fields: Any) -> Self:
+        """Return a variant with other values of some fields, validated as a whole.
+
+        Parameters
+        ----------
+        **fields
+            Values by field. A mapping for a nested record changes only the fields that it names; a
+            list of records may also be a data frame or a mapping of columns. The name stays unless
+            it is given.
+
+        Raises
+        ------
+        InputError
+            If the variant is invalid; the place in it is named.
+
+        Examples
+        --------
+        >>> import optsched
+        >>> given = optsched.load("placement/fig2")
+        >>> given.with_(name="slow", cluster={"inter_bandwidth": 1e9}).cluster.inter_bandwidth
+        1000000000.0
+        """
+        changed = {name: getattr(self, name) for name in self.model_fields_set}
+        for name, value in fields.items():
+            nested = changed.get(name)
+            if isinstance(nested, FileModel) and isinstance(value, Mapping):
+                value = nested.with_(**value)
+            changed[name] = value
+        aliases = {name: field.alias for name, field in type(self).model_fields.items()}
+        by_alias = {aliases.get(name) or name: value for name, value in changed.items()}
+        variant: Self = type(self)(**by_alias)
+        return variant
+
+
+def _records(key: str, table: Any) -> Any:
+    """The records of a data frame or of a mapping of columns; missing cells are left out."""
+    if isinstance(table, Mapping):
+        lengths = {name: len(column) for name, column in table.items()}
+        if len(set(lengths.values())) > 1:
+            raise fault(key, f"columns of {shown(lengths)} cells", "columns of one length")
+        rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    elif hasattr(table, "columns"):
+        rows = table.to_dict("records")
+    else:
+        return table
+    return [{name: cell for name, cell in row.items() if not _is_missing(cell)} for row in rows]
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and isnan(cell)) or repr(cell) == "<NA>"
 
 
 def fault(where: str, found: str, expected: str) -> PydanticCustomError:
@@ -170,6 +242,41 @@ class InstanceFile(FileModel):
     def to_dict(self) -> dict[str, Any]:
         """The instance as the JSON object of its file."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    def to_frame(self, records: str | None = None) -> pd.DataFrame:
+        """Return a list of records as a data frame, a column for each field, in the file's units.
+
+        Parameters
+        ----------
+        records : str, optional
+            "stages" of a placement, "jobs" or "nodes" of others; by default the jobs, or stages.
+
+        Raises
+        ------
+        InputError
+            If the instance has no such list.
+
+        Examples
+        --------
+        >>> import optsched
+        >>> given = optsched.load("makespan/fig2")
+        >>> frame = given.to_frame().assign(gradient_bytes=1e8)
+        >>> given.with_(jobs=frame).jobs[0].gradient_bytes
+        100000000.0
+        """
+        import pandas as pd
+
+        owners = [self, *(getattr(self, name) for name in type(self).model_fields)]
+        owners = [each for each in owners if isinstance(each, FileModel)]
+        lists = {name: each for each in owners for name in each.record_types}
+        name = records or ("jobs" if "jobs" in lists else next(iter(lists), ""))
+        if name not in lists:
+            raise InputError(self.name, "records", shown(name), " or ".join(lists) or "no list")
+        fields = list(lists[name].record_types[name].model_fields)
+        rows = [
+            {field: getattr(row, field) for field in fields} for row in getattr(lists[name], name)
+        ]
+        return pd.DataFrame(rows, columns=fields)
 
 
 class SolutionFile(FileModel):
@@ -241,7 +348,8 @@ def _found(loc: tuple[int | str, ...], document: Any) -> str:
     value = document
     for part in loc:
         try:
-            value = value[part]
+            is_table = isinstance(part, int) and not isinstance(value, list | tuple)
+            value = (_records("", value) if is_table else value)[part]
         except (KeyError, IndexError, TypeError):
             return "(unavailable)"
     return _brief(value)

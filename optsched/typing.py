@@ -4,14 +4,17 @@ For annotations: `Instance` is what `optsched.load` and `optsched.generate` retu
 problem, distinguished by ``isinstance``. An installed package's problems have classes of their own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol, TypeAlias
+
+import pyomo.environ as pyo
 
 from optsched.conflict import Conflict as Conflict
 from optsched.makespan.explain import MakespanBreakdown as MakespanBreakdown
 from optsched.makespan.instance import MakespanInstance as MakespanInstance
 from optsched.makespan.solution import MakespanSolution as MakespanSolution
+from optsched.modelling import ModelSummary as ModelSummary
 from optsched.online import records as online_records
 from optsched.online import runs as online_runs
 from optsched.online.explain import OnlineBreakdown as OnlineBreakdown
@@ -58,8 +61,8 @@ Breakdown: TypeAlias = (
     | RollingBreakdown
     | OnlineBreakdown
 )
-Explained: TypeAlias = Breakdown | Conflict
-"""Result of `optsched.explain`: a breakdown or a conflict."""
+Explained: TypeAlias = Breakdown | Conflict | ModelSummary
+"""Result of `optsched.explain`: a breakdown, a conflict or the summary of a model."""
 Run: TypeAlias = (
     rolling_records.Records | online_records.Records | rolling_runs.Run | online_runs.Run
 )
@@ -74,10 +77,10 @@ class Policy(Protocol):
         """Return the decision for the current state."""
 
 
-InstanceLike: TypeAlias = Instance | str | Path
-"""An instance, its file, its folder or its name."""
-MethodLike: TypeAlias = str | Method | Policy | Callable[..., object]
+InstanceLike: TypeAlias = Instance | Mapping[str, object] | str | Path
+"""An instance, the mapping of its file, the file, its folder or its name."""
+MethodLike: TypeAlias = str | Method | Policy | Callable[..., object] | pyo.ConcreteModel
 """A method's name, its import path ``module:name``, or a method or policy of the caller's."""
-SolutionLike: TypeAlias = Solution | Result | Run | str | Path
-"""A solution, the result that has it, its run's records, or its file."""
-Instances: TypeAlias = InstanceLike | Sequence[InstanceLike]
+SolutionLike: TypeAlias = Solution | Result | Run | pyo.ConcreteModel | str | Path
+"""A solution, the result or solved model that has it, its run's records, or its file."""
+Instances: TypeAlias = InstanceLike | Iterable[InstanceLike]

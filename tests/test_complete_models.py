@@ -159,6 +159,31 @@ def selection_terms(model: Any, instance: Any) -> dict[tuple, Any]:
     return terms | {("opened",): pyo.quicksum(model.opened.values())}
 
 
+def decided_by(instance: Any, solution: Any) -> Has:
+    """What a solution has, by the names of terms."""
+    if hasattr(solution, "counts"):
+        counts = {at: int(v) for at, v in np.ndenumerate(solution.counts)}
+        return {("count", *at): v for at, v in counts.items()} | {
+            ("holds", *at): int(v > 0) for at, v in counts.items()
+        }
+    has: Has = {}
+    if hasattr(instance, "servers"):
+        for j, run in enumerate(solution.jobs):
+            has["start", j] = int(run.start)
+            for s in range(len(instance.servers)):
+                has["gpus", j, s] = run.gpus.get(str(s), 0)
+                has["holds", j, s] = int(has["gpus", j, s] > 0)
+        return has
+    for j, job in enumerate(solution.jobs):
+        has["waits", j] = int(job.node is None)
+        for n, node in enumerate(instance.nodes):
+            has["on", j, n] = int(job.node == node.name)
+            has["gpus", j, n] = len(job.gpus) * has["on", j, n]
+            has["open", n] = max(has.get(("open", n), 0), has["on", j, n])
+    has["opened",] = sum(v for at, v in has.items() if at[0] == "open")
+    return has
+
+
 PROBLEMS = {
     "placement": (draw_placement, placement_terms, ("ilp", "ilp-vertex", "min-cut")),
     "makespan": (draw_makespan, makespan_terms, ("ilp", "ilp-relaxed", "theta")),
@@ -207,6 +232,29 @@ def solved(model: Any, rows: list[Row], terms: dict[tuple, Any]) -> float | None
     return float(result.incumbent_objective)
 
 
+def fixed(instance: Any, method: str, options: Any, terms_of: Any, solution: Any) -> Any:
+    """The solution of another model in which the decisions of a solution are fixed."""
+    model = optsched.build_model(instance, method, options)
+    decided = decided_by(instance, solution)
+    terms = {at: term for at, term in terms_of(model, instance).items() if at in decided}
+    if hasattr(model, "fraction"):  # which of a node's GPUs, and the fraction of each
+        node_of = {node.name: n for n, node in enumerate(instance.nodes)}
+        for j, job in enumerate(solution.jobs):
+            for n, g in model.GPUS:
+                model.assigned[j, n, g].fix(int(node_of.get(job.node) == n and g in job.gpus))
+            for f, share in enumerate(fractions_of(instance, options)):
+                model.fraction[j, f].fix(int(job.node is not None and share == job.fraction))
+    assert solved(model, [({at: 1}, 0, decided[at]) for at in terms], terms) is not None
+    return optsched.solution_of(model)
+
+
+def fractions_of(instance: Any, options: dict[str, str]) -> list[float]:
+    """The fractions in the order of the model's set, the whole GPU first."""
+    kinds = {node.gpu_type for node in instance.nodes} if options["sharing"] == "on" else ()
+    offered = {float(key) for kind in kinds for key in instance.gpu_types[kind].slowdown}
+    return sorted({1.0, *offered}, reverse=True)
+
+
 # 24: all placements take the same time, and HiGHS's presolve called the model infeasible
 @pytest.mark.parametrize(("seed", "rows"), first(1, [(24, 1), *((seed, 3) for seed in range(60))]))
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -238,6 +286,14 @@ def test_optimum_under_a_constraint_of_the_user(problem: str, seed: int, rows: i
                 assert satisfies(dict(decided), drawn), case
                 same = min(each[value_of] for each in solutions if decided <= each[0].items())
                 assert same == pytest.approx(right, rel=TOLERANCE), case
+                solution = optsched.solution_of(model)
+                assert satisfies(decided_by(instance, solution), drawn), case
+                report = optsched.check(instance, solution)
+                assert report.feasible, (case, report.violations)
+                if method != "min-cut":
+                    assert report.objective == pytest.approx(right, rel=TOLERANCE), case
+                if not hasattr(model, "postponed"):
+                    assert fixed(instance, method, options, terms_of, solution) == solution, case
 
 
 @pytest.mark.parametrize("seed", first(1, range(2)))

@@ -12,7 +12,7 @@ import optsched.typing as types
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
 
-FUNCTIONS = [name for name in optsched.__all__ if name not in ("METHODS", "Result")]
+FUNCTIONS = [name for name in optsched.__all__ if name.islower()]
 CHECKED_ONLY = {
     "pd": "pandas",
     "pyo": "pyomo.environ",
@@ -61,4 +61,4 @@ def test_a_solution_and_an_explanation_are_of_six_classes() -> None:
     }
     assert set(typing.get_args(types.Breakdown)) == explained
     assert hints("explain")["return"] == types.Explained
-    assert set(typing.get_args(types.Explained)) == {*explained, types.Conflict}
+    assert set(typing.get_args(types.Explained)) == {*explained, types.Conflict, types.ModelSummary}

@@ -57,7 +57,7 @@ def solve_model(
 ) -> SolverResult:
     """Solve a Pyomo model and load its incumbent, integers rounded, into its variables.
 
-    `start` makes the variables' values the MIP start (not for SCIP). For HiGHS only: `restarts` is
+    `start` makes the variables' values the MIP start. For HiGHS only: `restarts` is
     its mip_allow_restart, and `cautious` scales the model against the bug at `CAUTIOUS_SCALE`.
     `listener` receives incumbents and bounds, for HiGHS during the run, else once at the end.
     """
@@ -67,7 +67,7 @@ def solve_model(
     if settings.solver == "highs":
         return _solve_with_highs(model, settings, start, build_time, restarts, cautious, listener)
     if settings.solver == "scip":
-        answer = _solve_with_scip(model, settings, build_time)
+        answer = _solve_with_scip(model, settings, start, build_time)
     else:
         answer = solve_with_pyomo(model, settings, start, build_time)
     if answer.has_solution:
@@ -222,7 +222,7 @@ def _set_mip_start(
 
 
 def _solve_with_scip(
-    model: pyo.ConcreteModel, settings: Settings, build_time: float
+    model: pyo.ConcreteModel, settings: Settings, start: bool, build_time: float
 ) -> SolverResult:
     solver = SolverFactory("scip_direct")
     create = solver._create_solver_model  # private: the public interface cannot be interrupted
@@ -240,6 +240,7 @@ def _solve_with_scip(
         rel_gap=settings.gap,
         abs_gap=0.0,
         time_limit=settings.deadline.left,
+        warmstart_discrete_vars=start,
         solver_options={"display/verblevel": 0, "numerics/feastol": FEASIBILITY_TOL},
     )
     seconds = clock() - began

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 from optsched.files import read_document
 from optsched.io.writing import write_bytes
 from optsched.problem import resolve
@@ -128,14 +129,14 @@ def files_read(reference: str | Path) -> list[Path]:
     ]
 
 
-def load(reference: str | Path) -> Instance:
+def load(reference: str | Path | Mapping[str, object]) -> Instance:
     """Load one instance.
 
     Parameters
     ----------
-    reference : str or Path
-        A file, a workload's folder, or the name of a shipped instance such as
-        "placement/vgg19-16" or "online/small-400x40".
+    reference : str, Path or mapping
+        A file, a workload's folder, the name of a shipped instance such as "placement/vgg19-16" or
+        "online/small-400x40", or the parsed JSON of a file.
 
     Returns
     -------
@@ -153,6 +154,11 @@ def load(reference: str | Path) -> Instance:
     >>> optsched.load("placement/vgg19-16").job.model
     'VGG19'
     """
+    if isinstance(reference, Mapping):
+        document = dict(reference)
+        return resolve(problem_of(document, "instance").instance).from_dict(document)
+    if not isinstance(reference, str | Path):
+        raise InputError("load", "", shown(reference), "a name, a file, a folder or a mapping")
     files = find(reference)
     if len(files) > 1:
         raise InputError(str(reference), "", f"{len(files)} instances", "one")

@@ -87,6 +87,7 @@ MAKESPAN = Problem(
             f"{_HERE}.models.ilp:ilp",
             f"{_HERE}.models.ilp:model",
             supports=(),
+            takes_start=True,
         ),
         Method(
             "ilp-relaxed",
@@ -115,6 +116,7 @@ MAKESPAN = Problem(
             "exact",
             "heuristics and bounds, then state-space search (tiny instances) or ilp",
             f"{_HERE}.exact.exact:exact",
+            takes_start=True,
         ),
     ),
 )

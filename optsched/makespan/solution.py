@@ -63,17 +63,8 @@ class MakespanSolution(SolutionFile):
         instance_name: str,
         runs: Iterable[tuple[str, float, Mapping[int, int], float | None]],
     ) -> Self:
-        """Create a solution from the runs of the jobs.
+        """Create a solution from (name, start, GPUs by server, end or None) of each job.
 
-        Parameters
-        ----------
-        instance_name : str
-            Instance name.
-        runs : sequence of tuple[str, float, Mapping[int, int], float or None]
-            (name, start, GPUs by server, end or None) of each job; times in slots.
-
-        Examples
-        --------
         >>> runs = [("a", 0, {0: 2}, 4), ("b", 4, {0: 1, 1: 1}, None)]
         >>> MakespanSolution.of("two-jobs", runs).jobs[1].gpus
         {'0': 1, '1': 1}

@@ -45,6 +45,7 @@ PLACEMENT = Problem(
             "server patterns by column generation, with a certified bound",
             f"{_HERE}.exact.columns:columns",
             supports=("bottleneck",),
+            takes_start=True,
         ),
         Method(
             "ilp",
@@ -52,6 +53,7 @@ PLACEMENT = Problem(
             "strengthened MILP in Pyomo, started from the heuristic",
             f"{_HERE}.models.formulation:ilp",
             f"{_HERE}.models.formulation:model",
+            takes_start=True,
         ),
         Method(
             "ilp-vertex",
@@ -72,6 +74,7 @@ PLACEMENT = Problem(
             "exact",
             "bounds if they prove the heuristic's placement, else columns, ilp or ilp-vertex",
             f"{_HERE}.exact.exact:exact",
+            takes_start=True,
         ),
     ),
 )

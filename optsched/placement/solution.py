@@ -57,17 +57,8 @@ class PlacementSolution(SolutionFile):
 
     @classmethod
     def of(cls, instance_name: str, counts: Sequence[Sequence[int]]) -> Self:
-        """Create a solution from a matrix of counts.
+        """Create a solution from replicas by stage and server.
 
-        Parameters
-        ----------
-        instance_name : str
-            Name of the instance.
-        counts : (S, M) int
-            Replicas by stage and server.
-
-        Examples
-        --------
         >>> PlacementSolution.of("mine", [[2, 0], [1, 1]]).counts
         ((2, 0), (1, 1))
         """

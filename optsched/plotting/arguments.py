@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from optsched.errors import InputError, shown
 from optsched.library import load
-from optsched.methods import problem_for, solution_of
+from optsched.methods import decisions_of, problem_for
 from optsched.result import Result
 from optsched.verbs.explaining import explain
 
@@ -40,7 +40,7 @@ def solution_in(given: object, kind: type[Kind]) -> Kind:
 
 def loaded_solution(instance: InstanceLike, given: AnySolution, kind: type[Kind]) -> Kind:
     """A solution, the one in a result, or the one in a file."""
-    return solution_in(solution_of(problem_for(instance), given), kind)
+    return solution_in(decisions_of(problem_for(instance), given), kind)
 
 
 def runs_in(given: object) -> list[object]:

@@ -96,6 +96,20 @@ def open_nodes(tables: Tables, assignment: Assignment) -> dict[int, tuple[float,
     return {n: (seconds[n], len(used[n])) for n in seconds}
 
 
+def assignment_from(tables: Tables, solution: SelectionSolution) -> dict[int, Placement]:
+    """Convert a feasible SelectionSolution to an assignment."""
+    node_of = {node.name: n for n, node in enumerate(tables.instance.nodes)}
+    job_of = {job.name: j for j, job in enumerate(tables.instance.jobs)}
+    assignment = {}
+    for placed in solution.jobs:
+        if placed.node is not None:
+            node = node_of[placed.node]
+            kind = tables.kinds[tables.kind_of[node]]
+            index = kind.configuration_of(len(placed.gpus), placed.fraction)
+            assignment[job_of[placed.name]] = Placement(node, tuple(placed.gpus), index)
+    return assignment
+
+
 def solution_of(
     tables: Tables, assignment: Assignment, certificate: Certificate | None = None
 ) -> SelectionSolution:

@@ -71,6 +71,7 @@ SELECTION = Problem(
                 f"{_HERE}.{module}:{name}",
                 f"{_HERE}.{model_module}:model",
                 ("pyscipopt",) if name == "minlp" else (),
+                takes_start=True,
             )
             for name, title, module, model_module in _EXACT
         ),
@@ -79,6 +80,7 @@ SELECTION = Problem(
             "exact",
             "patterns or columns, by the number of patterns",
             f"{_HERE}.models.patterns:exact",
+            takes_start=True,
         ),
         Method(
             "fewest-waiting",

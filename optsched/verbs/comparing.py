@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from optsched import interrupts
 from optsched.checking import bound_violation
@@ -17,11 +18,13 @@ from optsched.errors import (
     NotApplicableError,
     OptschedError,
     require_extras,
+    shown,
 )
 from optsched.external import method_of
 from optsched.library import find, load
 from optsched.library.best_records import known_bound
 from optsched.methods import problem_for, solve
+from optsched.modelling import is_model
 from optsched.problem import Method, resolve
 from optsched.result import (
     NOT_COMPARABLE,
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
     from optsched.typing import Instances, MethodLike
 
 DEFAULT_TIME_LIMIT = 10.0
+TRACEBACK = "traceback"
+"""Key of an error row's details."""
 COLUMNS = ["instance", "method", "objective", "bound", "excess", "status", "seconds", "checked"]
 
 
@@ -55,21 +60,27 @@ def compare(
     seed: int = 0,
     solver: str = "highs",
     full: bool = False,
+    on_error: Literal["warn", "raise"] = "warn",
 ) -> pd.DataFrame:
     """Run methods on instances and tabulate how far each is from optimal.
 
     Parameters
     ----------
-    instances : instance, str, Path, or a sequence of them
-        Instances, files, folders, or shipped names such as "placement".
-    methods : sequence of str or callable, optional
-        By default the problem's heuristics and "exact"; custom methods as in `optsched.solve`.
+    instances : instance, mapping, str, Path, or an iterable of them
+        Instances, files, folders, or shipped names such as "placement"; also a generator or a
+        pandas Series.
+    methods : sequence of str, callable or model, optional
+        By default the problem's heuristics and "exact"; custom methods as in `optsched.solve`. A
+        solved model of `optsched.build_model` stands for its solution and is named ``model`` and
+        the model's name.
     time_limit : float, optional
         Seconds for each method on each instance.
     options, iterations, gap, threads, seed, solver
         As in `optsched.solve`.
     full : bool
         Whether columns are all keys of ``solve --json`` without the solution.
+    on_error : {"warn", "raise"}
+        What to do when a method fails: warn and go on, or raise its exception.
 
     Returns
     -------
@@ -79,15 +90,16 @@ def compare(
         is objective / bound - 1, ``checked`` whether the checker accepted the solution (None where
         there is none); ``attrs["problem"]`` names the problems. Methods that relax a rule (such as
         preemptive policies) have no excess if other rows do not relax it: they are listed in
-        ``attrs["not comparable"]``.
+        ``attrs["not comparable"]``. ``attrs["tracebacks"]`` holds the traceback of each method that
+        failed, by ``"instance: method"``.
 
     Raises
     ------
     InputError
         For invalid instances or methods. A method that fails on one instance gets a row with the
-        status "error", and so does a method of `methods` that does not apply to it; default methods
-        that do not apply are skipped. A failure that is not one of `optsched.errors` is a
-        `MethodWarning`, too.
+        status "error" and a `MethodWarning`, unless `on_error` is "raise". So does a method of
+        `methods` that does not apply to the instance, without a warning; default methods that do
+        not apply are skipped.
 
     Examples
     --------
@@ -108,11 +120,15 @@ def compare(
         threads=threads,
         seed=seed,
         solver=solver,
+        on_error=on_error,
     )
     done = [result for group in groups for result in group]
-    if full:
-        return pd.DataFrame([result.to_dict(with_solution=False) for result in done])
     frame = pd.DataFrame([_row(result) for result in done], columns=COLUMNS)
+    if full:
+        frame = pd.DataFrame([result.to_dict(with_solution=False) for result in done])
+    failed = (result for result in done if TRACEBACK in result.details)
+    texts = {f"{each.instance}: {each.method}": each.details[TRACEBACK] for each in failed}
+    frame.attrs["tracebacks"] = texts
     frame.attrs["problem"] = ", ".join(dict.fromkeys(result.problem for result in done))
     named = (r.method for r in done if NOT_COMPARABLE in r.details)
     frame.attrs["not comparable"] = ", ".join(dict.fromkeys(named))
@@ -135,6 +151,8 @@ def _row(result: Result) -> tuple[Any, ...]:
 def compare_each(
     instances: Instances,
     methods: Sequence[MethodLike] | None = None,
+    *,
+    on_error: str = "warn",
     **settings: Any,
 ) -> Iterator[list[Result]]:
     """Yield one instance's results at a time.
@@ -142,9 +160,11 @@ def compare_each(
     Default methods that do not apply to an instance are skipped; those named in `methods` get an
     error row. At an interrupt the results of the instance in progress are yielded first.
     """
-    if isinstance(methods, str) or callable(methods):
+    if on_error not in ("warn", "raise"):
+        raise InputError("compare", "on_error", shown(on_error), "'warn' or 'raise'")
+    if isinstance(methods, str) or callable(methods) or is_model(methods):
         methods = [methods]
-    loaded = _loaded(instances)
+    loaded = list(_loaded(instances))
     methods_by_instance = []
     for instance in loaded:
         problem = problem_for(instance)
@@ -155,7 +175,7 @@ def compare_each(
         done: list[Result] = []
         try:
             for method in applied:
-                result = _solve_or_error_row(instance, method, settings)
+                result = _solve_or_error_row(instance, method, settings, on_error)
                 if methods or "refused" not in result.details:
                     done.append(result)
                 interrupts.raise_if_received()
@@ -165,32 +185,41 @@ def compare_each(
         yield _with_best_bound(done)
 
 
-def _loaded(instances: Any) -> list[Any]:
+def _loaded(instances: Any) -> Iterator[Any]:
     if isinstance(instances, str | Path):
-        return [load(file) for file in find(instances)]
-    if isinstance(instances, Sequence):
-        return [instance for entry in instances for instance in _loaded(entry)]
-    return [instances]
+        yield from map(load, find(instances))
+    elif isinstance(instances, Mapping):
+        yield load(instances)
+    elif isinstance(instances, Iterable) and not hasattr(instances, "schema_"):
+        for entry in instances:
+            yield from _loaded(entry)
+    else:
+        yield instances
 
 
-def _solve_or_error_row(instance: Any, method: Method, settings: Mapping[str, Any]) -> Result:
-    """Return a method's result, or a row with the status "error" and its message."""
+def _solve_or_error_row(
+    instance: Any, method: Method, settings: Mapping[str, Any], on_error: str
+) -> Result:
+    """Return a method's result, or a row with the status "error", its message and traceback."""
     try:
         return solve(instance, method, **settings)
     except NotApplicableError as error:
         return _error_row(instance, method, settings, {"message": str(error), "refused": True})
     except (InputError, MissingExtraError):  # errors of the whole call, not of one method
         raise
-    except OptschedError as error:
-        return _error_row(instance, method, settings, {"message": str(error)})
     except Exception as error:
-        message = f"{type(error).__name__}: {error}"
+        if on_error == "raise":
+            raise
+        known = isinstance(error, OptschedError)
+        message = str(error) if known else f"{type(error).__name__}: {error}"
         warnings.warn(
-            f"{method.name} failed on {instance.name} with {message}; recorded as an error row",
+            f"{method.name} failed on {instance.name} with {message}; its row has the status "
+            "'error', and the table's attrs['tracebacks'] its traceback",
             MethodWarning,
             stacklevel=2,
         )
-        return _error_row(instance, method, settings, {"message": message})
+        details = {"message": message, TRACEBACK: traceback.format_exc()}
+        return _error_row(instance, method, settings, details)
 
 
 def _error_row(

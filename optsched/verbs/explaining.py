@@ -10,33 +10,36 @@ from optsched import interrupts
 from optsched.conflict import Conflict
 from optsched.display import number
 from optsched.errors import InputError, NotApplicableError
-from optsched.methods import build_model, check, instance_and_problem, solution_of, solve
+from optsched.methods import build_model, check, decisions_of, instance_and_problem, solve
+from optsched.modelling import is_model, summary_of
 from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
 from optsched.result import Result, Settings, Termination
 
 if TYPE_CHECKING:
-    from optsched.typing import Explained, InstanceLike, MethodLike, Solution
+    import pyomo.environ as pyo
+
+    from optsched.typing import Explained, InstanceLike, MethodLike, SolutionLike
 
 SECONDS_FOR_ROWS = 30.0
 """Time limit of the search for conflicting rows of a model."""
 
 
 def explain(
-    instance: InstanceLike,
-    solution: Solution | Result | str | Path | None = None,
+    instance: InstanceLike | pyo.ConcreteModel,
+    solution: SolutionLike | None = None,
     *,
     method: MethodLike | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Explained:
-    """Explain a solution's objective, or why the instance is infeasible.
+    """Explain a solution's objective, why the instance is infeasible, or what a model consists of.
 
     Parameters
     ----------
-    instance : instance, str or Path
-        An instance, or what `optsched.load` takes.
+    instance : instance, str, Path or Pyomo model
+        An instance, or what `optsched.load` takes. A model alone is summarised.
     solution : solution, str or Path, optional
-        A feasible solution, its file or a result; by default computed by `method`.
+        A feasible solution, its file, a result or a solved model; by default computed by `method`.
     method : str or callable, optional
         The method that computes the solution, as in `optsched.solve`.
     options : mapping, optional
@@ -44,10 +47,11 @@ def explain(
 
     Returns
     -------
-    Breakdown or Conflict
+    Breakdown, Conflict or ModelSummary
         Of the problem: for placement, `optsched.placement.explain.Breakdown`. If the instance is
         proved infeasible, an `optsched.conflict.Conflict`; if the method has a linear model, with
-        the rows of the model that conflict.
+        the rows of the model that conflict. Of a model alone, an `optsched.modelling.ModelSummary`:
+        its sets, variables and constraints with counts, equations and units.
 
     Raises
     ------
@@ -63,6 +67,8 @@ def explain(
     >>> breakdown.iteration_time == result.objective
     True
     """
+    if is_model(instance):
+        return summary_of(instance)
     given, problem = instance_and_problem(instance)
     if problem.explain is None:
         raise InputError("explain", "problem", problem.name, "a problem that supports explain")
@@ -77,7 +83,7 @@ def explain(
         if solution.solution is None:
             expected = "an instance it solves, or a solution's file"
             raise InputError(given.name, "", _no_solution_line(solution), expected)
-    decisions = solution_of(problem, solution)
+    decisions = decisions_of(problem, solution)
     values = dict(decisions.options if options is None else options)
     report = check(given, decisions, values)
     violations = [v for v in report.violations if not v.rule.startswith("claimed")]

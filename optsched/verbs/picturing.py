@@ -12,13 +12,15 @@ from optsched.experiments.store.store import read_store
 from optsched.files import instance_sha256, read_document
 from optsched.io.reading import csv_rows
 from optsched.library import load, shipped_names
-from optsched.methods import check, problem_for, solution_of, solve
+from optsched.methods import check, decisions_of, problem_for, solve
+from optsched.modelling import is_model, origin_of
 from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
 from optsched.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyomo.environ as pyo
     from matplotlib.axes import Axes
 
     from optsched.typing import InstanceLike, MethodLike, Solution, SolutionLike
@@ -29,7 +31,7 @@ SQLITE_MAGIC = b"SQLite format 3\0"
 
 
 def plot(
-    subject: InstanceLike | Solution | Result | pd.DataFrame,
+    subject: InstanceLike | Solution | Result | pyo.ConcreteModel | pd.DataFrame,
     solution: SolutionLike | Sequence[SolutionLike] | None = None,
     *,
     picture: str | None = None,
@@ -41,10 +43,10 @@ def plot(
 
     Parameters
     ----------
-    subject : instance, Result, solution, DataFrame, str or Path
-        An instance or what `optsched.load` takes; a result of `optsched.solve`; a solution of a
-        shipped instance, or its file; the table of `optsched.compare` or `optsched.read_store`, a
-        file that ``optsched compare --csv`` wrote, or a store.
+    subject : instance, Result, model, solution, DataFrame, str or Path
+        An instance or what `optsched.load` takes; a result of `optsched.solve`; a solved model; a
+        solution of a shipped instance, or its file; the table of `optsched.compare` or
+        `optsched.read_store`, a file that ``optsched compare --csv`` wrote, or a store.
     solution : solution, Result, run, str or Path, or a sequence of them, optional
         What to draw of an instance; by default computed by `method`. Pictures of online and
         rolling instances take several. Of a store, the runs of the instance are drawn.
@@ -116,8 +118,12 @@ def _instance_and_solution(subject: Any) -> tuple[Any, Any]:
     """Return the instance and the solution of a subject that is one of them, a result or a file."""
     if isinstance(subject, str | Path):
         subject = _read(subject)
+    if isinstance(subject, Mapping):
+        return load(subject), None
     if isinstance(subject, Result):
         return subject.instance_data, subject
+    if is_model(subject):
+        return origin_of(subject).instance, subject
     if hasattr(subject, "instance"):
         return _shipped_instance_of(subject), subject
     return subject, None
@@ -129,7 +135,7 @@ def _read(file: str | Path) -> Any:
         schema = read_document(file).get("schema")
         for problem in PROBLEMS.values():
             if schema == f"optsched/{problem.name}-solution":
-                return solution_of(problem, file)
+                return decisions_of(problem, file)
     return load(file)
 
 
@@ -212,7 +218,7 @@ def _picture_of(problem: Problem, name: str | None) -> Any:
 
 def _feasible(problem: Problem, instance: Any, given: Any) -> Any:
     """Return a feasible solution, or the records of a run as they are; raises InputError."""
-    solution = solution_of(problem, getattr(given, "records", given))
+    solution = decisions_of(problem, getattr(given, "records", given))
     if isinstance(solution, resolve(problem.solution)):
         report = given.check if isinstance(given, Result) else check(instance, solution)
         if report is None or not report.feasible:

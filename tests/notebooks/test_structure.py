@@ -1,5 +1,6 @@
 """Notebooks share a form: goal, prerequisites, exercises with folded answers at the end."""
 
+import ast
 import json
 import re
 import subprocess
@@ -43,6 +44,21 @@ def test_exercises_come_last_with_their_answers_folded(path: Path) -> None:
     hints = ending.count("<details><summary>Hint</summary>")
     assert len(ANSWER.findall(ending)) == len(asked) == ending.count("<details>") - hints
     assert not any("<details>" in each for each in every[:start])
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_imports_what_the_reference_lists(path: Path) -> None:
+    pages = (FOLDER.parent / "docs" / "reference").glob("*.md")
+    listed = re.findall(r"optsched[.\w]+", " ".join(page.read_text("utf-8") for page in pages))
+    code = "\n".join(text(cell) for cell in cells(path) if cell["cell_type"] == "code")
+    nodes = [n for n in ast.walk(ast.parse(code)) if isinstance(n, ast.ImportFrom | ast.Import)]
+    names = {
+        f"{node.module}.{each.name}" if isinstance(node, ast.ImportFrom) else each.name
+        for node in nodes
+        for each in node.names
+    }
+    ours = {name for name in names if name.startswith("optsched.")}
+    assert ours <= {*listed}, ours - {*listed}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -29,6 +29,7 @@ def test_symbol_table_is_the_model(method: str) -> None:
     model = optsched.build_model(TINY, method, {"node_opening": "printed"})
     unit = f" in {OPTIMUM[method]['unit']} "  # of tiny.json; the README's U
     docs = {c.name: c.doc.replace(unit, " in $U$ ") for c in model.component_objects()}
+    docs = {name: re.sub(r" in [0-9.]+ s$", " in $T$ s", doc) for name, doc in docs.items()}
     built = [(c.name, c.ctype.__name__, docs[c.name]) for c in model.component_objects()]
     assert rows == built
 

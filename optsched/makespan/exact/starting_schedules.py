@@ -7,6 +7,7 @@ from functools import partial
 from optsched.deadline import Deadline
 from optsched.makespan.bounds.best import best_bound, simple_bound
 from optsched.makespan.bounds.durations import durations_of
+from optsched.makespan.contention import schedule_from_solution
 from optsched.makespan.heuristics import list_scheduling, local_search, nested
 from optsched.makespan.heuristics.sjf_bco import search_by_name
 from optsched.makespan.incumbent import Incumbent, SearchResult
@@ -23,6 +24,9 @@ TIME_SHARE = 0.5
 
 def take_starting_schedules(incumbent: Incumbent, settings: Settings) -> None:
     """Update the incumbent by the heuristics within a share of the time."""
+    if settings.start is not None:
+        instance = incumbent.instance
+        incumbent.update_schedule(schedule_from_solution(instance, settings.start), "start")
     share = settings.deadline.share(TIME_SHARE)
     for name, result in candidates(incumbent.instance, settings, share):
         incumbent.update_result(result, name)

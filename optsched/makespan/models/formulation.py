@@ -20,7 +20,7 @@ def build(data: MakespanModelData) -> pyo.ConcreteModel:
     _add_sets(model, data)
     _add_runs(model, data)
     _add_placements(model, data)
-    model.makespan = pyo.Objective(expr=model.last_end, doc="min C")
+    model.makespan = pyo.Objective(expr=model.last_end, doc="min C, in slots")
     families = [
         _add_one_run_per_job,
         _add_makespan,
@@ -59,9 +59,9 @@ def read_schedule(model: pyo.ConcreteModel, data: MakespanModelData) -> Schedule
 
 
 def _add_sets(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
-    model.JOBS = pyo.Set(initialize=data.jobs, doc="j")
-    model.SERVERS = pyo.Set(initialize=data.servers, doc="s")
-    model.SLOTS = pyo.Set(initialize=range(data.horizon), doc="t")
+    model.JOBS = pyo.Set(initialize=data.jobs, doc="j: jobs")
+    model.SERVERS = pyo.Set(initialize=data.servers, doc="s: servers")
+    model.SLOTS = pyo.Set(initialize=range(data.horizon), doc="t: slots")
     inside = [
         (j, s, a)
         for j in data.jobs
@@ -69,7 +69,7 @@ def _add_sets(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
         if data.can_run_inside(j, s)
         for a in data.starts(j, data.inside(j) or 0)
     ]
-    model.INSIDE_RUNS = pyo.Set(dimen=3, initialize=inside, doc="(j, s, a)")
+    model.INSIDE_RUNS = pyo.Set(dimen=3, initialize=inside, doc="(j, s, a): runs inside a server")
     spanning = [
         (j, k, a, d)
         for j in data.jobs
@@ -77,13 +77,12 @@ def _add_sets(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
         for d in data.spanning_durations(j, k)
         for a in data.starts(j, d)
     ]
-    model.SPANNING_RUNS = pyo.Set(dimen=4, initialize=spanning, doc="(j, k, a, d)")
+    model.SPANNING_RUNS = pyo.Set(dimen=4, initialize=spanning, doc="(j, k, a, d): spanning runs")
     model.SPANNERS = pyo.Set(
         initialize=sorted({j for j, *_ in spanning}), doc="jobs that may span servers"
     )
-    model.WIDTHS = pyo.Set(
-        dimen=2, initialize=sorted({(j, k) for j, k, *_ in spanning}), doc="(j, k)"
-    )
+    widths = sorted({(j, k) for j, k, *_ in spanning})
+    model.WIDTHS = pyo.Set(dimen=2, initialize=widths, doc="(j, k): servers of a spanning run")
     # By job, for the sums below.
     model.inside_runs_of = grouped((j, (s, a)) for j, s, a in inside)
     model.spanning_runs_of = grouped((j, (k, a, d)) for j, k, a, d in spanning)
@@ -100,7 +99,7 @@ def _add_runs(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
         doc="B: job j starts at a over k servers and takes d slots",
     )
     model.last_end = pyo.Var(
-        domain=pyo.Integers, bounds=(data.bound, data.horizon), doc="C: the makespan, slots"
+        domain=pyo.Integers, bounds=(data.bound, data.horizon), doc="C: makespan, in slots"
     )
     running = grouped(
         ((j, k, t), (a, d)) for j, k, a, d in model.SPANNING_RUNS for t in range(a, a + d)
@@ -163,7 +162,7 @@ def _add_placements(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
         model.SERVERS,
         domain=pyo.Integers,
         bounds=lambda m, j, s: (0, data.max_gpus(j, s)),
-        doc="y: GPUs of spanning job j on server s",
+        doc="y: GPUs of spanning job j on server s, in GPUs",
     )
     model.uses = pyo.Var(
         model.SPANNERS, model.SERVERS, domain=pyo.Binary, doc="z: spanning job j uses server s"
@@ -173,7 +172,7 @@ def _add_placements(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
         model.SERVERS,
         model.SLOTS,
         bounds=lambda m, j, s, t: (0, data.max_gpus(j, s)),
-        doc="w: GPUs of spanning job j on server s in slot t",
+        doc="w: held by spanning job j on server s while slot t runs, in GPUs",
     )
 
 
@@ -243,7 +242,7 @@ def _add_capacity(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
 
 
 def _add_levels(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
-    model.LEVELS = pyo.Set(initialize=range(1, data.max_level + 1), doc="q")
+    model.LEVELS = pyo.Set(initialize=range(1, data.max_level + 1), doc="q: contending jobs")
     model.on_link = pyo.Var(
         model.SPANNERS,
         model.SERVERS,

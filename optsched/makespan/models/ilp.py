@@ -18,7 +18,11 @@ from optsched.backends.pyomo_solvers import require_solver
 from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
 from optsched.makespan.bounds.best import Bound
-from optsched.makespan.contention import evaluate, schedule_from_solution
+from optsched.makespan.contention import (
+    evaluate,
+    schedule_from_solution,
+    solution_from_evaluation,
+)
 from optsched.makespan.exact.starting_schedules import (
     NESTED_MOVES,
     search_moves,
@@ -77,7 +81,12 @@ def model(
     incumbent.compute_bound(settings.deadline, contention=False)
     top = int(min(incumbent.value, instance.horizon))
     low = min(int(incumbent.bound.value), top)
-    return formulation.build(model_data(instance, top, low, pruned=pruned))
+    data = model_data(instance, top, low, pruned=pruned)
+    built = formulation.build(data)
+    built.reader = lambda solved: solution_from_evaluation(
+        evaluate(instance, formulation.read_schedule(solved, data))
+    )
+    return built
 
 
 @dataclass

@@ -163,15 +163,15 @@ def build(pools: Pools) -> pyo.ConcreteModel:
         for i, configuration in enumerate(configurations[j])
         for a in pools.starts(configuration)
     ]
-    model.JOBS = pyo.Set(initialize=data.jobs, doc="j")
-    model.RUNS = pyo.Set(dimen=3, initialize=runs, doc="(j, i, a)")
+    model.JOBS = pyo.Set(initialize=data.jobs, doc="j: jobs")
+    model.RUNS = pyo.Set(dimen=3, initialize=runs, doc="(j, i, a): runs in configuration i")
     model.run = pyo.Var(
         model.RUNS, domain=pyo.Binary, doc="R: job j starts at a in its configuration i"
     )
     model.last_end = pyo.Var(
-        domain=pyo.Integers, bounds=(data.bound, data.horizon), doc="C: the makespan, slots"
+        domain=pyo.Integers, bounds=(data.bound, data.horizon), doc="C: makespan, in slots"
     )
-    model.makespan = pyo.Objective(expr=model.last_end, doc="min C")
+    model.makespan = pyo.Objective(expr=model.last_end, doc="min C, in slots")
     # Terms of the sums: runs by job, GPUs and links by (capacity, slot).
     of_job: list[list[tuple[int, int]]] = [[] for _ in data.jobs]
     held: dict[tuple[int, int], list] = {}
@@ -200,7 +200,7 @@ def build(pools: Pools) -> pyo.ConcreteModel:
         return stated(model, model.last_end >= end)
 
     data.deadline.check()
-    model.POOL_SLOTS = pyo.Set(dimen=2, initialize=list(held), doc="(c, t)")
+    model.POOL_SLOTS = pyo.Set(dimen=2, initialize=list(held), doc="(c, t): size of server, slot")
 
     @model.Constraint(model.POOL_SLOTS, doc="(P3) servers of one size run at most their GPUs")
     def capacity(model: pyo.ConcreteModel, size: int, t: int) -> pyo.Expression:

@@ -14,7 +14,7 @@ from optsched.backends.pyomo_solvers import require_solver
 from optsched.backends.relations import stated
 from optsched.backends.sizes import require_time
 from optsched.deadline import Deadline, clock
-from optsched.makespan.contention import Evaluation, evaluate
+from optsched.makespan.contention import Evaluation, evaluate, solution_from_evaluation
 from optsched.makespan.exact.starting_schedules import candidates
 from optsched.makespan.heuristics.sjf_bco import distinct_kappas, search_by_name
 from optsched.makespan.incumbent import SEARCH_TIME_SHARE, Incumbent, SearchResult
@@ -48,10 +48,7 @@ def ilp_schedules(
             incumbent.record_answer(answer)
             incumbent.timed_out |= answer.termination is Termination.TIME_LIMIT
             if answer.termination is Termination.OPTIMAL:
-                first = built.JOBS.first()
-                incumbent.best = generated[
-                    max(built.SCHEDULES, key=lambda k: pyo.value(built.follows[first, k]))
-                ]
+                incumbent.best = generated[_chosen_schedule(built)]
     return incumbent.outcome({"schedules": len(generated)})
 
 
@@ -59,7 +56,16 @@ def model(
     instance: MakespanInstance, options: MakespanOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
     """Build the model over the generated schedules alone. Nothing in it is pruned."""
-    return _build(instance, list(_distinct_schedules(instance, Settings(), Deadline())))
+    generated = list(_distinct_schedules(instance, Settings(), Deadline()))
+    built = _build(instance, generated)
+    built.reader = lambda solved: solution_from_evaluation(generated[_chosen_schedule(solved)])
+    return built
+
+
+def _chosen_schedule(model: pyo.ConcreteModel) -> int:
+    first = model.JOBS.first()
+    chosen: int = max(model.SCHEDULES, key=lambda k: pyo.value(model.follows[first, k]))
+    return chosen
 
 
 def _distinct_schedules(
@@ -97,13 +103,13 @@ def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.Concr
     # Scale ends: solver tolerances are absolute.
     positive = [schedule.makespan for schedule in generated if schedule.makespan > 0]
     unit = 1.0 if instance.slotted else min(positive, default=1.0)
-    model.JOBS = pyo.RangeSet(0, len(instance.jobs) - 1, doc="j")
-    model.SCHEDULES = pyo.RangeSet(0, len(generated) - 1, doc="k")
+    model.JOBS = pyo.RangeSet(0, len(instance.jobs) - 1, doc="j: jobs")
+    model.SCHEDULES = pyo.RangeSet(0, len(generated) - 1, doc="k: generated schedules")
     model.follows = pyo.Var(
         model.JOBS, model.SCHEDULES, domain=pyo.Binary, doc="x: job j follows schedule k"
     )
-    model.last_end = pyo.Var(domain=pyo.NonNegativeReals, doc="max over j of (a + rho) x")
-    model.makespan = pyo.Objective(expr=model.last_end, doc="min max (a + rho) x")
+    model.last_end = pyo.Var(domain=pyo.NonNegativeReals, doc=f"C: makespan, in {unit!r} slots")
+    model.makespan = pyo.Objective(expr=model.last_end, doc=f"min C, in {unit!r} slots")
 
     @model.Constraint(model.JOBS, doc="(S1) the makespan is no earlier than any end")
     def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:

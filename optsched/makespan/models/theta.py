@@ -54,12 +54,12 @@ def _build(durations: Durations, low: float, deadline: Deadline) -> pyo.Concrete
     require_time(deadline, 2 * jobs * gpus)
     refuse_many_nonzeros("theta", 2 * jobs * gpus, "fewer jobs or GPUs")
     model = pyo.ConcreteModel(name="makespan-theta")
-    model.JOBS = pyo.RangeSet(0, jobs - 1, doc="j")
-    model.GPUS = pyo.RangeSet(0, gpus - 1, doc="g")
-    model.takes = pyo.Var(model.JOBS, model.GPUS, domain=pyo.Binary, doc="job j takes GPU g")
+    model.JOBS = pyo.RangeSet(0, jobs - 1, doc="j: jobs")
+    model.GPUS = pyo.RangeSet(0, gpus - 1, doc="g: GPUs of the cluster")
+    model.takes = pyo.Var(model.JOBS, model.GPUS, domain=pyo.Binary, doc="x: job j takes GPU g")
     unit = _unit(durations)
-    model.theta = pyo.Var(bounds=(low / unit, None), doc="theta")
-    model.least_theta = pyo.Objective(expr=model.theta, doc="min theta")
+    model.theta = pyo.Var(bounds=(low / unit, None), doc=f"theta: largest load, in {unit!r} slots")
+    model.least_theta = pyo.Objective(expr=model.theta, doc=f"min theta, in {unit!r} slots")
 
     @model.Constraint(model.JOBS, doc="(T1) every job gets G_j GPUs")
     def all_gpus(model: pyo.ConcreteModel, j: int) -> pyo.Expression:

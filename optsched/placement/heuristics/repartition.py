@@ -108,6 +108,12 @@ def starting_placement(
     tables = tables_of(instance, options)
     settings = replace(settings or Settings(), iterations=None)
     improved, _ = improved_start(instance, tables, settings)
+    if settings.start is not None:
+        given = np.array(settings.start.counts, dtype=np.int64)
+        known = [counts for counts in (improved.counts, given) if counts is not None]
+        best = min(known, key=lambda counts: placement_time(tables, counts, options))
+        method = improved.method if best is improved.counts else "start"
+        improved = StartingPlacement(method, best, Termination.FEASIBLE)
     if options.all_reduce_bandwidth == "own" or improved.counts is None:
         return improved  # the search starts from Heavy-Edge under this objective
     greedy = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)

@@ -26,10 +26,12 @@ from optsched.placement.heuristics.heavy_edge import (
 from optsched.placement.heuristics.repartition import no_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.models.parts import (
+    Terms,
     add_placement_rows,
     counts_from,
     cut_nonzeros,
     declare_counts,
+    with_reader,
 )
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -51,8 +53,7 @@ def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Se
         lambda: build(instance, settings.deadline), cut_nonzeros(instance), settings, began=began
     )
     if model is not None and answer.has_solution:
-        held = ((s, m, v, model.holds[s, m, v]) for s, m, v in model.COUNTS)
-        counts = counts_from(model, held)
+        counts = counts_from(model, _terms(model))
         details["cut_bytes"] = pyo.value(model.bytes_cut) * unit
         details["cut_bound_bytes"] = None if answer.bound is None else answer.bound * unit
     else:
@@ -76,7 +77,11 @@ def model(
     instance: PlacementInstance, options: PlacementOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
     """Build the model alone; `pruned` has no effect."""
-    return build(instance)
+    return with_reader(build(instance), instance, _terms)
+
+
+def _terms(model: pyo.ConcreteModel) -> Terms:
+    return ((s, m, v, model.holds[s, m, v]) for s, m, v in model.COUNTS)
 
 
 def total_weight(instance: PlacementInstance) -> float:
@@ -134,7 +139,7 @@ def _add_colocated_pairs(model: pyo.ConcreteModel, instance: PlacementInstance) 
     """Pairs x[s,m] x[s+1,m] inside a server: the product, linearised over the counts v."""
     stages = instance.job.stages
     joined = [(s, m, v) for s, m, v in model.COUNTS if s + 1 < len(stages)]
-    model.JOINED = pyo.Set(dimen=3, initialize=joined, doc="(s, m, v) with a stage s + 1")
+    model.JOINED = pyo.Set(dimen=3, initialize=joined, doc="(s, m, v): counts with a stage s + 1")
     model.together = pyo.Var(
         model.JOINED,
         domain=pyo.NonNegativeReals,
@@ -179,8 +184,8 @@ def _tree_edges_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> No
         for a, b in all_reduce_edges(stage.replicas, "double-tree")
     ]
     replicas = [(s, r) for s, stage in enumerate(stages) for r in range(stage.replicas)]
-    model.REPLICAS = pyo.Set(dimen=2, initialize=replicas, doc="(s, r)")
-    model.EDGES = pyo.Set(dimen=3, initialize=edges, doc="(s, a, b), tree edges")
+    model.REPLICAS = pyo.Set(dimen=2, initialize=replicas, doc="(s, r): replicas of a stage")
+    model.EDGES = pyo.Set(dimen=3, initialize=edges, doc="(s, a, b): tree edges")
     model.assign = pyo.Var(
         model.REPLICAS, model.SERVERS, domain=pyo.Binary, doc="y: replica r of stage s on server m"
     )

@@ -32,6 +32,7 @@ from optsched.placement.heuristics.repartition import no_placement, starting_pla
 from optsched.placement.instance import PlacementInstance, symmetric_server_pairs
 from optsched.placement.models.parts import (
     ModelData,
+    Terms,
     add_pipeline_rows,
     add_placement_rows,
     counts_from,
@@ -40,6 +41,7 @@ from optsched.placement.models.parts import (
     longest_time,
     model_outcome,
     model_tables,
+    with_reader,
 )
 from optsched.placement.options import PlacementOptions
 from optsched.result import Outcome, Settings
@@ -88,8 +90,7 @@ def close_gap(
     )
     placements = [incumbent]
     if model is not None and answer.has_solution:
-        placed = ((s, m, v, model.place[s, m, v, w]) for s, m, v, w in model.COLUMNS)
-        placements.append(counts_from(model, placed))
+        placements.append(counts_from(model, _terms(model)))
     return model_outcome(instance, options, settings, answer, placements, data.unit, bound)
 
 
@@ -100,7 +101,11 @@ def model(
     start = starting_placement(instance, options).counts
     bound = combinatorial_bound(instance, tables_of(instance, options)).value
     data = model_data(instance, options, start, bound, pruned=pruned)
-    return build(data)
+    return with_reader(build(data), instance, _terms)
+
+
+def _terms(model: pyo.ConcreteModel) -> Terms:
+    return ((s, m, v, model.place[s, m, v, w]) for s, m, v, w in model.COLUMNS)
 
 
 def model_data(
@@ -183,15 +188,15 @@ def set_start(model: pyo.ConcreteModel, data: ModelData, counts: Ints) -> None:
 
 
 def _declare_sets(model: pyo.ConcreteModel, data: ModelData) -> None:
-    model.STAGES = pyo.RangeSet(0, len(data.replicas) - 1, doc="s")
-    model.SERVERS = pyo.RangeSet(0, len(data.free_gpus) - 1, doc="m")
+    model.STAGES = pyo.RangeSet(0, len(data.replicas) - 1, doc="s: stages")
+    model.SERVERS = pyo.RangeSet(0, len(data.free_gpus) - 1, doc="m: servers")
     model.COLUMNS = pyo.Set(
         dimen=4,
         initialize=_columns(data),
         doc="(s, m, v, w): v replicas, all-reduce over w NIC shares",
     )
     widths = sorted({(s, w) for s, _, _, w in model.COLUMNS}) if data.bottleneck else []
-    model.WIDTHS = pyo.Set(dimen=2, initialize=widths, doc="(s, w)")
+    model.WIDTHS = pyo.Set(dimen=2, initialize=widths, doc="(s, w): minimum counts w of a stage")
     model.choices = {(s, m): [] for s in model.STAGES for m in model.SERVERS}
     for s, m, v, w in model.COLUMNS:
         model.choices[s, m].append((v, w))
@@ -202,16 +207,19 @@ def _declare_variables(model: pyo.ConcreteModel, data: ModelData) -> None:
         model.COLUMNS, domain=pyo.Binary, doc="z: v replicas of stage s on server m, w NIC shares"
     )
     model.saving = pyo.Var(
-        model.STAGES, model.SERVERS, domain=pyo.NonNegativeReals, doc="time saved by neighbours"
+        model.STAGES,
+        model.SERVERS,
+        domain=pyo.NonNegativeReals,
+        doc=f"saving: time saved by neighbours, in {data.unit!r} s",
     )
     model.least = pyo.Var(
         model.WIDTHS, domain=pyo.Binary, doc="q: the minimum count of stage s on any server is w"
     )
     if data.is_synchronous:
-        declare_pipeline(model)
+        declare_pipeline(model, data.unit)
     low = min(data.bound / data.unit, 1.0) * (1 - ROUNDING)
     high = data.upper_bound / data.unit * (1 + ROUNDING if data.pruned else COMPLETE_MODEL_SLACK)
-    model.alpha = pyo.Var(bounds=(low, high), doc="alpha, iteration time")
+    model.alpha = pyo.Var(bounds=(low, high), doc=f"alpha: iteration time, in {data.unit!r} s")
     model.count = pyo.Expression(
         model.STAGES,
         model.SERVERS,
@@ -221,7 +229,7 @@ def _declare_variables(model: pyo.ConcreteModel, data: ModelData) -> None:
     model.present = pyo.Expression(
         model.STAGES,
         model.SERVERS,
-        doc="1 where server m holds stage s",
+        doc="z_sm: 1 where server m holds stage s",
         rule=lambda model, s, m: sum(model.place[s, m, v, w] for v, w in model.choices[s, m]),
     )
 

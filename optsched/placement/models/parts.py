@@ -170,15 +170,15 @@ def declare_counts(
     model: pyo.ConcreteModel, replicas: Sequence[int], gpus: Sequence[int], free: Sequence[int]
 ) -> None:
     """Declare the sets of stages, servers, and the counts of a stage that a server can hold."""
-    model.STAGES = pyo.RangeSet(0, len(replicas) - 1, doc="s")
-    model.SERVERS = pyo.RangeSet(0, len(free) - 1, doc="m")
+    model.STAGES = pyo.RangeSet(0, len(replicas) - 1, doc="s: stages")
+    model.SERVERS = pyo.RangeSet(0, len(free) - 1, doc="m: servers")
     held = [
         (s, m, v)
         for s, (k, q) in enumerate(zip(replicas, gpus, strict=True))
         for m, room in enumerate(free)
         for v in range(1, min(k, room // q) + 1)
     ]
-    model.COUNTS = pyo.Set(dimen=3, initialize=held, doc="(s, m, v), v = 1..min(k_s, g_m/q_s)")
+    model.COUNTS = pyo.Set(dimen=3, initialize=held, doc="(s, m, v): v = 1..min(k_s, g_m/q_s)")
 
 
 def add_placement_rows(
@@ -209,18 +209,15 @@ def add_placement_rows(
         return stated(model, present(s, m) <= 1)
 
 
-def declare_pipeline(model: pyo.ConcreteModel) -> None:
-    """Declare the pipeline variables, in the model's unit; the model has the set STAGES."""
-    model.stage_work = pyo.Var(
-        model.STAGES, domain=pyo.NonNegativeReals, doc="P_s, slowest work of a stage on any server"
-    )
-    model.slowest_work = pyo.Var(domain=pyo.NonNegativeReals, doc="P, slowest work of any stage")
+def declare_pipeline(model: pyo.ConcreteModel, unit: float) -> None:
+    """Declare the pipeline variables, in units of so many seconds; the model has the set STAGES."""
+    real, of = pyo.NonNegativeReals, f", in {unit!r} s"
+    model.stage_work = pyo.Var(model.STAGES, domain=real, doc=f"P_s: slowest work of a stage{of}")
+    model.slowest_work = pyo.Var(domain=real, doc=f"P: slowest work of any stage{of}")
     model.stage_all_reduce = pyo.Var(
-        model.STAGES, domain=pyo.NonNegativeReals, doc="A_s, slowest all-reduce of a stage"
+        model.STAGES, domain=real, doc=f"A_s: slowest all-reduce of a stage{of}"
     )
-    model.exposed = pyo.Var(
-        domain=pyo.NonNegativeReals, doc="E, all-reduce left after the last backward pass"
-    )
+    model.exposed = pyo.Var(domain=real, doc=f"E: all-reduce left after the last backward pass{of}")
 
 
 def add_pipeline_rows(
@@ -247,13 +244,26 @@ def add_pipeline_rows(
 
 # What a solved model gives.
 
+Terms = Iterable[tuple[int, int, int, Any]]
+"""Stage, server, replicas and binary of each column of a model."""
 
-def counts_from(model: pyo.ConcreteModel, terms: Iterable[tuple[int, int, int, Any]]) -> Ints:
+
+def counts_from(model: pyo.ConcreteModel, terms: Terms) -> Ints:
     """Counts, stages x servers, of terms (stage, server, replicas, binary) of a solved model."""
     counts = np.zeros((len(model.STAGES), len(model.SERVERS)), dtype=np.int64)
     for s, m, replicas, binary in terms:
         counts[s, m] += replicas * round(pyo.value(binary))
     return counts
+
+
+def with_reader(
+    model: pyo.ConcreteModel, instance: PlacementInstance, terms: Callable[..., Terms]
+) -> pyo.ConcreteModel:
+    """Add the function that reads a solution, for `optsched.solution_of`."""
+    model.reader = lambda solved: PlacementSolution.of(
+        instance.name, counts_from(solved, terms(solved)).tolist()
+    )
+    return model
 
 
 def model_outcome(

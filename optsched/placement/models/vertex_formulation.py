@@ -19,6 +19,7 @@ from optsched.placement.heuristics.repartition import no_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.models.parts import (
     ModelData,
+    Terms,
     add_pipeline_rows,
     counts_from,
     declare_counts,
@@ -27,6 +28,7 @@ from optsched.placement.models.parts import (
     model_outcome,
     model_tables,
     vertex_nonzeros,
+    with_reader,
 )
 from optsched.placement.options import PlacementOptions
 from optsched.result import Outcome, Settings
@@ -63,8 +65,7 @@ def close_gap(
     placements = [] if incumbent is None else [incumbent]
     details: dict[str, object] = {}
     if model is not None and answer.has_solution:
-        assigned = ((s, m, 1, model.assign[s, r, m]) for s, r, m in model.assign)
-        placements.append(counts_from(model, assigned))
+        placements.append(counts_from(model, _terms(model)))
     if not placements:
         greedy = _greedy_placement(instance)
         if greedy is None:
@@ -78,7 +79,11 @@ def model(
     instance: PlacementInstance, options: PlacementOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
     """Build the model alone, complete or with times capped above Heavy-Edge's."""
-    return build(vertex_data(instance, options, pruned=pruned))
+    return with_reader(build(vertex_data(instance, options, pruned=pruned)), instance, _terms)
+
+
+def _terms(model: pyo.ConcreteModel) -> Terms:
+    return ((s, m, 1, model.assign[s, r, m]) for s, r, m in model.assign)
 
 
 def vertex_data(
@@ -112,7 +117,7 @@ def build(data: ModelData, deadline: Deadline | None = None) -> pyo.ConcreteMode
     model = pyo.ConcreteModel(name="placement-vertex")
     declare_counts(model, data.replicas, data.gpus, data.free_gpus)
     replicas = [(s, r) for s, k in enumerate(data.replicas) for r in range(k)]
-    model.REPLICAS = pyo.Set(dimen=2, initialize=replicas, doc="(s, r)")
+    model.REPLICAS = pyo.Set(dimen=2, initialize=replicas, doc="(s, r): replicas of a stage")
     _declare_variables(model, data)
     model.iteration_time = pyo.Objective(expr=model.alpha, doc=f"min alpha, in {data.unit!r} s")
     families = [_add_replica_rows, _add_count_rows]
@@ -134,12 +139,15 @@ def _declare_variables(model: pyo.ConcreteModel, data: ModelData) -> None:
         model.COUNTS, domain=pyo.Binary, doc="n: server m holds v replicas of stage s"
     )
     if data.is_synchronous:
-        declare_pipeline(model)
+        declare_pipeline(model, data.unit)
     else:
         model.all_reduce = pyo.Var(
-            model.STAGES, model.SERVERS, domain=pyo.NonNegativeReals, doc="R, all-reduce time"
+            model.STAGES,
+            model.SERVERS,
+            domain=pyo.NonNegativeReals,
+            doc=f"R: all-reduce time, in {data.unit!r} s",
         )
-    model.alpha = pyo.Var(domain=pyo.NonNegativeReals, doc="alpha, iteration time")
+    model.alpha = pyo.Var(bounds=(0, None), doc=f"alpha: iteration time, in {data.unit!r} s")
     model.count = pyo.Expression(
         model.STAGES,
         model.SERVERS,
@@ -149,7 +157,7 @@ def _declare_variables(model: pyo.ConcreteModel, data: ModelData) -> None:
     model.present = pyo.Expression(
         model.STAGES,
         model.SERVERS,
-        doc="1 where server m holds stage s",
+        doc="z_sm: 1 where server m holds stage s",
         rule=lambda model, s, m: sum(model.holds[s, m, v] for v in data.counts(s, m)),
     )
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from optsched.display import counted
 from optsched.errors import NotApplicableError
+from optsched.modelling import ModelOrigin
 from optsched.problem import resolve
 from optsched.result import Outcome, Settings, Termination
 from optsched.rolling.instance import RollingInstance
@@ -21,13 +22,11 @@ from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import EPOCH_RTOL, View, World
-from optsched.selection.assignment import Placement
-from optsched.selection.cost import Tables
+from optsched.selection.assignment import assignment_from
 from optsched.selection.heuristics.sts import sts_assignment
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 from optsched.selection.problem import SELECTION
-from optsched.selection.solution import SelectionSolution
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -64,7 +63,7 @@ class IntervalOptimum:
             self.fallbacks += 1
             placements = sts_assignment(view.tables)
         else:
-            placements = placements_of(view.tables, outcome.solution)
+            placements = assignment_from(view.tables, outcome.solution)
         return Plan(with_fewest_migrations(view.tables, placed_of(placements), view.running))
 
     @property
@@ -84,7 +83,9 @@ def first_model(
     jobs = tuple(j for j, job in enumerate(instance.jobs) if job.submit_time == first)
     done = tuple(float(instance.jobs[j].completed_epochs) for j in jobs)
     selection = selection_at(View(world, float(first), jobs, done, {}, frozenset()))
-    return SELECTION.method(name).model(selection, options.selection, pruned=pruned)
+    model = SELECTION.method(name).model(selection, options.selection, pruned=pruned)
+    model.origin = ModelOrigin("selection", name, selection, options.selection, model.reader)
+    return model
 
 
 def selection_at(view: View) -> SelectionInstance:
@@ -96,17 +97,3 @@ def selection_at(view: View) -> SelectionInstance:
         limit = max(job.epochs.values) * (1 - EPOCH_RTOL)
         jobs.append(job.model_copy(update={"completed_epochs": min(done, limit)}))
     return view.world.selection_instance(view.time, tuple(jobs))
-
-
-def placements_of(tables: Tables, solution: SelectionSolution) -> dict[int, Placement]:
-    """Placements of a solution file, by position of the job."""
-    node_of = {node.name: n for n, node in enumerate(tables.instance.nodes)}
-    placements = {}
-    for j, placed in enumerate(solution.jobs):
-        if placed.node is not None:
-            node = node_of[placed.node]
-            configurations = tables.kinds[tables.kind_of[node]].configurations
-            sizes = [(c.gpus, float(c.fraction)) for c in configurations]
-            index = sizes.index((len(placed.gpus), placed.fraction))
-            placements[j] = Placement(node, tuple(placed.gpus), index)
-    return placements

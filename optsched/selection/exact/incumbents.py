@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from optsched.result import Settings
-from optsched.selection.assignment import Assignment, Placement, expected_cost
+from optsched.selection.assignment import Assignment, Placement, assignment_from, expected_cost
 from optsched.selection.cost import Tables
 from optsched.selection.heuristics.dp import dp_jobs, fastest_assignment
 from optsched.selection.heuristics.sts import sts_assignment
@@ -20,8 +20,9 @@ MAX_PAIRS = 10**8
 
 
 def starting_assignment(tables: Tables, settings: Settings) -> Assignment | None:
-    """Report and return the cheapest of `heuristic_assignments`; None if there is none."""
-    incumbent = cheaper(tables, *heuristic_assignments(tables))
+    """Report and return the cheapest of the heuristics' assignments and the start, if any."""
+    start = None if settings.start is None else assignment_from(tables, settings.start)
+    incumbent = cheaper(tables, start, *heuristic_assignments(tables))
     report_start(tables, incumbent, settings)
     return incumbent
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline
-from optsched.selection.assignment import Assignment, Placement
+from optsched.selection.assignment import Assignment, Placement, solution_of
 from optsched.selection.cost import Floats, Tables
 
 ONE_GPU = Fraction(1)
@@ -200,8 +200,14 @@ def build_model(
         state(model, data)
     model.cost = pyo.Objective(
         expr=_penalties(model, data) + pyo.quicksum(model.leader_energy.values()),
-        doc=f"(P1.1), in {data.dollars_unit!r} dollars",
+        doc=f"(P1.1) expected cost, in {data.dollars_unit!r} dollars",
     )
+    return model
+
+
+def with_reader(model: Model, data: FormulationData) -> Model:
+    """Add the function that reads a solution to a complete model, for `optsched.solution_of`."""
+    model.reader = lambda solved: solution_of(data.tables, read_assignment(solved, data))
     return model
 
 
@@ -224,53 +230,56 @@ def _is_one(variable: pyo.Var) -> bool:
 
 
 def _declare_sets(model: Model, data: FormulationData) -> None:
-    model.JOBS = pyo.RangeSet(0, data.tables.jobs - 1, doc="j in J")
-    model.TYPES = pyo.RangeSet(0, len(data.tables.kinds) - 1, doc="i in I")
-    model.NODES = pyo.RangeSet(0, data.nodes - 1, doc="n in N")
-    model.FRACTIONS = pyo.RangeSet(0, len(data.fractions) - 1, doc="f in F, 1 first")
-    model.GPUS = pyo.Set(dimen=2, initialize=data.gpus, doc="g in G, as (n, index)")
+    model.JOBS = pyo.RangeSet(0, data.tables.jobs - 1, doc="j: jobs")
+    model.TYPES = pyo.RangeSet(0, len(data.tables.kinds) - 1, doc="i: GPU types")
+    model.NODES = pyo.RangeSet(0, data.nodes - 1, doc="n: nodes")
+    model.FRACTIONS = pyo.RangeSet(0, len(data.fractions) - 1, doc="f: fractions, 1 first")
+    model.GPUS = pyo.Set(dimen=2, initialize=data.gpus, doc="(n, g): GPUs, as node and index")
     usages = [(n, k) for n in range(data.nodes) for k in range(1, data.size(n) + 1)]
-    model.USAGES = pyo.Set(dimen=2, initialize=usages, doc="(n, k), k = 1..K_n")
+    model.USAGES = pyo.Set(dimen=2, initialize=usages, doc="(n, k): k = 1..K_n GPUs in use on n")
     scenarios = [
         (j, s) for j, work in enumerate(data.tables.works) for s in range(len(work.values))
     ]
-    model.SCENARIOS = pyo.Set(dimen=2, initialize=scenarios, doc="(j, s)")
+    model.SCENARIOS = pyo.Set(dimen=2, initialize=scenarios, doc="(j, s): scenarios of a job")
 
 
 def _declare_variables(model: Model, data: FormulationData) -> None:
     def binary(*sets: object, doc: str) -> pyo.Var:
         return pyo.Var(*sets, domain=pyo.Binary, doc=doc)
 
-    model.opened = binary(model.NODES, doc="nu_n")
-    model.configuration = binary(model.JOBS, model.TYPES, model.USAGES, doc="xi_jink")
-    model.on_node = binary(model.JOBS, model.NODES, doc="zeta_jn")
-    model.fraction = binary(model.JOBS, model.FRACTIONS, doc="phi_jf")
-    model.assigned = binary(model.JOBS, model.GPUS, doc="sigma_jg")
-    model.in_use = binary(model.GPUS, doc="u_g (new)")
-    model.usage = binary(model.USAGES, doc="gamma_nk")
-    model.first = binary(model.JOBS, model.NODES, doc="alpha_jn")
+    model.opened = binary(model.NODES, doc="nu_n: node n is open")
+    model.configuration = binary(model.JOBS, model.TYPES, model.USAGES, doc="xi_jink: j has k GPUs")
+    model.on_node = binary(model.JOBS, model.NODES, doc="zeta_jn: job j runs on node n")
+    model.fraction = binary(model.JOBS, model.FRACTIONS, doc="phi_jf: job j has the fraction f")
+    model.assigned = binary(model.JOBS, model.GPUS, doc="sigma_jg: job j has GPU g")
+    model.in_use = binary(model.GPUS, doc="u_g: GPU g is in use (not in the paper)")
+    model.usage = binary(model.USAGES, doc="gamma_nk: k GPUs of node n are in use")
+    model.first = binary(model.JOBS, model.NODES, doc="alpha_jn: job j completes first on node n")
     real = pyo.NonNegativeReals
-    model.tardiness = pyo.Var(model.SCENARIOS, domain=real, doc="tau_js")
-    model.worst_tardiness = pyo.Var(model.JOBS, domain=real, doc="tau_bar_j")
-    model.energy = pyo.Var(model.JOBS, model.NODES, domain=real, doc="pi_jn")
+    doc = f"tau_js: tardiness of job j in scenario s, in {data.seconds_unit!r} s"
+    model.tardiness = pyo.Var(model.SCENARIOS, domain=real, doc=doc)
+    doc = "tau_bar_j: worst tardiness of a postponed job, in its own unit"
+    model.worst_tardiness = pyo.Var(model.JOBS, domain=real, doc=doc)
+    doc = f"pi_jn: energy cost of node n until job j completes, in {data.dollars_unit!r} dollars"
+    model.energy = pyo.Var(model.JOBS, model.NODES, domain=real, doc=doc)
 
 
 def _place_jobs(model: Model, data: FormulationData) -> None:
-    @model.Constraint(model.JOBS, model.TYPES, model.USAGES, doc="(2)")
+    @model.Constraint(model.JOBS, model.TYPES, model.USAGES, doc="(2) only on the job's node")
     def configuration_needs_node(m: Model, j: int, i: int, n: int, k: int) -> pyo.Expression:
         return m.configuration[j, i, n, k] <= m.on_node[j, n]
 
-    @model.Constraint(model.JOBS, model.NODES, doc="(3)")
+    @model.Constraint(model.JOBS, model.NODES, doc="(3) one configuration on an open node")
     def one_configuration(m: Model, j: int, n: int) -> pyo.Expression:
         sizes = range(1, data.size(n) + 1)
         runs = pyo.quicksum(m.configuration[j, i, n, k] for i in m.TYPES for k in sizes)
         return runs <= m.opened[n]
 
-    @model.Constraint(model.JOBS, doc="(4)")
+    @model.Constraint(model.JOBS, doc="(4) at most one node")
     def one_node(m: Model, j: int) -> pyo.Expression:
         return _placed(m, j) <= 1
 
-    @model.Constraint(model.JOBS, model.NODES, doc="(5)")
+    @model.Constraint(model.JOBS, model.NODES, doc="(5) only on open nodes")
     def node_is_open(m: Model, j: int, n: int) -> pyo.Expression:
         return m.on_node[j, n] <= m.opened[n]
 
@@ -281,21 +290,19 @@ def _placed(model: Model, j: int) -> pyo.Expression:
 
 
 def _choose_types(model: Model, data: FormulationData) -> None:
-    @model.Constraint(
-        model.JOBS, model.TYPES, model.USAGES, doc="(6), also 0 where the job cannot use the type"
-    )
+    @model.Constraint(model.JOBS, model.TYPES, model.USAGES, doc="(6) usable, of the node's type")
     def type_of_node(m: Model, j: int, i: int, n: int, k: int) -> pyo.Expression:
         allowed = data.kind(n) == i and bool(data.usable[j, i, k - 1])
         return m.configuration[j, i, n, k] <= int(allowed)
 
-    @model.Constraint(model.JOBS, model.NODES, model.TYPES, doc="(7)")
+    @model.Constraint(model.JOBS, model.NODES, model.TYPES, doc="(7) as many GPUs as it has there")
     def gpus_chosen(m: Model, j: int, n: int, i: int) -> pyo.Expression:
         chosen = pyo.quicksum(m.configuration[j, i, n, k] for k in range(1, data.size(n) + 1))
         return chosen == m.on_node[j, n] * int(data.kind(n) == i)
 
 
 def _choose_fractions(model: Model, data: FormulationData) -> None:
-    @model.Constraint(model.JOBS, doc="(8')")
+    @model.Constraint(model.JOBS, doc="(8') one fraction of a job that runs")
     def one_fraction(m: Model, j: int) -> pyo.Expression:
         return pyo.quicksum(m.fraction[j, f] for f in m.FRACTIONS) == _placed(m, j)
 
@@ -307,11 +314,11 @@ def _choose_fractions(model: Model, data: FormulationData) -> None:
         if not _is_offered(data, j, data.kind(n), data.fractions[f])
     ]
 
-    @model.Constraint(not_offered, doc="(8'')")
+    @model.Constraint(not_offered, doc="(8'') fractions that the type offers")
     def fraction_is_offered(m: Model, j: int, f: int, n: int) -> pyo.Expression:
         return m.fraction[j, f] + m.on_node[j, n] <= 1
 
-    @model.Constraint(model.JOBS, doc="(10')")
+    @model.Constraint(model.JOBS, doc="(10') several GPUs are whole")
     def several_gpus_are_whole(m: Model, j: int) -> pyo.Expression:
         several = ((i, n, k) for i in m.TYPES for n, k in m.USAGES if k >= 2)
         return pyo.quicksum(m.configuration[j, use] for use in several) <= m.fraction[j, 0]
@@ -326,50 +333,50 @@ def _is_offered(data: FormulationData, j: int, t: int, fraction: Fraction) -> bo
 
 
 def _choose_gpus(model: Model, data: FormulationData) -> None:
-    @model.Constraint(model.JOBS, doc="(11)")
+    @model.Constraint(model.JOBS, doc="(11) as many GPUs as configured")
     def gpus_assigned(m: Model, j: int) -> pyo.Expression:
         assigned = pyo.quicksum(m.assigned[j, gpu] for gpu in m.GPUS)
         return assigned == pyo.quicksum(
             k * m.configuration[j, i, n, k] for i in m.TYPES for n, k in m.USAGES
         )
 
-    @model.Constraint(model.JOBS, model.GPUS, doc="(12')")
+    @model.Constraint(model.JOBS, model.GPUS, doc="(12') GPUs of the job's node")
     def gpus_on_the_node(m: Model, j: int, n: int, g: int) -> pyo.Expression:
         return m.assigned[j, n, g] <= m.on_node[j, n]
 
-    @model.Constraint(model.JOBS, model.GPUS, doc="(13'), GPUs")
+    @model.Constraint(model.JOBS, model.GPUS, doc="(13') a GPU with a job is in use")
     def gpu_in_use(m: Model, j: int, n: int, g: int) -> pyo.Expression:
         return m.assigned[j, n, g] <= m.in_use[n, g]
 
-    @model.Constraint(model.NODES, doc="(13'), nodes")
+    @model.Constraint(model.NODES, doc="(13') GPUs in use are counted")
     def usage_counted(m: Model, n: int) -> pyo.Expression:
         in_use = pyo.quicksum(m.in_use[n, g] for g in range(data.size(n)))
         return in_use == pyo.quicksum(k * m.usage[n, k] for k in range(1, data.size(n) + 1))
 
-    @model.Constraint(model.NODES, doc="(14)")
+    @model.Constraint(model.NODES, doc="(14) one count on an open node")
     def one_usage(m: Model, n: int) -> pyo.Expression:
         return pyo.quicksum(m.usage[n, k] for k in range(1, data.size(n) + 1)) == m.opened[n]
 
 
 def _open_nodes(model: Model, data: FormulationData) -> None:
-    opening = data.tables.options.node_opening
+    opening, limit = data.tables.options.node_opening, data.tables.max_open_nodes
     opened = pyo.quicksum(model.opened[n] for n in model.NODES)
     if opening == "printed":
-        model.nodes_opened = pyo.Constraint(expr=opened == data.tables.max_open_nodes, doc="(16)")
+        model.nodes_opened = pyo.Constraint(expr=opened == limit, doc="(16) open nodes")
     elif opening == "at-most":
-        model.nodes_opened = pyo.Constraint(expr=opened <= data.tables.max_open_nodes, doc="(16')")
+        model.nodes_opened = pyo.Constraint(expr=opened <= limit, doc="(16') open nodes")
 
-    @model.Constraint(model.NODES, doc="(17)")
+    @model.Constraint(model.NODES, doc="(17) one first job on an open node")
     def one_first(m: Model, n: int) -> pyo.Expression:
         return pyo.quicksum(m.first[j, n] for j in m.JOBS) == m.opened[n]
 
-    @model.Constraint(model.JOBS, model.NODES, doc="(18)")
+    @model.Constraint(model.JOBS, model.NODES, doc="(18) the first job runs there")
     def first_is_there(m: Model, j: int, n: int) -> pyo.Expression:
         return m.first[j, n] <= m.on_node[j, n]
 
 
 def _postponed_jobs(model: Model, data: FormulationData) -> None:
-    @model.Constraint(model.JOBS, doc="(20')")
+    @model.Constraint(model.JOBS, doc="(20') tardiness of a postponed job")
     def worst_tardiness_defined(m: Model, j: int) -> pyo.Expression:
         unit = data.worst_tardiness_unit(j)
         if unit == 0:
@@ -380,7 +387,7 @@ def _postponed_jobs(model: Model, data: FormulationData) -> None:
     if data.must_run.any():
         must_run = np.flatnonzero(data.must_run).tolist()
 
-        @model.Constraint(must_run, doc="(4), beside an incumbent")
+        @model.Constraint(must_run, doc="(4) jobs that an incumbent forces to run")
         def not_postponed(m: Model, j: int) -> pyo.Expression:
             return _placed(m, j) == 1
 

@@ -15,7 +15,7 @@ import pyomo.environ as pyo
 from optsched.deadline import Deadline
 from optsched.result import Outcome, Settings
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.formulation import FormulationData, Model, build_model
+from optsched.selection.models.formulation import FormulationData, Model, build_model, with_reader
 from optsched.selection.models.minlp import (
     data_of,
     epoch_seconds,
@@ -33,7 +33,8 @@ def milp(instance: SelectionInstance, options: SelectionOptions, settings: Setti
 
 def model(instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False) -> Model:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
-    return build(data_of("milp", instance, options, pruned=pruned))
+    data = data_of("milp", instance, options, pruned=pruned)
+    return with_reader(build(data), data)
 
 
 def build(data: FormulationData, deadline: Deadline | None = None) -> Model:
@@ -54,20 +55,22 @@ def build(data: FormulationData, deadline: Deadline | None = None) -> Model:
 def _declare_products(model: Model, data: FormulationData) -> None:
     real = pyo.NonNegativeReals
     model.fraction_on_gpu = pyo.Var(
-        model.JOBS, model.GPUS, model.FRACTIONS, domain=real, doc="phi_jf sigma_jg"
+        model.JOBS, model.GPUS, model.FRACTIONS, domain=real, doc="phi_jf sigma_jg: f on GPU g"
     )
     model.single_gpu_fraction = pyo.Var(
-        model.JOBS, model.NODES, model.FRACTIONS, domain=real, doc="xi_jin1 phi_jf"
+        model.JOBS, model.NODES, model.FRACTIONS, domain=real, doc="xi_jin1 phi_jf: f of one GPU"
     )
-    model.seconds_by_usage = pyo.Var(model.JOBS, model.USAGES, domain=real, doc="e_jn gamma_nk")
-    model.leader_energy = pyo.Var(model.JOBS, model.NODES, domain=real, doc="alpha_jn pi_jn")
+    doc = f"e_jn gamma_nk: epoch while k GPUs are in use, in {data.seconds_unit!r} s"
+    model.seconds_by_usage = pyo.Var(model.JOBS, model.USAGES, domain=real, doc=doc)
+    doc = f"alpha_jn pi_jn: energy cost that job j sets, in {data.dollars_unit!r} dollars"
+    model.leader_energy = pyo.Var(model.JOBS, model.NODES, domain=real, doc=doc)
 
 
 def _fraction_on_gpu_is_product(model: Model, _: FormulationData) -> None:
     _linearise_product(
         model,
         "fraction_on_gpu",
-        "(L1)",
+        "(L1) product of binaries",
         fraction=lambda j, n, g, f: model.fraction[j, f],
         assigned=lambda j, n, g, f: model.assigned[j, n, g],
     )
@@ -77,7 +80,7 @@ def _single_gpu_fraction_is_product(model: Model, data: FormulationData) -> None
     _linearise_product(
         model,
         "single_gpu_fraction",
-        "(L2)",
+        "(L2) product of binaries",
         configuration=lambda j, n, f: model.configuration[j, data.kind(n), n, 1],
         fraction=lambda j, n, f: model.fraction[j, f],
     )
@@ -115,7 +118,7 @@ def _max_epoch_seconds(data: FormulationData, j: int, n: int) -> float:
 
 
 def _seconds_by_usage_is_product(model: Model, data: FormulationData) -> None:
-    @model.Constraint(model.JOBS, model.USAGES, doc="(L3)")
+    @model.Constraint(model.JOBS, model.USAGES, doc="(L3) product with a binary")
     def seconds_by_usage_defined(m: Model, j: int, n: int, k: int) -> pyo.Expression:
         max_seconds = _max_epoch_seconds(data, j, n)
         return m.seconds_by_usage[j, n, k] >= _epoch_seconds(m, data, j, n) - max_seconds * (
@@ -124,7 +127,7 @@ def _seconds_by_usage_is_product(model: Model, data: FormulationData) -> None:
 
 
 def _leader_energy_is_product(model: Model, data: FormulationData) -> None:
-    @model.Constraint(model.JOBS, model.NODES, doc="(L4)")
+    @model.Constraint(model.JOBS, model.NODES, doc="(L4) product with a binary")
     def leader_energy_defined(m: Model, j: int, n: int) -> pyo.Expression:
         seconds = data.tables.works[j].mean * _max_epoch_seconds(data, j, n)
         max_energy = seconds * data.rate(n, data.size(n))
@@ -137,7 +140,7 @@ def _shared(m: Model, factor: float, j: int, n: int, g: int, f: int) -> Any:
 
 
 def _energy(model: Model, data: FormulationData) -> None:
-    @model.Constraint(model.JOBS, model.NODES, doc="(21')")
+    @model.Constraint(model.JOBS, model.NODES, doc="(21') energy until completion")
     def energy_defined(m: Model, j: int, n: int) -> pyo.Expression:
         mean = data.tables.works[j].mean
         sizes = range(1, data.size(n) + 1)

@@ -33,6 +33,7 @@ from optsched.selection.models.formulation import (
     build_model,
     formulation_data,
     read_assignment,
+    with_reader,
 )
 from optsched.selection.options import SelectionOptions
 
@@ -95,7 +96,8 @@ def solve_p1(
 
 def model(instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False) -> Model:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
-    return build(data_of("minlp", instance, options, pruned=pruned))
+    data = data_of("minlp", instance, options, pruned=pruned)
+    return with_reader(build(data), data)
 
 
 def data_of(
@@ -119,17 +121,20 @@ def build(data: FormulationData, deadline: Deadline | None = None) -> Model:
     return build_model(data, "selection-minlp", products, deadline)
 
 
-def _leader_energy_is_product(model: Model, _: FormulationData) -> None:
+def _leader_energy_is_product(model: Model, data: FormulationData) -> None:
     """The product of (P1.1) as a row of its own.
 
     With the product in the objective SCIP 10 called points optimal that cost 5-20% less than they
     do (3 of 9 tiny instances that must open every node); as a row it agrees with brute force.
     """
     model.leader_energy = pyo.Var(
-        model.JOBS, model.NODES, domain=pyo.NonNegativeReals, doc="alpha_jn pi_jn"
+        model.JOBS,
+        model.NODES,
+        domain=pyo.NonNegativeReals,
+        doc=f"alpha_jn pi_jn: energy cost that job j sets, in {data.dollars_unit!r} dollars",
     )
 
-    @model.Constraint(model.JOBS, model.NODES, doc="(P1.1), its product")
+    @model.Constraint(model.JOBS, model.NODES, doc="(P1.1) its product")
     def leader_energy_defined(m: Model, j: int, n: int) -> pyo.Expression:
         return m.first[j, n] * m.energy[j, n] <= m.leader_energy[j, n]
 
@@ -142,14 +147,14 @@ def _shared(m: Model, factor: float, j: int, n: int, g: int, f: int) -> Any:
 def state_capacity(model: Model, data: FormulationData, shared: Callable[..., Any]) -> None:
     """(9) and (15) with phi_jf sigma_jg as a method has it."""
 
-    @model.Constraint(model.GPUS, doc="(9)")
+    @model.Constraint(model.GPUS, doc="(9) fractions on a GPU sum to at most 1")
     def gpu_capacity(m: Model, n: int, g: int) -> pyo.Expression:
         used = (
             shared(m, float(data.fractions[f]), j, n, g, f) for j in m.JOBS for f in m.FRACTIONS
         )
         return pyo.quicksum(used) <= 1
 
-    @model.Constraint(model.JOBS, model.NODES, doc="(15)")
+    @model.Constraint(model.JOBS, model.NODES, doc="(15) memory of the fraction")
     def memory(m: Model, j: int, n: int) -> pyo.Expression:
         margins = (
             shared(m, _memory_margin(data, j, n, f), j, n, g, f)
@@ -197,7 +202,7 @@ def epoch_seconds(
 def state_tardiness(model: Model, data: FormulationData, epoch_seconds: Callable[..., Any]) -> None:
     """(19') with e_jn as a method has it."""
 
-    @model.Constraint(model.SCENARIOS, doc="(19')")
+    @model.Constraint(model.SCENARIOS, doc="(19') tardiness in a scenario")
     def tardiness_defined(m: Model, j: int, s: int) -> pyo.Expression:
         epochs = float(data.tables.works[j].values[s])
         seconds = sum(epoch_seconds(m, data, j, n) for n in m.NODES)
@@ -205,7 +210,7 @@ def state_tardiness(model: Model, data: FormulationData, epoch_seconds: Callable
 
 
 def _energy(model: Model, data: FormulationData) -> None:
-    @model.Constraint(model.JOBS, model.NODES, doc="(21')")
+    @model.Constraint(model.JOBS, model.NODES, doc="(21') energy until completion")
     def energy_defined(m: Model, j: int, n: int) -> pyo.Expression:
         seconds = data.tables.works[j].mean * _epoch_seconds(m, data, j, n)
         rate = pyo.quicksum(data.rate(n, k) * m.usage[n, k] for k in range(1, data.size(n) + 1))

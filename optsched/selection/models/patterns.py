@@ -26,7 +26,7 @@ from optsched.backends.solver_result import SolverResult
 from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
 from optsched.result import Outcome, Settings
-from optsched.selection.assignment import Assignment
+from optsched.selection.assignment import Assignment, solution_of
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.exact.columns import columns
 from optsched.selection.exact.incumbents import cheaper, starting_assignment
@@ -126,8 +126,9 @@ def model(
     instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
-    data = pattern_data(tables_of(instance, options))
-    built = build(replace(data, every_follower=not pruned))
+    tables = tables_of(instance, options)
+    built = build(replace(pattern_data(tables), every_follower=not pruned))
+    built.reader = lambda solved: solution_of(tables, assignment_of(tables, read_solution(solved)))
     if not pruned:
         require_whole_roles(built)
     return built
@@ -202,7 +203,8 @@ def build(data: PatternData, deadline: Deadline | None = None) -> pyo.ConcreteMo
         state(model, data)
     if data.tables.options.opens_exactly:
         model.nodes_opened = pyo.Constraint(
-            expr=pyo.quicksum(model.nodes.values()) == data.tables.max_open_nodes, doc="(16)"
+            expr=pyo.quicksum(model.nodes.values()) == data.tables.max_open_nodes,
+            doc="(16) open nodes",
         )
     return model
 
@@ -231,20 +233,20 @@ def _patterns_of(tables: Tables, v: int) -> Iterator[Pattern]:
 
 def _declare(model: pyo.ConcreteModel, data: PatternData) -> None:
     tables = data.tables
-    model.JOBS = pyo.RangeSet(0, tables.jobs - 1, doc="j")
-    model.CLASSES = pyo.RangeSet(0, len(tables.classes) - 1, doc="v")
+    model.JOBS = pyo.RangeSet(0, tables.jobs - 1, doc="j: jobs")
+    model.CLASSES = pyo.RangeSet(0, len(tables.classes) - 1, doc="v: classes of equal nodes")
     model.nodes = pyo.Var(
-        data.patterns, domain=pyo.NonNegativeIntegers, doc="y: nodes of class v cut so, (v,u,s,p,L)"
+        data.patterns, domain=pyo.NonNegativeIntegers, doc="y[v,u,s,p,L]: nodes of class v cut so"
     )
     model.filled = pyo.Var(
-        data.fills, domain=pyo.NonNegativeIntegers, doc="g: shared GPUs by fill, (v,fill,lf)"
+        data.fills, domain=pyo.NonNegativeIntegers, doc="g[v,fill,lf]: shared GPUs by fill"
     )
-    model.postponed = pyo.Var(model.JOBS, domain=pyo.NonNegativeReals, doc="z: job j waits")
+    model.postponed = pyo.Var(model.JOBS, domain=pyo.NonNegativeReals, doc="z_j: job j waits")
     model.follower = pyo.Var(
-        list(_followers(data)), domain=pyo.NonNegativeReals, doc="b: follower, (j,v,c)"
+        list(_followers(data)), domain=pyo.NonNegativeReals, doc="b[j,v,c]: j follows on class v"
     )
     model.leader = pyo.Var(
-        list(_leaders(tables)), domain=pyo.NonNegativeReals, doc="l: leader, (j,v,c,u)"
+        list(_leaders(tables)), domain=pyo.NonNegativeReals, doc="l[j,v,c,u]: j leads on class v"
     )
 
 
@@ -281,7 +283,7 @@ def _minimise_cost(model: pyo.ConcreteModel, data: PatternData) -> None:
     ]
     variables = [*model.postponed.values(), *model.follower.values(), *model.leader.values()]
     expr = linear(coefficients, variables)
-    model.cost = pyo.Objective(expr=expr, doc=f"(P1.1), in {unit!r} dollars")
+    model.cost = pyo.Objective(expr=expr, doc=f"(P1.1) expected cost, in {unit!r} dollars")
 
 
 def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list]:
@@ -296,7 +298,7 @@ def _every_job_once(model: pyo.ConcreteModel, _: PatternData) -> None:
     placed = (*model.follower.items(), *model.leader.items())
     roles = _grouped((*model.postponed.items(), *((key[0], x) for key, x in placed)))
 
-    @model.Constraint(model.JOBS, doc="(4')")
+    @model.Constraint(model.JOBS, doc="(4') every job runs or waits")
     def job_once(_: pyo.ConcreteModel, j: int) -> pyo.Expression:
         return linear([1] * len(roles[j]), roles[j]) == 1
 
@@ -304,7 +306,7 @@ def _every_job_once(model: pyo.ConcreteModel, _: PatternData) -> None:
 def _nodes_of_a_class(model: pyo.ConcreteModel, data: PatternData) -> None:
     nodes = _grouped((key[0], x) for key, x in model.nodes.items())
 
-    @model.Constraint(model.CLASSES, doc="(5'): sum y <= N_v")
+    @model.Constraint(model.CLASSES, doc="(5') sum y <= N_v")
     def class_size(_: pyo.ConcreteModel, v: int) -> pyo.Expression:
         return pyo.quicksum(nodes[v]) <= len(data.tables.classes[v].nodes)
 
@@ -316,11 +318,11 @@ def _shared_gpus_are_filled(model: pyo.ConcreteModel, _: PatternData) -> None:
     shared = _grouped((v, (s, x)) for (v, _, s, _, _), x in sharing)
     leading = _grouped(((v, leader), x) for (v, _, _, _, leader), x in sharing)
 
-    @model.Constraint(list(gpus), doc="(9'): sum g = sum s y")
+    @model.Constraint(list(gpus), doc="(9') sum g = sum s y")
     def shared_gpus(_: pyo.ConcreteModel, v: int) -> pyo.Expression:
         return pyo.quicksum(gpus[v]) == pyo.quicksum(s * x for s, x in shared[v])
 
-    @model.Constraint(list(led), doc="(17'): a fraction leader's GPU")
+    @model.Constraint(list(led), doc="(17') a fraction leader's GPU")
     def leading_fractions(_: pyo.ConcreteModel, *key: int) -> pyo.Expression:
         return pyo.quicksum(led[key]) == pyo.quicksum(leading[key])
 
@@ -329,7 +331,7 @@ def _leaders_of_patterns(model: pyo.ConcreteModel, _: PatternData) -> None:
     jobs = _grouped(((v, c, used), x) for (_, v, c, used), x in model.leader.items())
     nodes = _grouped(((v, c, used), x) for (v, used, _, _, c), x in model.nodes.items())
 
-    @model.Constraint(list(nodes), doc="(17): one leader a node")
+    @model.Constraint(list(nodes), doc="(17) one leader a node")
     def one_leader(_: pyo.ConcreteModel, *key: int) -> pyo.Expression:
         coefficients = [1.0] * len(jobs[key]) + [-1.0] * len(nodes[key])
         return linear(coefficients, jobs[key] + nodes[key]) == 0
@@ -342,7 +344,7 @@ def _followers_in_dedicated_slots(model: pyo.ConcreteModel, data: PatternData) -
         for size, count in Counter(decode_counts(sizes)).items()
         if (room := count - (size - 1 == leader))
     )
-    _limit_followers(model, data, "dedicated_slots", slots, "(11'): dedicated slots", False)
+    _limit_followers(model, data, "dedicated_slots", slots, "(11') dedicated slots", False)
 
 
 def _followers_in_shared_slots(model: pyo.ConcreteModel, data: PatternData) -> None:
@@ -353,7 +355,7 @@ def _followers_in_shared_slots(model: pyo.ConcreteModel, data: PatternData) -> N
         for c, count in zip(fractions[v], decode_counts(fill), strict=True)
         if (room := count - (c == leader))
     )
-    _limit_followers(model, data, "shared_slots", slots, "(9''): slots of a shared GPU", True)
+    _limit_followers(model, data, "shared_slots", slots, "(9'') slots of a shared GPU", True)
 
 
 def _limit_followers(
