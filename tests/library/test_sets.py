@@ -1,15 +1,14 @@
 """Sets: made again bit for bit, by name wherever an instance is asked for, refused otherwise."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from commands import json_of, printed, refusal
 
 import optsched
-from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.files import instance_sha256
 from optsched.library import find
@@ -89,37 +88,31 @@ def test_a_set_is_named_wherever_instances_are() -> None:
     assert entry_of("speed-profile/fig2-1") is None
 
 
-def test_make_writes_files_that_read_back(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_make_writes_files_that_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("online/mixed-1", "placement/measured-1", "speed-profile/fig2-1"):
         few = replace(library_set(name), entries=library_set(name).entries[:3])
         monkeypatch.setattr("optsched.library.sets.library_set", {name: few}.__getitem__)
-        assert _code(["library", "make", name, str(tmp_path / "made")]) == 0
+        printed("library make", name, tmp_path / "made")
         for entry in few.entries:
             at = tmp_path / "made" / entry.file_name
             read = optsched.load(at if at.is_dir() else f"{at}.json")
             assert instance_sha256(read.to_dict()) == entry.sha256
-    assert _code(["library", "make", name, str(tmp_path / "made")]) == 2
-    assert "expected an empty folder" in capsys.readouterr().err
+    assert "expected an empty folder" in refusal("library make", name, tmp_path / "made")
 
 
-def test_list_names_sets_and_instances(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _code(["library", "list"]) == 0
-    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+def test_list_names_sets_and_instances() -> None:
+    listed = [line.split()[0] for line in printed("library list").splitlines()]
     assert listed == list(set_names())
-    assert _code(["library", "list", listed[0]]) == 0
-    assert capsys.readouterr().out.split() == [e.name for e in library_set(listed[0]).entries]
-    assert _code(["library", "list", "placement/nothing-1"]) == 2
+    names = printed("library list", listed[0]).split()
+    assert names == [e.name for e in library_set(listed[0]).entries]
+    refusal("library list placement/nothing-1")
 
 
-def test_counts_and_histories_are_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _code(["library", "status", "--json"]) == 0
-    counts = json.loads(capsys.readouterr().out)
+def test_counts_and_histories_are_json() -> None:
+    counts = json_of("library status")
     assert {"instances", "proved", "within_1_percent", "certified", "open"} <= set(counts)
     assert counts["instances"] == len(EVERY) == counts["easy"] + counts["hard"] + counts["open"]
-    assert _code(["library", "show", EVERY[0].name, "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
+    shown = json_of("library show", EVERY[0].name)
     assert {"name", "sha256", "status", "best", "history"} <= set(shown)
     assert shown["name"] == EVERY[0].name
     assert shown["history"]
