@@ -6,14 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-
-from optsched.cli import _code
+from commands import printed
+from processes import started
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals to a process: POSIX only")
-ROOT = Path(__file__).parent.parent
 SEED = int(os.environ.get("OPTSCHED_TEST_SEED", "0"))
 TOO_LONG = 300
 """Seconds within which even a loaded machine ends a program after an interrupt."""
@@ -54,31 +54,19 @@ COMMANDS = {
 @pytest.fixture(scope="module")
 def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("workload")
-    command = "generate workload --jobs 20000 --servers 100 --seed 1 -o"
-    assert _code([*command.split(), str(folder)]) == 0
+    printed("generate workload --jobs 20000 --servers 100 --seed 1 -o", folder)
     return folder
 
 
 def interrupted_at(seconds: float, arguments: list[str], folder: Path) -> tuple[int, str, float]:
     """Code and errors of a command interrupted so late, and how long it took to end."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with child:
+    with started("-c", PROGRAM, *arguments, cwd=folder) as child:
         assert child.stderr is not None
         assert child.stderr.readline() == "python runs\n"
-        try:
+        with suppress(subprocess.TimeoutExpired):
             child.wait(seconds)
-        except subprocess.TimeoutExpired:
-            began = time.monotonic()
-            child.send_signal(signal.SIGINT)
-        else:
-            began = time.monotonic()
+        began = time.monotonic()
+        child.send_signal(signal.SIGINT)  # nothing, where it has ended
         _, error = child.communicate(timeout=TOO_LONG)
     return child.returncode, error, time.monotonic() - began
 

@@ -5,15 +5,15 @@ import logging
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from processes import started
 from scipy.sparse import csr_array
 
 import optsched
@@ -22,11 +22,10 @@ from optsched.backends.arrays import MilpArrays, solve_arrays
 from optsched.backends.models import solve_model
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.placement.exact import columns as home
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import Outcome, Result, Settings, Termination
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals to a process: POSIX only")
 INSTANCE = "placement/vgg19-16"
-ROOT = Path(__file__).parent.parent
 TOO_LONG = 300
 """Seconds after which a test says that nothing stopped the work."""
 
@@ -56,15 +55,22 @@ def interrupt_after(seconds: float) -> None:
     _timers[-1].start()
 
 
-def replace_columns(monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
-    """Let the method "columns" do something else."""
-    optsched.solve(INSTANCE, "columns")
-    monkeypatch.setattr("optsched.placement.exact.columns.columns", run)
+@pytest.fixture
+def solve_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Result]:
+    """Solve by something else in the place of the method "columns"."""
+
+    def solve(run: Any) -> Result:
+        optsched.solve(INSTANCE, "columns")
+        monkeypatch.setattr("optsched.placement.exact.columns.columns", run)
+        return optsched.solve(INSTANCE, "columns")
+
+    return solve
 
 
-def test_the_incumbent_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = home.columns
+real = home.columns
 
+
+def test_the_incumbent_is_kept(solve_by: Callable[[Any], Result]) -> None:
     def until_over(instance: Any, options: Any, settings: Settings) -> Outcome:
         found = real(instance, options, settings)
         interrupt()
@@ -73,8 +79,7 @@ def test_the_incumbent_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         assert settings.deadline.share(0.5).left == 0
         return Outcome(found.solution, Termination.TIME_LIMIT)
 
-    replace_columns(monkeypatch, until_over)
-    result = optsched.solve(INSTANCE, "columns")
+    result = solve_by(until_over)
     assert result.termination is Termination.INTERRUPTED
     assert result.check is not None
     assert result.check.feasible
@@ -83,16 +88,13 @@ def test_the_incumbent_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_what_is_proved_stays_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = home.columns
-
+def test_what_is_proved_stays_proved(solve_by: Callable[[Any], Result]) -> None:
     def done(instance: Any, options: Any, settings: Settings) -> Outcome:
         found = real(instance, options, settings)
         interrupt()
         return found
 
-    replace_columns(monkeypatch, done)
-    assert optsched.solve(INSTANCE, "columns").termination is Termination.OPTIMAL
+    assert solve_by(done).termination is Termination.OPTIMAL
     assert interrupts.received()
     rows = []
     with pytest.raises(KeyboardInterrupt):
@@ -102,7 +104,7 @@ def test_what_is_proved_stays_proved(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("checks_deadline", [False, True])
 def test_without_an_incumbent_it_is_an_interrupt(
-    monkeypatch: pytest.MonkeyPatch, checks_deadline: bool
+    solve_by: Callable[[Any], Result], checks_deadline: bool
 ) -> None:
     def nothing(*_: Any) -> Outcome:
         interrupt()
@@ -110,17 +112,14 @@ def test_without_an_incumbent_it_is_an_interrupt(
             time.sleep(TOO_LONG)
         return Outcome(None, Termination.TIME_LIMIT)
 
-    replace_columns(monkeypatch, nothing)
     with pytest.raises(KeyboardInterrupt):
-        optsched.solve(INSTANCE, "columns")
+        solve_by(nothing)
 
 
 def test_work_that_does_not_look_is_stopped_and_its_caller_keeps_what_it_has(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    solve_by: Callable[[Any], Result], capfd: pytest.CaptureFixture[str]
 ) -> None:
     import pyomo.environ as pyo
-
-    real = home.columns
 
     def states_a_model(instance: Any, options: Any, settings: Settings) -> Outcome:
         found = real(instance, options, settings)
@@ -136,14 +135,13 @@ def test_work_that_does_not_look_is_stopped_and_its_caller_keeps_what_it_has(
             return Outcome(found.solution, Termination.TIME_LIMIT)
         raise AssertionError("the model was stated")
 
-    replace_columns(monkeypatch, states_a_model)
-    result = optsched.solve(INSTANCE, "columns")
+    result = solve_by(states_a_model)
     assert (result.termination, result.solution is None) == (Termination.INTERRUPTED, False)
     assert capfd.readouterr() == ("", "")
     assert logging.root.manager.disable == 0
 
 
-def test_a_second_interrupt_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_interrupt_is_one(solve_by: Callable[[Any], Result]) -> None:
     def twice(*_: Any) -> Outcome:
         interrupt()
         try:
@@ -153,21 +151,19 @@ def test_a_second_interrupt_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
             raise AssertionError("the second was taken for ours") from None
         return Outcome(None, Termination.TIME_LIMIT)
 
-    replace_columns(monkeypatch, twice)
     with pytest.raises(KeyboardInterrupt):
-        optsched.solve(INSTANCE, "columns")
+        solve_by(twice)
 
 
-def test_a_callers_own_handler_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, calls = home.columns, []
+def test_a_callers_own_handler_stays(solve_by: Callable[[Any], Result]) -> None:
+    calls = []
 
     def done(*arguments: Any) -> Outcome:
         interrupt()
         return real(*arguments)
 
-    replace_columns(monkeypatch, done)
     signal.signal(signal.SIGINT, lambda *_: calls.append(1))
-    assert optsched.solve(INSTANCE, "columns").termination is Termination.OPTIMAL
+    assert solve_by(done).termination is Termination.OPTIMAL
     assert calls == [1]
     assert not interrupts.received()
 
@@ -245,13 +241,10 @@ main()
 def program(before: str, *argv: str, ignored: bool = False) -> subprocess.Popen[str]:
     """The program after a few lines of Python; a line "now" marks when to interrupt it."""
     handler = signal.SIG_IGN if ignored else signal.SIG_DFL
-    return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(before=before), *argv],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    return started(
+        *("-c", PROGRAM.format(before=before), *argv),
         preexec_fn=lambda: signal.signal(signal.SIGINT, handler),
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
     )
 
 

@@ -3,7 +3,6 @@
 import copy
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -14,6 +13,7 @@ import pytest
 from commands import printed, refusal, run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from processes import python
 
 from optsched.errors import InputError
 from optsched.experiments import sweep
@@ -23,7 +23,6 @@ from optsched.io.reading import MAX_FILE_BYTES
 from optsched.placement.instance import MAX_COUNTS, PlacementInstance
 from optsched.problems import PROBLEMS
 
-ROOT = Path(__file__).resolve().parent.parent
 FILE = "broken.json"
 LONGEST_LINE = 1000
 SCHEMAS_KNOWN = " or ".join(f"optsched/{name}" for name in PROBLEMS)
@@ -462,15 +461,7 @@ def test_enormous_sizes_need_little_memory(is_whole: bool) -> None:
     whole = write("whole.json", INSTANCE)
     commands = [["solve", f"{name}.json"] for name in instances]
     commands += [["check", whole, f"{name}.json"] for name in solutions]
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED],
-        input=json.dumps(commands),
-        capture_output=True,
-        text=True,
-        env={"PYTHONPATH": str(ROOT), "PATH": ""},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = python("-c", LIMITED, input=json.dumps(commands))
     for argv, (code, error) in zip(commands, json.loads(done.stdout), strict=True):
         assert code == 2, (argv, error)
         assert len(error.splitlines()) == 1, (argv, error)

@@ -3,7 +3,6 @@
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -11,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from commands import printed, told
+from processes import started
 
 import optsched
-from optsched.cli import _code
 from optsched.errors import InputError, OptschedError
 from optsched.experiments.papers import artefacts as running
 from optsched.experiments.papers.artefact import STORE, Scale, read_verdict, seeded
@@ -136,7 +136,7 @@ def test_answers_go_without_a_bound_where_the_plan_says_so(tmp_path: Path) -> No
 
 
 def test_an_interrupted_command_says_what_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[int] = []
 
@@ -148,22 +148,15 @@ def test_an_interrupted_command_says_what_is_kept(
 
     monkeypatch.setitem(ARTEFACTS, NAME, replace(ARTEFACTS[NAME], plan=plan_of(5)))
     monkeypatch.setattr("optsched.experiments.run.processes.run_unit", interrupted)
-    assert _code(["reproduce", NAME, "--quick", "-o", str(tmp_path)]) == 130
-    assert "repeat the command to resume" in capsys.readouterr().err
+    said = told("reproduce --quick -o", tmp_path, NAME, code=130)
+    assert "repeat the command to resume" in said
     assert finished(tmp_path) == 2
 
 
 @pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 def test_a_stopped_command_says_what_is_kept_and_goes_on(tmp_path: Path) -> None:
-    root = str(Path(optsched.__file__).resolve().parents[1])
-    process = subprocess.Popen(
-        [sys.executable, "-m", "optsched", "reproduce", NAME, "--quick", "-o", str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": root},
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
+    process = started("-m", "optsched", "reproduce", NAME, "--quick", "-o", tmp_path)
     try:
         end = time.monotonic() + 120
         while finished(tmp_path) < 3:
@@ -177,7 +170,7 @@ def test_a_stopped_command_says_what_is_kept_and_goes_on(tmp_path: Path) -> None
     assert "repeat the command to resume" in said
     done = finished(tmp_path)
     assert 3 <= done < RUNS
-    assert _code(["reproduce", NAME, "--quick", "-o", str(tmp_path)]) == 0
+    printed("reproduce --quick -o", tmp_path, NAME)
     assert finished(tmp_path) == RUNS
     verdict = read_verdict(tmp_path, NAME)
     assert verdict is not None

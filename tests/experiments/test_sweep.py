@@ -5,7 +5,6 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -13,12 +12,12 @@ from typing import Any
 
 import misbehaving
 import pytest
+from processes import started
 from stored_results import content
 
 from optsched.experiments import sweep
 from optsched.experiments.store.store import StoreReader
 
-ROOT = Path(__file__).resolve().parents[2]
 PLAN = """
 name = "kill me"
 [limits]
@@ -79,15 +78,9 @@ def rows(store: Path) -> int:
 
 def start(
     plan: Path, store: Path, workers: int = 2, errors: Any = subprocess.DEVNULL
-) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "optsched", "sweep", str(plan), "--store", str(store)]
-    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
-    return subprocess.Popen(
-        [*command, "--workers", str(workers)],
-        env={**os.environ, "PYTHONPATH": path},
-        stdout=subprocess.DEVNULL,
-        stderr=errors,
-    )
+) -> subprocess.Popen[str]:
+    command = ("-m", "optsched", "sweep", plan, "--store", store, "--workers", workers)
+    return started(*command, stderr=errors)
 
 
 def kill_on_the_way(plan: Path, store: Path, rng: random.Random, more: int) -> None:

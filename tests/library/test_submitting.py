@@ -1,14 +1,12 @@
 """Submitting: five answers, two at once, a kill in the middle, newer records, hostile files."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import printed, refusal
+from processes import started
 
 import optsched
 from optsched.errors import InputError
@@ -131,11 +129,7 @@ def test_two_at_once_lose_nothing(tmp_path: Path) -> None:
         "    with locked(sys.argv[1]) as stream:\n        add(stream, [r.line()])\n"
     )
     path = tmp_path / "p" / "s.jsonl"
-    env = {**os.environ, "PYTHONPATH": str(Path(optsched.__file__).parents[1])}
-    running = [
-        subprocess.Popen([sys.executable, "-c", script, str(path), str(n)], env=env)
-        for n in range(2)
-    ]
+    running = [started("-c", script, path, n, stderr=None) for n in range(2)]
     assert [each.wait() for each in running] == [0, 0]
     found = [(r.by, r.value) for r in read_records(path)]
     assert sorted(found) == sorted((str(n), float(i)) for n in range(2) for i in range(25))
