@@ -7,16 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from commands import printed
+from processes import ROOT
 from scripts import script
 
-from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS
 from optsched.experiments.papers.artefact import Finding, Verdict, read_verdict, write_verdict
 from optsched.experiments.papers.artefacts import OTHERS, names_of, reproduce
 from optsched.library import shipped_names
 
-ROOT = Path(__file__).resolve().parents[2]
 page_script = script("reproduction", "docs")
 COLUMNS, HEAD, page = page_script.COLUMNS, page_script.HEAD, page_script.page
 VERDICT = Verdict(Finding.PARTLY, "6%", "26%", "3-56%", "ours", "Because.", "a-srpt-table2")
@@ -24,13 +24,12 @@ VERDICT = Verdict(Finding.PARTLY, "6%", "26%", "3-56%", "ours", "Because.", "a-s
 
 @pytest.mark.full
 def test_quick_reproduction_leaves_every_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "page.md"
-    assert _code(["reproduce", "all", "--quick", "-o", str(tmp_path / "r")]) == 0
+    out = printed("reproduce all --quick -o", tmp_path / "r")
     monkeypatch.setattr("sys.argv", ["", str(tmp_path / "r"), "--page", str(target)])
     page_script.main()
-    out = capsys.readouterr().out
     for name in ARTEFACTS:
         assert f"{name}: smoke: " in out
         for suffix in ("csv", "png", "pdf", "verdict.json"):
@@ -40,9 +39,8 @@ def test_quick_reproduction_leaves_every_file(
     assert "(smoke)" in target.read_text(encoding="utf-8")
 
 
-def test_list_names_claim_command_and_runtime(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _code(["reproduce", "--list"]) == 0
-    out = capsys.readouterr().out
+def test_list_names_claim_command_and_runtime() -> None:
+    out = printed("reproduce --list")
     for artefact in ARTEFACTS.values():
         for part in (artefact.name, artefact.claim, artefact.command, artefact.runtime):
             assert part in out

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import printed, refusal, told
 
 import optsched
-from optsched.cli import _code
 from optsched.generators.placement import random_offer
 from optsched.typing import PlacementInstance
 from optsched.zoo import MODELS
@@ -75,31 +75,29 @@ def test_offers_hold_whole_replicas_and_keep_what_is_over() -> None:
     assert over > 0
 
 
-def test_files_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_from_the_command_line(tmp_path: Path) -> None:
     command = "generate placement --model BERT-large --gpus 8 --tensor-parallel 2 --micro-batches 4"
-    assert _code([*command.split(), "--seed", "3", "-o", str(tmp_path)]) == 0
+    printed(f"{command} --seed 3 -o", tmp_path)
     (path,) = tmp_path.glob("*.json")
     assert path.name == "bert-large-8-q2-m4-s3.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     assert document["job"]["micro_batches"] == 4
     assert {stage["tensor_parallel"] for stage in document["job"]["stages"]} == {2}
     assert optsched.load(path).to_dict() == document
-    command = "generate placement --model VGG19 --tensor-parallel 2"
-    assert _code([*command.split(), "-o", str(tmp_path)]) == 2
-    assert "tensor_parallel: found 2 for VGG19" in capsys.readouterr().err
+    line = refusal("generate placement --model VGG19 --tensor-parallel 2 -o", tmp_path)
+    assert "tensor_parallel: found 2 for VGG19" in line
 
 
 def test_the_page_says_what_its_commands_print(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """docs/parallel-plans.md; what compare and explain print has times in it and is not quoted."""
     page = (Path(__file__).parents[2] / "docs" / "parallel-plans.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     quoted = re.findall(r"^\$ optsched (generate .*)\n(?!\$)(.+)$", page, re.MULTILINE)
     assert len(quoted) == 4
-    for command, told in quoted:
-        assert _code(command.split()) == (2 if told.startswith("optsched:") else 0)
-        assert told in capsys.readouterr().err.splitlines()
+    for command, line in quoted:
+        assert line in told(command, code=2 if line.startswith("optsched:") else 0).splitlines()
     for name, slower in (("gpt-13b-64-m32-s1", "5.1%"), ("gpt-13b-64-q4-m32-s1", "0.0%")):
         times = [
             optsched.solve(f"plans/{name}.json", method).objective
