@@ -22,12 +22,8 @@ DATA = ("instance", "solution", "options")
 VERIFY = "optsched.library.verify"
 """The verifier of certificates, which needs numpy alone: see below."""
 SOLVER_INTERFACES = (
-    "highspy",
-    "pyscipopt",
-    "pyomo.contrib.solver",
-    "pyomo.contrib.appsi",
-    "pyomo.solvers",
-    "pyomo.opt",
+    *("highspy", "pyscipopt", "pyomo.contrib.solver", "pyomo.contrib.appsi"),
+    *("pyomo.solvers", "pyomo.opt"),
 )
 
 
@@ -38,23 +34,21 @@ def loaded_by(code: str) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-def test_the_package_alone_loads_nothing_heavy() -> None:
-    loaded = loaded_by("import optsched")
-    assert "optsched" in loaded
-    assert not loaded & {*HEAVY, "numpy", "pydantic", "typer", "rich"}
+HELP = "from optsched.cli import _code\nassert _code({!r}) == 0"
 
 
-@pytest.mark.parametrize("argv", [["--help"], ["solve", "--help"], ["generate", "--help"]])
-def test_help_loads_nothing_heavy(argv: list[str]) -> None:
-    loaded = loaded_by(f"from optsched.cli import _code\nassert _code({argv!r}) == 0")
-    assert "typer" in loaded
-    assert not loaded & set(HEAVY)
-
-
-def test_checking_a_file_loads_no_solver() -> None:
-    loaded = loaded_by("import optsched.placement.check")
-    assert "pydantic" in loaded
-    assert not loaded & {*HEAVY, "numpy"}
+@pytest.mark.parametrize(
+    ("code", "needed", "light"),
+    [
+        ("import optsched", "optsched", {"numpy", "pydantic", "typer", "rich"}),
+        ("import optsched.placement.check", "pydantic", {"numpy"}),
+        *((HELP.format([*of, "--help"]), "typer", set()) for of in ([], ["solve"], ["generate"])),
+    ],
+)
+def test_nothing_heavy_is_loaded(code: str, needed: str, light: set[str]) -> None:
+    loaded = loaded_by(code)
+    assert needed in loaded
+    assert not loaded & {*HEAVY, *light}
 
 
 # --- by reading the source
@@ -114,19 +108,23 @@ def reached(path: Path) -> set[str]:
     return found
 
 
+def assert_reaches(path: Path, allowed: set[str], but: str = " ") -> None:
+    """Of the package these modules only, besides what begins with `but`; of others, data's."""
+    names = {name for name in reached(path) if not name.startswith(but)}
+    tops = {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names)
+    assert tops <= {"optsched", "pydantic", "pydantic_core", "numpy"}, path
+    assert {name for name in names if module_file(name) is not None} <= allowed, path
+
+
+@pytest.mark.parametrize("name", [path.parent.name for path in CHECKERS])
+def test_a_checker_reaches_no_method(name: str) -> None:
+    of_slice = {name, *(f"{name}.{part}" for part in DATA)}
+    allowed = {f"optsched.{part}" for part in {*_SHARED, *of_slice}}
+    assert_reaches(PACKAGE / name / "check.py", allowed, but=VERIFY)
+
+
 def test_there_are_checkers() -> None:
     assert PACKAGE / "placement" / "check.py" in CHECKERS
-
-
-@pytest.mark.parametrize("path", CHECKERS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_checker_reaches_no_method(path: Path) -> None:
-    names = {name for name in reached(path) if not name.startswith(VERIFY)}
-    tops = {name.partition(".")[0] for name in names}
-    assert tops - set(sys.stdlib_module_names) <= {"optsched", "pydantic", "pydantic_core", "numpy"}
-    slice_name = f"optsched.{path.parent.name}"
-    ours = {name for name in names if module_file(name) is not None}
-    shared = {f"optsched.{name}" for name in _SHARED}
-    assert ours <= {slice_name, *shared, *(f"{slice_name}.{name}" for name in DATA)}
 
 
 def test_the_verifier_of_certificates_needs_numpy_alone() -> None:
@@ -142,18 +140,8 @@ def test_the_verifier_of_certificates_needs_numpy_alone() -> None:
 
 
 _SHARED = (
-    "arrays",
-    "checking",
-    "display",
-    "errors",
-    "files",
-    "io",
-    "io.numerals",
-    "declared",
-    "schema",
-    "uncertainty",
-    "uncertainty.distribution",
-    "uncertainty.epochs",
+    *("arrays", "checking", "display", "errors", "files", "io", "io.numerals"),
+    *("declared", "schema", "uncertainty", "uncertainty.distribution", "uncertainty.epochs"),
 )
 AUDITS = {
     "online": (
@@ -180,10 +168,7 @@ def test_an_audit_reaches_data_and_checkers_only(name: str) -> None:
     allowed = {f"optsched.{part}" for part in (*shared, *itself, *others)}
     allowed |= {"optsched", *(f"optsched.{name}.{part}" for part in own)}
     for path in files:
-        names = reached(path)
-        assert {each for each in names if module_file(each) is not None} <= allowed, path
-        tops = {each.partition(".")[0] for each in names} - set(sys.stdlib_module_names)
-        assert tops <= {"optsched", "numpy", "pydantic", "pydantic_core"}, path
+        assert_reaches(path, allowed)
 
 
 def test_only_backends_knows_the_solvers() -> None:
