@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from commands import json_of, printed, told
 from oracles.harness import seed_of_the_day
+from sampling import first
 
 import optsched
 from optsched import check
@@ -64,13 +65,7 @@ def test_what_solve_finds_says_of_which_instance(kind: str) -> None:
     assert result.solution.instance_sha256 == result.instance_sha256
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        "a-srpt",
-        *(pytest.param(p, marks=pytest.mark.full) for p in ("a-srpt-backfill", "wcs-workload")),
-    ],
-)
+@pytest.mark.parametrize("policy", first(1, ["a-srpt", "a-srpt-backfill", "wcs-workload"]))
 @pytest.mark.parametrize(
     "options",
     [
@@ -272,10 +267,10 @@ VALUES = (0, 1, -1, 7, 10**6, -1.5, 1e-9, 1e18, -1e18, "0", "x", None, [], {}, T
 def test_no_broken_run_passes_or_breaks_the_checker(kind: str, runs: dict[str, Path]) -> None:
     """A value replaced anywhere: refused in a line, or judged; a time that changed is found."""
     rng = np.random.default_rng(seed_of_the_day())
-    instance, first = optsched.load(FILES[kind]), read_document(runs[kind])
+    instance, written = optsched.load(FILES[kind]), read_document(runs[kind])
     judged = 0
     for _ in range(25):
-        document = copy.deepcopy(first)
+        document = copy.deepcopy(written)
         node, path = document, []
         while isinstance(node, dict | list) and node:
             keys = list(node) if isinstance(node, dict) else range(len(node))
