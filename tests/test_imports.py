@@ -16,7 +16,7 @@ import optsched
 from optsched import online
 
 PACKAGE = ROOT / "optsched"
-HEAVY = ("pandas", "pyomo", "numba", "scipy", "networkx", "highspy", "matplotlib")
+HEAVY = {"pandas", "pyomo", "numba", "scipy", "networkx", "highspy", "matplotlib"}
 CHECKERS = [p for p in sorted(PACKAGE.glob("*/check.py")) if not (p.parent / "audit.py").exists()]
 DATA = ("instance", "solution", "options")
 VERIFY = "optsched.library.verify"
@@ -38,17 +38,18 @@ HELP = "from optsched.cli import _code\nassert _code({!r}) == 0"
 
 
 @pytest.mark.parametrize(
-    ("code", "needed", "light"),
+    ("code", "needed", "without"),
     [
-        ("import optsched", "optsched", {"numpy", "pydantic", "typer", "rich"}),
-        ("import optsched.placement.check", "pydantic", {"numpy"}),
-        *((HELP.format([*of, "--help"]), "typer", set()) for of in ([], ["solve"], ["generate"])),
+        ("import optsched", "optsched", {*HEAVY, "numpy", "pydantic", "typer", "rich"}),
+        ("import optsched.placement.check", "pydantic", {*HEAVY, "numpy"}),
+        ("import optsched.plotting", "optsched", {"matplotlib"}),
+        *((HELP.format([*of, "--help"]), "typer", HEAVY) for of in ([], ["solve"], ["generate"])),
     ],
 )
-def test_nothing_heavy_is_loaded(code: str, needed: str, light: set[str]) -> None:
+def test_nothing_heavy_is_loaded(code: str, needed: str, without: set[str]) -> None:
     loaded = loaded_by(code)
     assert needed in loaded
-    assert not loaded & {*HEAVY, *light}
+    assert not loaded & without
 
 
 # --- by reading the source

@@ -31,12 +31,10 @@ FRAME = pd.DataFrame(
 def _bars(ax: Axes) -> dict[tuple[str, str], float]:
     """Bar lengths by instance (the label nearest) and method."""
     names = [text.get_text().partition("\n")[0] for text in ax.get_yticklabels()]
+    bars = [(bar, str(container.get_label())) for container in ax.containers for bar in container]
     return {
-        (names[round(bar.get_y() + bar.get_height() / 2)], str(container.get_label())): (
-            bar.get_width()
-        )
-        for container in ax.containers
-        for bar in container
+        (names[round(bar.get_y() + bar.get_height() / 2)], method): bar.get_width()
+        for bar, method in bars
     }
 
 
