@@ -215,8 +215,7 @@ def as_model(arrays: MilpArrays) -> Any:
     model = pyo.ConcreteModel()
     count = len(arrays.cost)
     model.x = pyo.Var(
-        range(count),
-        domain=lambda _, j: pyo.Binary if arrays.integer[j] else pyo.NonNegativeReals,
+        range(count), domain=lambda _, j: pyo.Binary if arrays.integer[j] else pyo.NonNegativeReals
     )
     dense = arrays.matrix.toarray()
     model.rows = pyo.Constraint(

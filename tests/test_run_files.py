@@ -209,10 +209,7 @@ ROLLING: dict[str, tuple[Change, set[str]]] = {
     "completion": (put("jobs", 4, "completion", by=lambda v: v * (1 - 1e-5)), {"completion"}),
     "moves": (put("jobs", 4, "migrations", to=99), {"record"}),
     "first start": (put("jobs", 4, "first_start", to=0.0), {"record"}),
-    "setup": (
-        put("segments", 0, "setup", to=10.0),
-        {"epochs", ADD_UP, "reconfiguration"},
-    ),
+    "setup": (put("segments", 0, "setup", to=10.0), {"epochs", ADD_UP, "reconfiguration"}),
     "node": (put("segments", 0, "node", to=6), {"place"}),
     "GPU": (put("segments", 0, "gpus", to=[4]), {"place"}),
     "no time": (put("segments", 0, "end", to=-1.0), {"segment"}),

@@ -42,10 +42,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("count", "kills", "seed"),
-    [
-        (3, 1, 0),
-        *(pytest.param(10, KILLS, seed, marks=pytest.mark.nightly) for seed in range(5)),
-    ],
+    [(3, 1, 0), *(pytest.param(10, KILLS, seed, marks=pytest.mark.nightly) for seed in range(5))],
 )
 def test_killed_workers_change_nothing(
     cluster: Any,

@@ -83,8 +83,7 @@ def test_every_table_and_figure_is_named_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["a-srpt-table1", "sts-fig2", pytest.param("sjf-bco-fig7", marks=pytest.mark.full)],
+    "name", ["a-srpt-table1", "sts-fig2", pytest.param("sjf-bco-fig7", marks=pytest.mark.full)]
 )
 def test_the_page_says_what_the_command_finds(name: str, tmp_path: Path) -> None:
     """Seconds each, and the same on every machine; the others are run before a release."""

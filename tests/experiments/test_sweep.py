@@ -126,11 +126,7 @@ def test_two_workers_store_what_one_does(
 
 @pytest.mark.parametrize(
     "kills",
-    [
-        1,
-        pytest.param(10, marks=pytest.mark.full),
-        pytest.param(35, marks=pytest.mark.nightly),
-    ],
+    [1, pytest.param(10, marks=pytest.mark.full), pytest.param(35, marks=pytest.mark.nightly)],
 )
 def test_killed_and_resumed(
     plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]], kills: int

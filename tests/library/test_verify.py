@@ -235,8 +235,7 @@ def refused_with(known: BestRecords, what: str, document: Document) -> str:
 
 
 @pytest.mark.parametrize(
-    "number",
-    [*range(24), *(pytest.param(1000 + n, marks=pytest.mark.full) for n in range(200))],
+    "number", [*range(24), *(pytest.param(1000 + n, marks=pytest.mark.full) for n in range(200))]
 )
 def test_what_is_corrupted_is_refused(number: int) -> None:
     rng = np.random.default_rng([15, number])
