@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from commands import json_of, printed, refusal, run, told, transcript
+from placement.jobs import document
 from processes import ROOT, python
 
 from optsched.errors import SolverError
@@ -31,21 +32,11 @@ VIOLATION_KEYS = {"rule", "equation", "where", "amount", "tolerance"}
 METHODS = tuple(method.name for method in PROBLEMS["placement"].methods)
 COLUMNS = "optsched.placement.exact.columns.columns"
 STAGE = {"forward_time": 0.01, "backward_time": 0.02, "parameter_bytes": 1e8}
-INSTANCE: dict[str, Any] = {
-    "schema": "optsched/placement",
-    "version": 1,
-    "name": "small",
-    "cluster": {"gpus_per_server": 4, "inter_bandwidth": 1.25e9, "intra_bandwidth": 3e11},
-    "free_gpus": [3, 2],
-    "job": {
-        "model": "two stages",
-        "all_reduce": "ring",
-        "stages": [
-            {"name": "a", "replicas": 4, "input_bytes": 0, "output_bytes": 1e7, **STAGE},
-            {"name": "b", "replicas": 1, "input_bytes": 4e7, "output_bytes": 0, **STAGE},
-        ],
-    },
-}
+STAGES = [
+    {"name": "a", "replicas": 4, "output_bytes": 1e7, **STAGE},
+    {"name": "b", "replicas": 1, "input_bytes": 4e7, **STAGE},
+]
+INSTANCE = document([3, 2], STAGES, gpus=4, inter=1.25e9, intra=3e11, name="small")
 GRAPH = "".join(
     f"node{n} -- Layer{n} -- forward_compute_time={n}.0, backward_compute_time={2 * n}.0, "
     f"activation_size=1000000.0, parameter_size=4000000.000\n"

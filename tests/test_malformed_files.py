@@ -13,6 +13,7 @@ import pytest
 from commands import printed, refusal, run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from placement.jobs import document
 from processes import python
 
 from optsched.errors import InputError
@@ -27,22 +28,12 @@ FILE = "broken.json"
 LONGEST_LINE = 1000
 SCHEMAS_KNOWN = " or ".join(f"optsched/{name}" for name in PROBLEMS)
 STAGE = {"forward_time": 0.01, "backward_time": 0.02, "parameter_bytes": 1e8}
-INSTANCE: dict[str, Any] = {
-    "schema": "optsched/placement",
-    "version": 1,
-    "name": "small",
-    "provenance": {"note": "by hand"},
-    "cluster": {"gpus_per_server": 4, "inter_bandwidth": 1.25e9, "intra_bandwidth": 3e11},
-    "free_gpus": [3, 2],
-    "job": {
-        "model": "two stages",
-        "all_reduce": "ring",
-        "stages": [
-            {"name": "a", "replicas": 3, "input_bytes": 0, "output_bytes": 2e7, **STAGE},
-            {"name": "b", "replicas": 2, "input_bytes": 3e7, "output_bytes": 0, **STAGE},
-        ],
-    },
-}
+STAGES = [
+    {"name": "a", "replicas": 3, "output_bytes": 2e7, **STAGE},
+    {"name": "b", "replicas": 2, "input_bytes": 3e7, **STAGE},
+]
+INSTANCE = document([3, 2], STAGES, gpus=4, inter=1.25e9, intra=3e11, name="small")
+INSTANCE["provenance"] = {"note": "by hand"}
 SOLUTION: dict[str, Any] = {
     "schema": "optsched/placement-solution",
     "version": 1,
@@ -239,9 +230,7 @@ def test_transfers_agree_to_one_in_a_million() -> None:
 
 def long_chain(length: int) -> dict[str, Any]:
     """An instance of so many stages and servers, one replica each, nothing sent."""
-    stage = {"name": "s", "replicas": 1, "input_bytes": 0, "output_bytes": 0, **STAGE}
-    made = changed(INSTANCE, "job.stages", [dict(stage) for _ in range(length)])
-    return changed(made, "free_gpus", [1] * length)
+    return document([1] * length, [{"replicas": 1, **STAGE}] * length, name="small")
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
+from placement.jobs import made
 
 import optsched
 from optsched.placement.explain import PARTS
-from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
 from optsched.plotting import plot_breakdown, plot_placement
 
@@ -24,17 +24,8 @@ def _stage(name: str, replicas: int, *traffic: float, **more: Any) -> dict[str, 
 def _instance(*stages: dict[str, Any], free: tuple[int, ...] = (2, 1), **job: Any) -> Any:
     """Server 0 has 4 GPUs of which it offers 2; the cost of every part is known by hand."""
     stages = stages or (_stage("front", 2, 0, 10, 30), _stage("back", 1, 20, 0, 50))
-    has = max(4, *free)
-    return PlacementInstance.from_dict(
-        {
-            "schema": "optsched/placement",
-            "version": 1,
-            "name": "by hand",
-            "cluster": {"gpus_per_server": has, "inter_bandwidth": 40, "intra_bandwidth": 1000},
-            "free_gpus": list(free),
-            "job": {"model": "m", "all_reduce": "ring", "stages": list(stages), **job},
-        }
-    )
+    numbers = {"gpus": max(4, *free), "inter": 40, "intra": 1000, "name": "by hand"}
+    return made(list(free), list(stages), **numbers, **job)
 
 
 def _sliced(**job: Any) -> Any:
