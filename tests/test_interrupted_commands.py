@@ -62,7 +62,6 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def interrupted_at(seconds: float, arguments: list[str], folder: Path) -> tuple[int, str, float]:
     """Code and errors of a command interrupted so late, and how long it took to end."""
     with started("-c", PROGRAM, *arguments, cwd=folder) as child:
-        assert child.stderr is not None
         assert child.stderr.readline() == "python runs\n"
         with suppress(subprocess.TimeoutExpired):
             child.wait(seconds)

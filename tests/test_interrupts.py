@@ -50,7 +50,6 @@ def interrupt() -> None:
 
 def interrupt_after(seconds: float) -> None:
     main = threading.main_thread().ident
-    assert main is not None
     _timers.append(threading.Timer(seconds, signal.pthread_kill, (main, signal.SIGINT)))
     _timers[-1].start()
 
@@ -81,7 +80,6 @@ def test_the_incumbent_is_kept(solve_by: Callable[[Any], Result]) -> None:
 
     result = solve_by(until_over)
     assert result.termination is Termination.INTERRUPTED
-    assert result.check is not None
     assert result.check.feasible
     assert result.objective == optsched.solve(INSTANCE, "ilp").objective
     assert not Deadline().is_over
@@ -249,7 +247,6 @@ def program(before: str, *argv: str, ignored: bool = False) -> subprocess.Popen[
 
 def sent(child: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Code, output and errors of a child interrupted at its "now"."""
-    assert child.stderr is not None
     with child:
         assert child.stderr.readline() == "now\n"
         child.send_signal(signal.SIGINT)

@@ -75,7 +75,6 @@ def test_the_summary_is_the_commands(name: str, sentence: str) -> None:
     excess = 100 * frame[frame["method"] == "heavy-edge"]["excess"]
     assert (frame[frame["method"] == "exact"]["termination"] == "optimal").all()
     stated = re.search(sentence, " ".join(RESULTS.split()))
-    assert stated is not None
     assert stated.groups() == (str(len(excess)), f"{excess.mean():.2f}", f"{excess.max():.2f}")
 
 

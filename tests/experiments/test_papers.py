@@ -57,7 +57,6 @@ def made(name: str, folder: Path, **scale: object) -> tuple[list[dict[str, str]]
     with (folder / f"{name}.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     verdict = read_verdict(folder, name)
-    assert verdict is not None
     assert verdict.smoke
     assert verdict.finding is Finding.HOLDS or verdict.paragraph
     assert str(verdict) in text

@@ -47,7 +47,6 @@ def test_a_bound_holds_for_its_instance_options_and_draw_alone() -> None:
 
 def test_a_sweeps_table_shows_them_too() -> None:
     entry = entry_of(NAME)
-    assert entry is not None
     said = {"problem": "placement", "instance": entry.file_name, "sha256": entry.sha256, "seed": 0}
     known = best_bound({**said, "options": "{}"}, None)
     assert known == best_bound({**said, "options": "{}"}, (1.0, "a weak one"))

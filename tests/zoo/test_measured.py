@@ -133,7 +133,6 @@ def test_the_constants_of_the_page_predict_the_rows_as_it_says() -> None:
         found = re.findall(r"^\| (\w+) \([^)]*\) \| \S+ \| (\S+) \|", text, re.MULTILINE)
         constants = model.Constants(**{name: float(value) for name, value in found})
         message = re.search(r"^\| mean \| ([0-9.]+)%", text, re.MULTILINE)
-        assert message is not None
         rows = files[name][:: 12 if name == "single-node" else 3]
         errors = [
             abs(model.predicted(row, constants, model.RECOMPUTED[name]) / row.seconds - 1)

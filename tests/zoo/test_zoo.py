@@ -24,6 +24,11 @@ def _layer(graph: Any, name: str) -> Any:
     return layer
 
 
+def _total(graph: Any, begin: str, field: str) -> float:
+    """A number of all layers whose names begin so."""
+    return sum(getattr(layer, field) for layer in graph.layers if layer.name.startswith(begin))
+
+
 def _index(net: Network, name: str) -> int:
     return [layer.name for layer in net.layers].index(name)
 
@@ -96,8 +101,7 @@ T5_ATTENTION, T5_FEED_FORWARD = 4 * 1024 * 16_384 + 1024, 2 * 1024 * 65_536 + 10
     ],
 )
 def test_parameters_by_hand(name: str, layers: str, parameters: int) -> None:
-    network = MODELS[name].build()
-    assert sum(x.parameters for x in network.layers if x.name.startswith(layers)) == parameters
+    assert _total(MODELS[name].build(), layers, "parameters") == parameters
 
 
 # --- FLOPs
@@ -133,8 +137,7 @@ DISTANCES = 2 * (2 * 512 * 1024**2 + 2 * 512**2 * 1024 + 2 * 512 * 1024)
     ],
 )
 def test_flops_by_hand(name: str, layers: str, flops: int) -> None:
-    network = MODELS[name].build()
-    assert sum(x.forward_flops for x in network.layers if x.name.startswith(layers)) == flops
+    assert _total(MODELS[name].build(), layers, "forward_flops") == flops
 
 
 def test_elementwise_layers() -> None:
@@ -289,8 +292,7 @@ SEQUENCE, T5_TOKENS = 512 * 4096 * 4, 512 * 1024 * 4
 )
 def test_bytes_that_slices_all_reduce_by_hand(name: str, layers: str, all_reduced: int) -> None:
     profile = profile_model(name, batch_size=3, tensor_parallel=4)
-    total = sum(x.tensor_bytes for x in profile.layers if x.name.startswith(layers))
-    assert total == 3 * all_reduced
+    assert _total(profile, layers, "tensor_bytes") == 3 * all_reduced
     assert profile.tensor_parallel == 4
 
 
@@ -315,8 +317,7 @@ def test_recomputing_adds_a_forward_pass_and_its_all_reduces() -> None:
     for before, after in zip(kept.layers, again.layers, strict=True):
         assert after.forward_time == before.forward_time
         assert after.backward_time == 3 * before.forward_time
-    block = [layer for layer in again.layers if layer.name.startswith("block1.")]
-    assert sum(layer.tensor_bytes for layer in block) == 6 * SEQUENCE
+    assert _total(again, "block1.", "tensor_bytes") == 6 * SEQUENCE
 
 
 def test_bfloat16_halves_every_byte() -> None:
