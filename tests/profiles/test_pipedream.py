@@ -16,12 +16,8 @@ from optsched.profiles.profile import Layer, LayerProfile
 
 
 def line(node: int, description: str = "ReLU()", tail: str = "", **changed: str) -> str:
-    numbers = {
-        "forward_compute_time": "1.500",
-        "backward_compute_time": "2.500",
-        "activation_size": "64.000",
-        "parameter_size": "0.000",
-    } | changed
+    times = {"forward_compute_time": "1.500", "backward_compute_time": "2.500"}
+    numbers = {**times, "activation_size": "64.000", "parameter_size": "0.000", **changed}
     fields = ", ".join(f"{name}={value}" for name, value in numbers.items())
     return f"node{node} -- {description} -- {fields}{tail}\n"
 
@@ -70,30 +66,20 @@ def test_free_layers_stand_in_numeric_order(tmp_path: Path) -> None:
     assert profile.edges == ((1, 2),)
 
 
-@pytest.mark.parametrize(
-    ("name", "model"),
-    [
+def test_model_comes_from_the_file_name(tmp_path: Path) -> None:
+    for name, model in (
         ("vision__vgg16.graph.txt", "vgg16"),
         ("gnmt_large.graph.txt", "gnmt_large"),
         ("graph.txt", "graph"),
         ("a__b__c.graph.txt", "b__c"),
-    ],
-)
-def test_model_comes_from_the_file_name(tmp_path: Path, name: str, model: str) -> None:
-    assert read(tmp_path, line(1), name).model == model
+    ):
+        assert read(tmp_path, line(1), name).model == model
 
 
-@pytest.mark.parametrize(
-    "description",
-    [
-        "a -- b",
-        "forward_compute_time=9, x -- y",
-        " -- forward_compute_time=7",
-        "",
-        "é",
-        "a\rb\u2028c",
-    ],
-)
+SEPARATORS = ["a -- b", "forward_compute_time=9, x -- y", " -- forward_compute_time=7"]
+
+
+@pytest.mark.parametrize("description", [*SEPARATORS, "", "é", "a\rb\u2028c"])
 def test_descriptions_may_hold_separators(tmp_path: Path, description: str) -> None:
     (layer,) = read(tmp_path, line(7, description)).layers
     assert layer == Layer(f"node7 {description}", 0.0015, 0.0025, 64.0, 0.0)
@@ -224,13 +210,8 @@ def acyclic(nodes: set[int], edges: set[tuple[int, int]]) -> bool:
 
 
 def published(pattern: str) -> list[Path]:
-    folder = os.environ.get("OPTSCHED_DATA")
-    if not folder:
-        pytest.skip("OPTSCHED_DATA is unset: the published profiles are not at hand")
-    found = sorted(Path(folder, "profiles", "pipedream").glob(pattern))
-    if not found:
-        pytest.skip(f"OPTSCHED_DATA holds no profiles/pipedream/{pattern}")
-    return found
+    folder = Path(os.environ.get("OPTSCHED_DATA", "nowhere"), "profiles", "pipedream")
+    return sorted(folder.glob(pattern)) or pytest.skip(f"OPTSCHED_DATA holds no {pattern}")
 
 
 @pytest.mark.parametrize(

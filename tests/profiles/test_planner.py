@@ -24,8 +24,9 @@ def compute_only(*times: float) -> LayerProfile:
 def random_profile(rng: random.Random, most_layers: int = 6) -> LayerProfile:
     n = rng.randint(1, most_layers)
     layers = tuple(Layer(f"l{i}", *(random_numbers(rng))) for i in range(n))
-    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
-    edges = tuple(pair for pair in pairs if rng.random() < (0.9 if pair[1] == pair[0] + 1 else 0.3))
+    edges = tuple(
+        (u, v) for u, v in combinations(range(n), 2) if rng.random() < (0.9 if v == u + 1 else 0.3)
+    )
     return LayerProfile("random", layers, edges, {})
 
 
@@ -135,10 +136,9 @@ def test_stage_table_by_hand() -> None:
     # and enter one.
     net = chain((1, 2, 10, 40), (2, 3, 0, 80))
     keys = ("name", "replicas", "forward_time", "backward_time", "input_bytes", "output_bytes")
-    assert stage_table(net, Plan((1,), (2, 1), 7.0)) == [
-        {**dict(zip(keys, ("l0", 2, 0.5, 1, 0, 5), strict=True)), "parameter_bytes": 40},
-        {**dict(zip(keys, ("l1", 1, 2, 3, 10, 0), strict=True)), "parameter_bytes": 80},
-    ]
+    rows = [("l0", 2, 0.5, 1, 0, 5, 40), ("l1", 1, 2, 3, 10, 0, 80)]
+    by_hand = [dict(zip((*keys, "parameter_bytes"), row, strict=True)) for row in rows]
+    assert stage_table(net, Plan((1,), (2, 1), 7.0)) == by_hand
 
 
 def test_stage_tables_conserve_bytes_time_and_gpus() -> None:
@@ -186,19 +186,11 @@ def test_refuses_too_much_work_and_times_that_overflow_before_starting() -> None
             plan_stages(profile, gpus, stages, bandwidth=bandwidth)
 
 
-@pytest.mark.parametrize(
-    ("cuts", "replicas", "where"),
-    [
-        ((0,), (1, 1), "cuts"),
-        ((3,), (1, 1), "cuts"),
-        ((2, 1), (1, 1, 1), "cuts"),
-        ((1,), (2,), "replicas"),
-        ((1,), (2, 0), "replicas"),
-    ],
-)
-def test_refuses_a_plan_of_another_profile(
-    cuts: tuple[int, ...], replicas: tuple[int, ...], where: str
-) -> None:
-    with pytest.raises(InputError) as caught:
-        stage_table(compute_only(1, 1, 1), Plan(cuts, replicas, 1.0))
-    assert caught.value.where == where
+def test_refuses_a_plan_of_another_profile() -> None:
+    for cuts, replicas, where in (
+        *(((0,), (1, 1), "cuts"), ((3,), (1, 1), "cuts"), ((2, 1), (1, 1, 1), "cuts")),
+        *(((1,), (2,), "replicas"), ((1,), (2, 0), "replicas")),
+    ):
+        with pytest.raises(InputError) as caught:
+            stage_table(compute_only(1, 1, 1), Plan(cuts, replicas, 1.0))
+        assert caught.value.where == where
