@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -30,11 +31,9 @@ QUICK = Scale(quick=True)
 RUNS = 2 * 3 * 4  # strengths x draws x values of lambda
 
 
-def plan_of(count: int) -> Callable[[Scale], list]:
-    families = [
-        seeded("f", "makespan", {"servers": 2, "jobs": 4}, seed, ["first-fit"])
-        for seed in range(count)
-    ]
+def plan_of(draws: int) -> Callable[[Scale], list]:
+    size = {"servers": 2, "jobs": 4}
+    families = [seeded("f", "makespan", size, seed, ["first-fit"]) for seed in range(draws)]
     return lambda scale: families
 
 
@@ -83,9 +82,8 @@ def test_no_table_is_made_of_runs_that_failed(tmp_path: Path) -> None:
 
 
 def own_family(seed: int = 0) -> Family:
-    return seeded(
-        "f", "online", {"jobs": 5, "servers": 1}, seed, ["spjf"], generator=f"{JOBS}:generate_case"
-    )
+    size, generator = {"jobs": 5, "servers": 1}, f"{JOBS}:generate_case"
+    return seeded("f", "online", size, seed, ["spjf"], generator=generator)
 
 
 def test_a_function_makes_instances_only_where_its_module_is_allowed(tmp_path: Path) -> None:
@@ -125,10 +123,8 @@ def rewrite(store: Path, document: str) -> None:
 
 
 def test_answers_go_without_a_bound_where_the_plan_says_so(tmp_path: Path) -> None:
-    families = tuple(
-        seeded("f", "selection", {"nodes": 2, "jobs": 4}, 0, ["edf"], bound=bound)
-        for bound in (True, False)
-    )
+    size = {"nodes": 2, "jobs": 4}
+    families = tuple(seeded("f", "selection", size, 0, ["edf"], bound=b) for b in (True, False))
     sweep(Plan("p", families, "", "test"), tmp_path / "s.sqlite", workers=0)
     frame = optsched.read_store(tmp_path / "s.sqlite")
     assert list(frame["bound"].isna()) == [False, True]
@@ -138,11 +134,10 @@ def test_answers_go_without_a_bound_where_the_plan_says_so(tmp_path: Path) -> No
 def test_an_interrupted_command_says_what_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls: list[int] = []
+    calls = count(1)
 
     def interrupted(*arguments: object) -> Row:
-        calls.append(1)
-        if len(calls) == 3:
+        if next(calls) == 3:
             raise KeyboardInterrupt
         return run_unit(*arguments)
 

@@ -30,18 +30,17 @@ seeds = 3
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Path:
+def store(tmp_path: Path, plan_file: Callable[[str], Path]) -> Path:
     """A store with three planned units, the first of them run."""
-    path = tmp_path / "results.sqlite"
-    with Store(path) as base:
-        register(base, tmp_path)
+    plan_file(PLAN)
+    with Store(tmp_path / "results.sqlite") as base:
+        register(base)
         base.add(row_of(base, 0))
-    return path
+    return tmp_path / "results.sqlite"
 
 
-def register(base: Store, folder: Path) -> None:
-    (folder / "plan.toml").write_text(PLAN, encoding="utf-8")
-    plan = read_plan(folder / "plan.toml")
+def register(base: Store) -> None:
+    plan = read_plan(Path(base.path).with_name("plan.toml"))
     assert base.register("p", plan.sha256, plan.text, expand(plan)) == 3
 
 
@@ -71,10 +70,10 @@ def rows(path: Path) -> int:
     return len(content(path))
 
 
-def test_pending_finished_and_resumed(store: Path, tmp_path: Path) -> None:
+def test_pending_finished_and_resumed(store: Path) -> None:
     with Store(store) as base:
         assert numbers(base) == [1, 2]
-        register(base, tmp_path)
+        register(base)
         assert numbers(base) == [1, 2]
 
 
@@ -224,13 +223,12 @@ def test_a_store_is_not_written_over(store: Path, tmp_path: Path) -> None:
     printed("table", store, "--csv", tmp_path / "t.csv")
 
 
-def test_a_plan_that_another_replaced(store: Path, tmp_path: Path) -> None:
+def test_a_plan_that_another_replaced(store: Path, plan_file: Callable[[str], Path]) -> None:
     """Neither its numbers nor the text of its plan tell a unit: other files may match a glob."""
     with Store(store) as base:
         ((number, key), *_) = base.pending("p")
         assert base.unit("p", number, key).instance == "fig2"
-        (tmp_path / "plan.toml").write_text(PLAN.replace("fig2", "vgg19-16"), encoding="utf-8")
-        other = read_plan(tmp_path / "plan.toml")
+        other = read_plan(plan_file(PLAN.replace("fig2", "vgg19-16")))
         base.register("p", other.sha256, PLAN, expand(other))
         line = refused(lambda: base.unit("p", number, key))
         assert "plan 'p' was replaced by another of that name" in line
