@@ -50,3 +50,10 @@ def transcript(text: str) -> list[tuple[str, str]]:
     """Commands, each after "$ ", and what stands below it, on one line."""
     parts = [part.splitlines() for part in text.split("$ ")[1:]]
     return [(command, " ".join(map(str.strip, lines)).strip()) for command, *lines in parts]
+
+
+def quiet(line: str, *more: object, code: int = 0) -> str:
+    """The output of a command that ends with this code and says nothing beside it."""
+    found, out, error = run(line, *more)
+    assert (found, error) == (code, "")
+    return out

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import json_of, printed, refusal, run, told, transcript
+from commands import json_of, printed, quiet, refusal, run, told, transcript
 from placement.jobs import document
 from processes import ROOT, python
 
@@ -59,13 +59,11 @@ def program(*argv: str, **settings: Any) -> subprocess.CompletedProcess[str]:
 
 
 def write(name: str, document: Any) -> str:
-    """Write a JSON file."""
     Path(name).write_text(json.dumps(document), encoding="utf-8")
     return name
 
 
 def read(name: str) -> Any:
-    """Read a JSON file."""
     return json.loads(Path(name).read_text(encoding="utf-8"))
 
 
@@ -74,9 +72,7 @@ def read(name: str) -> Any:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_solve_prints_the_keys_of_the_contract(method: str) -> None:
-    code, out, error = run("solve small.json --json --seed 5 --method", method)
-    result = json.loads(out)
-    assert (code, error) == (0, "")
+    result = json.loads(quiet("solve small.json --json --seed 5 --method", method))
     assert set(result) >= RESULT_KEYS
     assert (result["problem"], result["instance"]) == ("placement", "small")
     assert (result["method"], result["seed"]) == (method, 5)
@@ -95,21 +91,16 @@ def test_what_solve_writes_check_accepts() -> None:
     assert read("made/solution.json") == result["solution"]
     assert result["solution"]["objective"] == result["objective"]
     assert result["solution"]["options"] == result["options"]
-    code, out, error = run("check", "small.json", "made/solution.json", "--json")
-    assert (code, error) == (0, "")
-    assert json.loads(out) == result["check"]
+    assert json.loads(quiet("check small.json made/solution.json --json")) == result["check"]
     assert printed("check small.json made/solution.json").startswith("feasible\n")
 
 
 @pytest.mark.parametrize(("factor", "code"), [(1 + 1e-5, 1), (1 - 1e-5, 1), (1 + 1e-7, 0)])
 def test_a_tampered_objective(factor: float, code: int) -> None:
-    run("solve", "small.json", "-o", "solution.json")
-    solution = read("solution.json")
+    solution = json_of("solve small.json")["solution"]
     solution["objective"] *= factor
     write("solution.json", solution)
-    got, out, error = run("check", "small.json", "solution.json", "--json")
-    report = json.loads(out)
-    assert (got, error) == (code, "")
+    report = json.loads(quiet("check small.json solution.json --json", code=code))
     assert [v["rule"] for v in report["violations"]] == ["claimed objective"] * code
     for violation in report["violations"]:
         assert set(violation) == VIOLATION_KEYS
@@ -117,20 +108,16 @@ def test_a_tampered_objective(factor: float, code: int) -> None:
 
 
 def test_a_broken_rule_is_an_answer_not_an_error() -> None:
-    run("solve", "small.json", "-o", "solution.json")
-    solution = read("solution.json")
-    solution["counts"] = [[4, 0], [1, 0]]
-    write("solution.json", solution)
-    code, out, error = run("check", "small.json", "solution.json")
-    assert (code, error) == (1, "")
+    solution = json_of("solve small.json")["solution"]
+    write("solution.json", solution | {"counts": [[4, 0], [1, 0]]})
+    out = quiet("check small.json solution.json", code=1)
     assert out.startswith("NOT feasible\n")
     assert "capacity, (3), violated at server 0 by 2" in out
-    assert run("explain", "small.json", "solution.json")[:2] == (code, out)
+    assert printed("explain small.json solution.json", code=1) == out
 
 
 def test_explain_says_what_an_impossible_deadline_would_need() -> None:
-    code, out, error = run("explain", "speed-profile/infeasible")
-    assert (code, error) == (0, "")
+    out = quiet("explain speed-profile/infeasible")
     assert "90 epochs in 1000 s" in out
     assert "a deadline of 2046.22 s" in out  # 90 epochs at 0.043983597 a second
     said = json_of("explain speed-profile/infeasible")
@@ -146,9 +133,7 @@ def test_explain_without_a_solution_is_one_line() -> None:
 
 def test_explain_names_the_bottleneck() -> None:
     run("solve", "small.json", "-o", "solution.json")
-    code, out, error = run("explain", "small.json", "solution.json")
-    assert (code, error) == (0, "")
-    assert "bottleneck: stage" in out
+    assert "bottleneck: stage" in quiet("explain small.json solution.json")
     assert isinstance(json_of("explain small.json --method heavy-edge"), dict)
 
 
@@ -159,7 +144,7 @@ def test_an_option_changes_the_objective_and_travels_with_the_solution() -> None
     assert [r["options"]["all_reduce_bandwidth"] for r in results] == ["own", "bottleneck"]
     solution = read("bottleneck.json")
     assert solution["options"]["all_reduce_bandwidth"] == "bottleneck"
-    assert run("check", "small.json", "bottleneck.json")[0] == 0
+    printed("check small.json bottleneck.json")
     assert solution["counts"] == [[3, 1], [0, 1]]
     # By hand: compute 0.03 s, all-reduce 2 (3/4) 1e8 bytes over one share of the NIC, 1.25e9 / 4,
     # 0.48 s. Server 1 sends to its own b inside the server; only under the bottleneck reading has
@@ -167,7 +152,7 @@ def test_an_option_changes_the_objective_and_travels_with_the_solution() -> None
     assert results[0]["objective"] == pytest.approx(0.03 + 0.48 + 2e7 / 3e11, rel=1e-12)
     assert results[1]["objective"] == pytest.approx(0.03 + 0.48 + 0.064, rel=1e-12)
     solution["options"]["all_reduce_bandwidth"] = "own"
-    assert run("check", "small.json", write("bottleneck.json", solution))[0] == 1
+    printed("check small.json", write("bottleneck.json", solution), code=1)
 
 
 def test_methods_refuse_the_other_reading_by_name() -> None:
@@ -190,9 +175,7 @@ def test_methods_refuse_the_other_reading_by_name() -> None:
     ],
 )
 def test_nothing_help_and_list_say_what_there_is(command: str, word: str) -> None:
-    code, out, error = run(command)
-    assert (code, error) == (0, "")
-    assert word in out
+    assert word in quiet(command)
 
 
 def test_methods_after_a_space() -> None:
@@ -205,7 +188,7 @@ def test_a_failing_method_is_named_and_costs_one_row(monkeypatch: pytest.MonkeyP
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr("optsched.placement.heuristics.heavy_edge.heavy_edge", failing)
-    code, out, error = run("compare", "small.json", "--methods", "heavy-edge,exact", "--json")
+    code, out, error = run("compare small.json --methods heavy-edge,exact --json")
     assert code == 1
     assert [row["termination"] for row in json.loads(out)] == ["error", "optimal"]
     assert "optsched: heavy-edge failed on " in error
@@ -228,10 +211,9 @@ def test_an_interrupted_sweep_says_what_it_keeps(monkeypatch: pytest.MonkeyPatch
 
 def test_code_1_infeasible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(COLUMNS, lambda *_: Outcome(None, Termination.INFEASIBLE))
-    code, out, error = run("solve small.json --method columns --json -o none.json")
-    assert (code, error) == (1, "")
-    assert json.loads(out)["termination"] == "infeasible"
-    assert json.loads(out)["solution"] is None
+    result = json.loads(quiet("solve small.json --method columns --json -o none.json", code=1))
+    assert result["termination"] == "infeasible"
+    assert result["solution"] is None
     assert not Path("none.json").exists()
 
 
@@ -298,9 +280,9 @@ def test_code_2_one_line(command: str, line: str) -> None:
 def test_a_rolling_file_is_solved_like_any_other() -> None:
     """Once refused; and a run is no instance, an instance no run."""
     write("roll.json", json.loads((shipped_folder() / "rolling/three-by-hand.json").read_text()))
-    code, out, error = run("solve", "roll.json", "--method", "sts", "--json", "-o", "run.json")
-    assert (code, error, json.loads(out)["objective"]) == (0, "", 123.0)
-    assert run("check", "roll.json", "run.json")[0] == 0
+    out = quiet("solve roll.json --method sts --json -o run.json")
+    assert json.loads(out)["objective"] == 123.0
+    printed("check roll.json run.json")
     assert "found 'optsched/rolling'" in refusal("check roll.json roll.json")
     assert "found 'optsched/rolling-solution'" in refusal("solve run.json")
 
@@ -351,9 +333,7 @@ def test_code_3_limit_without_solution() -> None:
         "    return Outcome(None, Termination.TIME_LIMIT, bound=1e-9)\n"
     )
     command = "solve placement/fig2 --method late_method:late --time-limit 0"
-    code, out, error = run(f"{command} --json -o none.json")
-    result = json.loads(out)
-    assert (code, error) == (3, "")
+    result = json.loads(quiet(f"{command} --json -o none.json", code=3))
     assert result["termination"] == "time-limit"
     assert all(result[key] is None for key in ("objective", "gap", "excess", "check", "solution"))
     assert result["bound"] > 0
@@ -371,8 +351,8 @@ def test_code_4_solver_error(monkeypatch: pytest.MonkeyPatch) -> None:
         raise SolverError("HiGHS ended\nwith a bang")
 
     monkeypatch.setattr(COLUMNS, fail)
-    answer = run("solve", "small.json", "--method", "columns")
-    assert answer == (4, "", "optsched: HiGHS ended with a bang\n")
+    line = "optsched: HiGHS ended with a bang\n"
+    assert run("solve small.json --method columns") == (4, "", line)
     rows = json_of("compare small.json --methods heavy-edge,columns", code=1)
     assert [r["termination"] for r in rows] == ["feasible", "error"]
 
@@ -520,12 +500,9 @@ def test_generate_repeats_itself() -> None:
     printed(f"{command} one")
     printed(f"{command} two --count 2")
     assert sorted(os.listdir("two")) == ["vgg19-8-s4.json", "vgg19-8-s5.json"]
-    first, again, other = (
-        Path(p).read_bytes()
-        for p in ("one/vgg19-8-s4.json", "two/vgg19-8-s4.json", "two/vgg19-8-s5.json")
-    )
-    assert first == again
-    assert first != other
+    first = Path("one/vgg19-8-s4.json").read_bytes()
+    assert first == Path("two/vgg19-8-s4.json").read_bytes()
+    assert first != Path("two/vgg19-8-s5.json").read_bytes()
 
 
 def test_import_pipedream() -> None:
@@ -539,7 +516,7 @@ def test_import_pipedream() -> None:
     assert made["free_gpus"] == [3, 2, 1]
     assert len(made["job"]["stages"]) == 2
     assert sum(stage["replicas"] for stage in made["job"]["stages"]) == 6
-    assert run("compare", "net.json", "--json")[0] == 0
+    json_of("compare net.json")
 
 
 @pytest.mark.parametrize("file_format", ["mps", "lp", "nl"])
@@ -550,9 +527,8 @@ def test_export(method: str, file_format: str) -> None:
     unit = "min bytes cut / total bytes" if method == "min-cut" else r"min alpha, in [\d.e-]+ s"
     assert (code, out) == (0, "")
     assert re.fullmatch(rf"wrote {name}: (\(C0\) )?{unit}\n", error)
-    text = Path(name).read_text(encoding="utf-8")
     marks = {"mps": "ROWS", "lp": "s.t.", "nl": "g3"}
-    assert marks[file_format] in text
+    assert marks[file_format] in Path(name).read_text(encoding="utf-8")
     assert os.listdir("made") == [f"model.{file_format}"]
 
 
@@ -560,9 +536,9 @@ def test_export(method: str, file_format: str) -> None:
 
 
 def test_instances_list_and_copy() -> None:
-    names = run("instances", "list")[1].split()
+    names = printed("instances list").split()
     assert "placement/vgg19-16" in names
-    assert run("instances", "copy", "mine")[0] == 0
+    printed("instances copy mine")
     files = Path("mine").rglob("*.json")
     copied = {p.relative_to("mine").with_suffix("").as_posix() for p in files}
     assert "placement/efficient/vgg19-32-25g" in copied
@@ -574,7 +550,7 @@ def test_instances_list_and_copy() -> None:
 
 
 def test_methods() -> None:
-    everything = json.loads(run("methods", "--json")[1])
+    everything = json_of("methods")
     rows = [row for row in everything if row["problem"] == "placement"]
     assert [row["method"] for row in rows] == list(METHODS)
     assert {row["problem"] for row in everything} == set(PROBLEMS)
@@ -584,8 +560,7 @@ def test_methods() -> None:
 
 
 def test_reproduce_list() -> None:
-    code, out, error = run("reproduce", "--list")
-    assert (code, error) == (0, "")
+    out = quiet("reproduce --list")
     assert re.match(r"a-srpt-table1 .*\n +optsched reproduce a-srpt-table1 -o results\n", out)
     assert "sts, Table III     prices of GPUs" in out
 
