@@ -54,8 +54,11 @@ def interrupt_after(seconds: float) -> None:
     _timers[-1].start()
 
 
+Solve = Callable[[Any], Result]
+
+
 @pytest.fixture
-def solve_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Result]:
+def solve_by(monkeypatch: pytest.MonkeyPatch) -> Solve:
     """Solve by something else in the place of the method "columns"."""
 
     def solve(run: Any) -> Result:
@@ -69,7 +72,7 @@ def solve_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Result]:
 real = home.columns
 
 
-def test_the_incumbent_is_kept(solve_by: Callable[[Any], Result]) -> None:
+def test_the_incumbent_is_kept(solve_by: Solve) -> None:
     def until_over(instance: Any, options: Any, settings: Settings) -> Outcome:
         found = real(instance, options, settings)
         interrupt()
@@ -86,7 +89,7 @@ def test_the_incumbent_is_kept(solve_by: Callable[[Any], Result]) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_what_is_proved_stays_proved(solve_by: Callable[[Any], Result]) -> None:
+def test_what_is_proved_stays_proved(solve_by: Solve) -> None:
     def done(instance: Any, options: Any, settings: Settings) -> Outcome:
         found = real(instance, options, settings)
         interrupt()
@@ -101,9 +104,7 @@ def test_what_is_proved_stays_proved(solve_by: Callable[[Any], Result]) -> None:
 
 
 @pytest.mark.parametrize("checks_deadline", [False, True])
-def test_without_an_incumbent_it_is_an_interrupt(
-    solve_by: Callable[[Any], Result], checks_deadline: bool
-) -> None:
+def test_without_an_incumbent_it_raises(solve_by: Solve, checks_deadline: bool) -> None:
     def nothing(*_: Any) -> Outcome:
         interrupt()
         if not checks_deadline:
@@ -114,8 +115,8 @@ def test_without_an_incumbent_it_is_an_interrupt(
         solve_by(nothing)
 
 
-def test_work_that_does_not_look_is_stopped_and_its_caller_keeps_what_it_has(
-    solve_by: Callable[[Any], Result], capfd: pytest.CaptureFixture[str]
+def test_work_that_does_not_look_is_stopped(
+    solve_by: Solve, capfd: pytest.CaptureFixture[str]
 ) -> None:
     import pyomo.environ as pyo
 
@@ -139,7 +140,7 @@ def test_work_that_does_not_look_is_stopped_and_its_caller_keeps_what_it_has(
     assert logging.root.manager.disable == 0
 
 
-def test_a_second_interrupt_is_one(solve_by: Callable[[Any], Result]) -> None:
+def test_a_second_interrupt_is_one(solve_by: Solve) -> None:
     def twice(*_: Any) -> Outcome:
         interrupt()
         try:
@@ -153,7 +154,7 @@ def test_a_second_interrupt_is_one(solve_by: Callable[[Any], Result]) -> None:
         solve_by(twice)
 
 
-def test_a_callers_own_handler_stays(solve_by: Callable[[Any], Result]) -> None:
+def test_a_callers_own_handler_stays(solve_by: Solve) -> None:
     calls = []
 
     def done(*arguments: Any) -> Outcome:
@@ -186,9 +187,7 @@ def market_split(rows: int, columns: int) -> MilpArrays:
 @pytest.mark.parametrize(
     "solver", ["arrays", pytest.param("highs", marks=pytest.mark.full), "scip"]
 )
-def test_a_solver_stops_and_gives_its_incumbent(
-    solver: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_solver_stops_with_its_incumbent(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interrupts, "PATIENCE", 60.0)  # slow solvers come to look late
     run: Any = solve_arrays if solver == "arrays" else solve_model
     settings = Settings(solver="highs" if solver == "arrays" else solver)

@@ -90,9 +90,7 @@ def test_links_are_seen_through(link: Any) -> None:
 
 
 @pytest.mark.parametrize("held", ["nonsense", '{"fig2": 3}'])
-def test_best_known_is_looked_at_before_the_work(
-    held: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_best_known_is_read_before_the_work(held: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def work(*_: object, **__: object) -> None:
         raise AssertionError("the work began")
 

@@ -97,9 +97,7 @@ VERBOSE = [("selection/5x10", "patterns"), ("makespan/fig2", "sjf-bco")]
 
 
 @pytest.mark.parametrize(("name", "method"), VERBOSE)
-def test_verbose_prints_every_event(
-    name: str, method: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_verbose_prints_events(name: str, method: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Also what comes while the solver works, which writes nothing itself."""
     events, result = events_of(name, method, verbose=True)
     printed = capfd.readouterr().out.splitlines()
@@ -108,9 +106,7 @@ def test_verbose_prints_every_event(
     assert "excess" in printed[-1]
 
 
-def test_the_command_prints_every_event_on_standard_error(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_prints_events_on_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
     """While standard output has the JSON alone, also where a solver prints by itself."""
     events, result = events_of("selection/5x10", "patterns")
     command = "solve selection/5x10 --method patterns --json"

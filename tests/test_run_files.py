@@ -102,9 +102,7 @@ def test_a_folder_of_runs(tmp_path: Path) -> None:
     assert not (tmp_path / "one.json").exists()
 
 
-def test_one_policy_a_file_and_not_too_many_jobs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_policy_a_file_and_few_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "run.json"
     command = f"{SIMULATE} --records {target} --policy"
     said = told(command, "spjf,spwf", code=2)
@@ -228,7 +226,7 @@ CORRUPTED |= {("rolling", name): each for name, each in ROLLING.items()}
 
 
 @pytest.mark.parametrize(("kind", "name"), CORRUPTED)
-def test_a_corrupted_run_breaks_its_rule(
+def test_a_corrupted_run_is_found(
     kind: str, name: str, runs: dict[str, Path], tmp_path: Path
 ) -> None:
     change, rules = CORRUPTED[kind, name]

@@ -131,9 +131,7 @@ def test_answers_go_without_a_bound_where_the_plan_says_so(tmp_path: Path) -> No
     assert [settings.get("bound") for settings in frame["settings"]] == [None, False]
 
 
-def test_an_interrupted_command_says_what_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_command_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = count(1)
 
     def interrupted(*arguments: object) -> Row:

@@ -90,9 +90,7 @@ def test_globs_start_at_the_plan(tmp_path: Path, plan_file: Written) -> None:
         ("seeds = 3", "seeds = 1_000_000", "families: found 2000002 units, expected at most 10000"),
     ],
 )
-def test_a_typo_is_one_line(
-    old: str, new: str, line: str, tmp_path: Path, plan_file: Written
-) -> None:
+def test_a_typo(old: str, new: str, line: str, tmp_path: Path, plan_file: Written) -> None:
     assert old in GOOD
     path = plan_file(GOOD.replace(old, new))
     assert line in refusal("sweep --workers 1 --store", tmp_path / "results.sqlite", path)
@@ -128,9 +126,7 @@ generator = "{}"
         ("online options", "refit_interval = 1e16", "refit_interval: found 1e+16, expected a fi"),
     ],
 )
-def test_a_value_that_cannot_be_used_is_one_line(
-    table: str, entry: str, line: str, plan_file: Written
-) -> None:
+def test_a_bad_value_is_one_line(table: str, entry: str, line: str, plan_file: Written) -> None:
     path = plan_file(OTHERS.format(*table.split(), entry))
     with pytest.raises(InputError) as caught:
         list(expand(read_plan(path)))
@@ -138,7 +134,7 @@ def test_a_value_that_cannot_be_used_is_one_line(
     assert line in str(caught.value)
 
 
-def test_files_that_match_too_much(
+def test_too_many_units(
     tmp_path: Path, plan_file: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A glob's units are known only when its files are read."""

@@ -23,9 +23,7 @@ VERDICT = Verdict(Finding.PARTLY, "6%", "26%", "3-56%", "ours", "Because.", "a-s
 
 
 @pytest.mark.full
-def test_quick_reproduction_leaves_every_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quick_reproduction_leaves_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "page.md"
     out = printed("reproduce all --quick -o", tmp_path / "r")
     monkeypatch.setattr("sys.argv", ["", str(tmp_path / "r"), "--page", str(target)])

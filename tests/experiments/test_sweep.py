@@ -35,6 +35,7 @@ name = "shipped"
 instances = ["placement/fig2"]
 seeds = 3
 """
+Rows = list[tuple[Any, ...]]
 TOO_LONG = 300
 """Seconds after which a test says that something does not end; also on a crowded machine."""
 UNITS = 4 * 2 + 3 * 3
@@ -56,7 +57,7 @@ def plan(plan_file: Callable[[str], Path]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     """What an undisturbed sweep on one worker stores."""
     folder = tmp_path_factory.mktemp("expected")
     (folder / "plan.toml").write_text(PLAN, encoding="utf-8")
@@ -114,9 +115,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def test_two_workers_store_what_one_does(
-    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
-) -> None:
+def test_two_workers_store_what_one_does(plan: Path, tmp_path: Path, expected: Rows) -> None:
     standing = sweep(plan, tmp_path / "two.sqlite", workers=2)
     assert standing.run == UNITS
     assert content(tmp_path / "two.sqlite") == expected
@@ -127,9 +126,7 @@ def test_two_workers_store_what_one_does(
     "kills",
     [1, pytest.param(10, marks=pytest.mark.full), pytest.param(35, marks=pytest.mark.nightly)],
 )
-def test_killed_and_resumed(
-    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]], kills: int
-) -> None:
+def test_killed_and_resumed(plan: Path, tmp_path: Path, expected: Rows, kills: int) -> None:
     store, rng = tmp_path / "killed.sqlite", random.Random(kills)
     for _ in range(kills):
         kill_on_the_way(plan, store, rng, max(1, 2 * UNITS // (3 * kills)))
@@ -165,7 +162,7 @@ def is_worker(pid: int) -> bool:
     ],
 )
 def test_killed_workers_cost_their_unit_alone(
-    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]], kills: int, store: str
+    plan: Path, tmp_path: Path, expected: Rows, kills: int, store: str
 ) -> None:
     path = tmp_path / store
     kill_workers(plan, path, kills)

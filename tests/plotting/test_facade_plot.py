@@ -76,9 +76,7 @@ def test_several_runs_share_a_picture() -> None:
         ("online/small-400x40", ["spjf", "spwf"], "queue"),
     ],
 )
-def test_results_runs_and_records_are_drawn_alike(
-    name: str, policies: list[str], picture: str
-) -> None:
+def test_results_runs_records_look_alike(name: str, policies: list[str], picture: str) -> None:
     instance = optsched.load(name)
     results = [optsched.solve(instance, policy) for policy in policies]
     if name.startswith("online"):

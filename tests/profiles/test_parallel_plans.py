@@ -88,9 +88,7 @@ def test_files_from_the_command_line(tmp_path: Path) -> None:
     assert "tensor_parallel: found 2 for VGG19" in line
 
 
-def test_the_page_says_what_its_commands_print(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_says_what_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """docs/parallel-plans.md; what compare and explain print has times in it and is not quoted."""
     page = (Path(__file__).parents[2] / "docs" / "parallel-plans.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)

@@ -166,9 +166,7 @@ def test_refuses_what_is_not_a_readable_file(tmp_path: Path) -> None:
             read_pipedream(path)
 
 
-def test_limits_refuse_one_too_many_and_allow_the_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_limits_refuse_one_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = line(1) + line(2) + line(3) + edge(1, 2) + edge(2, 3)
     monkeypatch.setattr(pipedream, "MAX_LAYERS", 3)
     monkeypatch.setattr(pipedream, "MAX_EDGES", 2)

@@ -43,11 +43,9 @@ def all_plans(layers: int, gpus: int, stages: int) -> Iterator[tuple[list[int], 
             yield list(cuts), [b - a for a, b in pairwise(marks)]
 
 
-def bottleneck(
-    profile: LayerProfile, cuts: list[int], replicas: list[int], bandwidth: float
-) -> float:
+def worst(profile: LayerProfile, cuts: list[int], replicas: list[int], bandwidth: float) -> float:
     """The largest stage time by the definition, edge by edge."""
-    worst = 0.0
+    longest = 0.0
     bounds = [0, *cuts, len(profile.layers)]
     for start, end, k in zip(bounds, bounds[1:], replicas, strict=False):
         inside = profile.layers[start:end]
@@ -58,8 +56,8 @@ def bottleneck(
         time = sum(x.forward_time + x.backward_time for x in inside) / k
         time += 2 * moved / k / bandwidth
         time += 2 * (k - 1) / k * sum(x.parameter_bytes for x in inside) / bandwidth
-        worst = max(worst, time)
-    return worst
+        longest = max(longest, time)
+    return longest
 
 
 def test_chain_partition_by_hand() -> None:
@@ -107,11 +105,11 @@ def test_equals_brute_force_on_random_profiles() -> None:
         bandwidth = rng.choice([0.5, 2.0, 10.0, 100.0])
         for stages in range(1, min(gpus, len(profile.layers)) + 1):
             best = min(
-                bottleneck(profile, cuts, replicas, bandwidth)
+                worst(profile, cuts, replicas, bandwidth)
                 for cuts, replicas in all_plans(len(profile.layers), gpus, stages)
             )
             plan = plan_stages(profile, gpus, stages, bandwidth=bandwidth)
-            found = bottleneck(profile, list(plan.cuts), list(plan.replicas), bandwidth)
+            found = worst(profile, list(plan.cuts), list(plan.replicas), bandwidth)
             assert len(plan.replicas) == stages
             assert sum(plan.replicas) == gpus
             assert plan.bottleneck == pytest.approx(best, rel=1e-12, abs=1e-12)

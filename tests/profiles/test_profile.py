@@ -31,9 +31,7 @@ def profile(outputs: list[float], edges: list[tuple[int, int]]) -> LayerProfile:
         ([10], [], []),
     ],
 )
-def test_cut_bytes(
-    outputs: list[float], edges: list[tuple[int, int]], crossing: list[float]
-) -> None:
+def test_cut_bytes(outputs: list[float], edges: list[tuple], crossing: list[float]) -> None:
     assert profile(outputs, edges).cut_bytes().tolist() == crossing
 
 

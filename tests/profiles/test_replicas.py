@@ -137,9 +137,7 @@ def test_slices_share_parameters_and_not_activations() -> None:
 
 
 @pytest.mark.parametrize(("micro_batches", "in_flight"), [(1, 1), (2, 2), (3, 3), (8, 3)])
-def test_a_flush_keeps_the_micro_batches_that_are_on_their_way(
-    micro_batches: int, in_flight: int
-) -> None:
+def test_a_flush_keeps_the_micro_batches_on_their_way(micro_batches: int, in_flight: int) -> None:
     """Three stages of one, one and two replicas; an iteration has 4 mini-batches."""
     plan = Plan((1, 2), (1, 1, 2), 0.0)
     held = bytes_per_gpu(NET, plan, Training(optimiser="sgd", micro_batches=micro_batches))

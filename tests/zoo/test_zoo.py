@@ -168,9 +168,7 @@ BRANCHED = {"ResNet152", "Inception-V3", "T5-11B"}
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_layers_are_in_topological_order_and_read_what_their_predecessors_hand_on(
-    name: str,
-) -> None:
+def test_layers_are_in_order_and_read_what_their_predecessors_hand_on(name: str) -> None:
     net = MODELS[name].build()
     last = len(net.layers) - 1
     assert len({layer.name for layer in net.layers}) == len(net.layers)
@@ -364,9 +362,7 @@ def test_tokens_are_routed_to_two_experts_and_compute_there_only() -> None:
         ("VGG19", {"batch_size": 0}, "batch_size"),
     ],
 )
-def test_what_a_model_cannot_have_is_refused(
-    name: str, arguments: dict[str, int], line: str
-) -> None:
+def test_what_no_model_has_is_refused(name: str, arguments: dict[str, int], line: str) -> None:
     with pytest.raises(InputError, match=line):
         profile_model(name, **arguments)  # type: ignore[arg-type]
 
