@@ -143,6 +143,7 @@ _SHARED = (
     *("arrays", "checking", "display", "errors", "files", "io", "io.numerals"),
     *("declared", "schema", "uncertainty", "uncertainty.distribution", "uncertainty.epochs"),
 )
+OF_SELECTION = {"selection", "selection.instance"}
 AUDITS = {
     "online": (
         PACKAGE / "online" / "audit.py",
@@ -150,11 +151,7 @@ AUDITS = {
         {"records", "policies", "policies.by_name"},
         {"placement", *(f"placement.{name}" for name in ("check", "instance", *DATA))},
     ),
-    "rolling": (
-        PACKAGE / "rolling" / "audit.py",
-        {"records", "instance"},
-        {"selection", "selection.instance"},
-    ),
+    "rolling": (PACKAGE / "rolling/audit.py", {"records", "instance"}, OF_SELECTION),
 }
 """By slice its audit's files, the data of the slice it may reach, and what of another slice."""
 

@@ -413,9 +413,7 @@ print(json.dumps(answers))
 
 
 @pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.full)])
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="needs RLIMIT_AS and /proc: Linux only"
-)
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs RLIMIT_AS and /proc")
 def test_enormous_sizes_need_little_memory(is_whole: bool) -> None:
     tail = b"0]}"
     head = b'{"schema":"optsched/placement","free_gpus":['

@@ -212,9 +212,8 @@ def test_cells_that_a_spreadsheet_runs_are_neutralised_and_come_back(text: str) 
 
 def test_a_workload_of_formulas_round_trips() -> None:
     names = ["=cmd", "+a", "-b", "@c", "'=d", "e"]
-    made = Workload.of(
-        submit_time=range(6), gpus=[1] * 6, iterations=[1.5] * 6, model=names, job_id=names
-    )
+    numbers = {"submit_time": range(6), "gpus": [1] * 6, "iterations": [1.5] * 6}
+    made = Workload.of(**numbers, model=names, job_id=names)
     write_workload("x.csv", made)
     assert re.search(r"^[=+@-]", Path("x.csv").read_text(), re.M) is None
     back = read_workload("x.csv")
@@ -272,9 +271,8 @@ def test_json_has_no_nan() -> None:
 
 
 def test_tables_go_to_standard_output() -> None:
-    Path("p.toml").write_text(
-        "[[families]]\nname = 'f'\ninstances = ['placement/fig2']\nmethods = ['heavy-edge']\n"
-    )
+    family = "name = 'f'\ninstances = ['placement/fig2']\nmethods = ['heavy-edge']\n"
+    Path("p.toml").write_text(f"[[families]]\n{family}")
     with Store("s.sqlite") as store:
         plan = read_plan("p.toml")
         store.register(plan.name, plan.sha256, plan.text, expand(plan))

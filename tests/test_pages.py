@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from processes import ROOT
+from sampling import first
 from scripts import script
 
 from optsched import plotting
@@ -15,14 +16,13 @@ from optsched.library.sets import all_entries, set_names
 from optsched.problems import PROBLEMS
 
 pages = script("pages", "docs")
-NAMES = [str(page.relative_to(pages.DOCS)) for page in pages.PAGES]
 SLOW = ("gallery.md", "how-to/own-policy.md", "problems/online.md", "problems/makespan.md")
 """With `-m full`."""
+NAMES = [str(page.relative_to(pages.DOCS)) for page in pages.PAGES]
+QUICK = [name for name in NAMES if name not in SLOW]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.full if n in SLOW else ()) for n in NAMES]
-)
+@pytest.mark.parametrize("name", first(len(QUICK), [*QUICK, *SLOW]))
 def test_the_code_of_a_page_does_what_the_page_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

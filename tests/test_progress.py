@@ -144,9 +144,8 @@ def test_an_interrupt_in_a_callback_keeps_the_incumbent() -> None:
         if event.incumbent is not None and len(events) == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    result = optsched.solve(
-        "makespan/paper-160x20-strong", "nested", callback=listener, iterations=10**9
-    )
+    name = "makespan/paper-160x20-strong"
+    result = optsched.solve(name, "nested", callback=listener, iterations=10**9)
     assert result.termination is Termination.INTERRUPTED
     assert result.check.feasible
     assert events[-1].incumbent == result.objective

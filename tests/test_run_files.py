@@ -28,10 +28,11 @@ COMMANDS = {
 }
 
 Change = Callable[[dict[str, Any]], None]
+Runs = dict[str, Path]
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """A run of each kind, as its command writes it."""
     folder = tmp_path_factory.mktemp("runs")
     for name, command in COMMANDS.items():
@@ -46,7 +47,7 @@ def recorded(command: str, path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_a_run_passes_as_written(kind: str, runs: dict[str, Path]) -> None:
+def test_a_run_passes_as_written(kind: str, runs: Runs) -> None:
     report = json_of("check", FILES[kind], runs[kind])
     document = read_document(runs[kind])
     assert report["feasible"]
@@ -226,9 +227,7 @@ CORRUPTED |= {("rolling", name): each for name, each in ROLLING.items()}
 
 
 @pytest.mark.parametrize(("kind", "name"), CORRUPTED)
-def test_a_corrupted_run_is_found(
-    kind: str, name: str, runs: dict[str, Path], tmp_path: Path
-) -> None:
+def test_corrupted_runs_are_found(kind: str, name: str, runs: Runs, tmp_path: Path) -> None:
     change, rules = CORRUPTED[kind, name]
     document = read_document(runs[kind])
     change(document)
@@ -259,7 +258,7 @@ VALUES = (0, 1, -1, 7, 10**6, -1.5, 1e-9, 1e18, -1e18, "0", "x", None, [], {}, T
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_no_broken_run_passes_or_breaks_the_checker(kind: str, runs: dict[str, Path]) -> None:
+def test_no_broken_run_passes_or_breaks_the_checker(kind: str, runs: Runs) -> None:
     """A value replaced anywhere: refused in a line, or judged; a time that changed is found."""
     rng = np.random.default_rng(seed_of_the_day())
     instance, written = optsched.load(FILES[kind]), read_document(runs[kind])

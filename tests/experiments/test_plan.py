@@ -134,9 +134,7 @@ def test_a_bad_value_is_one_line(table: str, entry: str, line: str, plan_file: W
     assert line in str(caught.value)
 
 
-def test_too_many_units(
-    tmp_path: Path, plan_file: Written, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_units(tmp_path: Path, plan_file: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     """A glob's units are known only when its files are read."""
     monkeypatch.setattr("optsched.experiments.plans.units.MAX_UNITS", 8)
     with pytest.raises(InputError, match="families: found more units, expected at most 8"):

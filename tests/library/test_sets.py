@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import json_of, printed, refusal
+from sampling import first
 
 import optsched
 from optsched.errors import InputError
@@ -37,9 +38,7 @@ def test_there_are_300_instances_of_the_six_problems_in_small_files() -> None:
     assert 0 < sum(path.stat().st_size for path in files) < 12_000_000
 
 
-@pytest.mark.parametrize(
-    "entries", [DRAWN, pytest.param(EVERY, marks=pytest.mark.full)], ids=["drawn", "all"]
-)
+@pytest.mark.parametrize("entries", first(1, [DRAWN, EVERY]), ids=["drawn", "all"])
 def test_instances_are_made_again(entries: list[Entry]) -> None:
     for entry in entries:
         made = load_entry(entry)

@@ -44,9 +44,8 @@ def submit(store: Path, *arguments: object, code: int = 0) -> str:
 
 def test_better_equal_not_better(empty_library: Path, tmp_path: Path) -> None:
     instance = optsched.load(NAME)
-    worse, better = (
-        optsched.solve(instance, method).solution.to_dict() for method in ("heavy-edge", "exact")
-    )
+    worse = optsched.solve(instance, "heavy-edge").solution.to_dict()
+    better = optsched.solve(instance, "exact").solution.to_dict()
     for solution, verdict in (
         (worse, "better and recorded"),
         (better, "better and recorded (best known so far"),
@@ -136,9 +135,8 @@ def test_two_at_once_lose_nothing(tmp_path: Path) -> None:
 
 
 def record(value: float) -> Record:
-    return Record(
-        instance=NAME, sha256="0" * 64, kind="value", value=value, date="2026-11-22", by="Ada"
-    )
+    said = {"kind": "value", "date": "2026-11-22", "by": "Ada"}
+    return Record(instance=NAME, sha256="0" * 64, value=value, **said)
 
 
 @pytest.mark.parametrize("cut", [1, 10, 60])

@@ -33,9 +33,8 @@ def test_a_tree_reaches_the_value() -> None:
         prices = {key: certificate[key] for key in ("jobs", "slots")}
         assert verify(document, {**prices, "kind": "prices"}) < value * (1 - 1e-4)
         assert value * (1 - 1e-8) <= verify(document, certificate) <= value
-    searched = trees.selection_tree(
-        load_entry(known.entry), prices, value * (1 - 1e-9), Deadline(20.0)
-    )
+    instance, below = load_entry(known.entry), value * (1 - 1e-9)
+    searched = trees.selection_tree(instance, prices, below, Deadline(20.0))
     assert verify(document, searched) == pytest.approx(value, rel=1e-8)
 
 

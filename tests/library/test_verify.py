@@ -68,9 +68,8 @@ def subjects() -> list[tuple[BestRecords, Any, Document, Document]]:
         if known.value is None or known.certified is None or "paper" in name:
             continue
         solution = unpacked(known.value.solution or "", name)
-        found.append(
-            (known, load_entry(known.entry), solution, dict(certificate_in(known.certified)))
-        )
+        certificate = dict(certificate_in(known.certified))
+        found.append((known, load_entry(known.entry), solution, certificate))
     return found
 
 
@@ -124,21 +123,16 @@ def _short_run(job: Document, rng: np.random.Generator) -> None:
     job["end"] = (job["start"] + job["end"]) / 2
 
 
-LOST_JOB = _without_one("jobs")
 ALL = (_claim, _set(instance="another"), _set(schema="optsched/nothing"))
+JOBS = (*ALL, _without_one("jobs"), _twice)
+NOWHERE = _set(node="nowhere", gpus=[0])
 SOLUTIONS: dict[str, tuple[Corruption, ...]] = {
     "placement": (*ALL, _count, _without_one("counts")),
-    "makespan": (
-        *(*ALL, LOST_JOB, _twice),
-        *map(_of_job, (_gpus, _set(gpus={"999": 1}), _set(start=-2))),
-    ),
-    "selection": (
-        *(*ALL, LOST_JOB, _twice),
-        *map(_of_job, (_set(node="nowhere", gpus=[0]), _set(node="n0", gpus=[1000]))),
-    ),
+    "makespan": (*JOBS, *map(_of_job, (_gpus, _set(gpus={"999": 1}), _set(start=-2)))),
+    "selection": (*JOBS, *map(_of_job, (NOWHERE, _set(node="n0", gpus=[1000])))),
     "speed-profile": (*ALL, _piece, _set(status="infeasible")),
-    "rolling": (*ALL, LOST_JOB, _twice, _set(seed=7)),
-    "online": (*ALL, LOST_JOB, _twice, _of_job(_short_run)),
+    "rolling": (*JOBS, _set(seed=7)),
+    "online": (*JOBS, _of_job(_short_run)),
 }
 
 

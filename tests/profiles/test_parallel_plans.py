@@ -38,10 +38,8 @@ def test_a_tensor_parallel_gpt_says_what_its_slices_all_reduce() -> None:
 def test_a_slice_holds_its_part_of_the_parameters() -> None:
     """One stage of 16 GPUs, four micro-batches: parameters in q parts, activations in four."""
     training: dict[str, Any] = {"micro_batches": 4, "stages": 1, "oversized": True}
-    held = {
-        q: made(tensor_parallel=q, **training).provenance["memory"]["bytes_per_gpu"]
-        for q in (1, 2, 8)
-    }
+    plans = {q: made(tensor_parallel=q, **training) for q in (1, 2, 8)}
+    held = {q: plan.provenance["memory"]["bytes_per_gpu"] for q, plan in plans.items()}
     parameters = 16 * MODELS["GPT-6.7B"].build().parameters
     # A replica of q GPUs has q mini-batches in four parts; each slice keeps all of one part.
     activations = held[1] - parameters
@@ -50,9 +48,8 @@ def test_a_slice_holds_its_part_of_the_parameters() -> None:
 
 
 def test_a_mixture_routes_bytes_in_every_stage_with_experts() -> None:
-    instance = optsched.generate(
-        "placement", model="Mixtral-8x7B", gpus=16, device="A100-BF16", oversized=True
-    )
+    how = {"gpus": 16, "device": "A100-BF16", "oversized": True}
+    instance = optsched.generate("placement", model="Mixtral-8x7B", **how)
     sent = sum(stage.replicas * stage.expert_bytes for stage in instance.job.stages)
     # 32 blocks; 16 x 8 sequences, 2 experts a token, there and back, forward and backward.
     assert sent == pytest.approx(32 * 4 * 2 * 16 * 8 * 512 * 4096 * 2)

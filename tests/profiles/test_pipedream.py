@@ -139,9 +139,8 @@ OVERFLOW = "".join(line(n, parameter_size="1.7e308") for n in (1, 2))
 # The cycle is 3, 4; its way out to 1 and its way in from 5 (lines 5 and 6) are not to blame.
 CYCLE = "".join(map(line, (1, 3, 4, 5))) + edge(3, 1) + edge(5, 3) + edge(3, 4) + edge(4, 3)
 # Repeated almost-matches make a backtracking pattern quadratic; the suite would hang here.
-HOSTILE = "node1" + 100_000 * (
-    " -- forward_compute_time=1, backward_compute_time=1, activation_size=["
-)
+ALMOST = " -- forward_compute_time=1, backward_compute_time=1, activation_size=["
+HOSTILE = "node1" + 100_000 * ALMOST
 
 
 @pytest.mark.parametrize(

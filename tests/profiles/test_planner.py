@@ -24,9 +24,8 @@ def compute_only(*times: float) -> LayerProfile:
 def random_profile(rng: random.Random, most_layers: int = 6) -> LayerProfile:
     n = rng.randint(1, most_layers)
     layers = tuple(Layer(f"l{i}", *(random_numbers(rng))) for i in range(n))
-    edges = tuple(
-        (u, v) for u, v in combinations(range(n), 2) if rng.random() < (0.9 if v == u + 1 else 0.3)
-    )
+    pairs = combinations(range(n), 2)
+    edges = tuple((u, v) for u, v in pairs if rng.random() < (0.9 if v == u + 1 else 0.3))
     return LayerProfile("random", layers, edges, {})
 
 
