@@ -192,19 +192,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     info = made / f"{name}-{version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    lines = [
-        line
-        for group, entries in project["entry-points"].items()
-        for line in (f"[{group}]", *(f"{key} = {value}" for key, value in entries.items()))
-    ]
+    lines: list[str] = []
+    for group, entries in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{key} = {value}" for key, value in entries.items())]
     (info / "entry_points.txt").write_text("\n".join([*lines, "bad = nowhere:METHODS"]))
-    document = {
-        "schema": "optsched/single-machine",
-        "version": 1,
-        "name": "three",
-        "jobs": [{"seconds": p, "weight": w} for p, w in JOBS],
-    }
-    (made / "three.json").write_text(json.dumps(document))
+    head = {"schema": "optsched/single-machine", "version": 1, "name": "three"}
+    jobs = [{"seconds": p, "weight": w} for p, w in JOBS]
+    (made / "three.json").write_text(json.dumps({**head, "jobs": jobs}))
     (made / "plan.toml").write_text(PLAN)
     (made / "own.py").write_text(OWN)
     return made

@@ -181,12 +181,9 @@ def test_bombs_and_endless_files_are_refused() -> None:
     Path("wide.csv").write_text("," * 900_000)
     Path("open.csv").write_text(f'{header}\n"\n' + '","\n' * 9)
     command = "simulate --policy spjf --cluster w/cluster.json --catalogue w/catalogue.json"
-    for name, fault in (
-        ("/dev/zero", "a line too long"),
-        ("wide.csv", "at most 1000"),
-        ("open.csv", "line 2: found an unclosed quote"),
-    ):
-        assert fault in refused(command, name)
+    assert "a line too long" in refused(command, "/dev/zero")
+    assert "at most 1000" in refused(command, "wide.csv")
+    assert "line 2: found an unclosed quote" in refused(command, "open.csv")
 
 
 # --- cells and numbers

@@ -27,6 +27,7 @@ count = 3
 methods = ["heavy-edge", "repartition", "exact"]
 limits = { iterations = 100, unit_time = 120.0 }
 """
+Written = Callable[[str], Path]
 KILLS = 6
 """Of each of five nightly sweeps of thirty units: thirty in all."""
 
@@ -45,12 +46,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     [(3, 1, 0), *(pytest.param(10, KILLS, seed, marks=pytest.mark.nightly) for seed in range(5))],
 )
 def test_killed_workers_change_nothing(
-    cluster: Any,
-    tmp_path: Path,
-    plan_file: Callable[[str], Path],
-    count: int,
-    kills: int,
-    seed: int,
+    cluster: Any, tmp_path: Path, plan_file: Written, count: int, kills: int, seed: int
 ) -> None:
     """At random moments of a sweep; a unit that too many workers died of is tried again."""
     rng, units, store = random.Random(seed), 3 * count, tmp_path / "dask.sqlite"
@@ -94,7 +90,7 @@ def is_running(worker: Any) -> bool:
 
 
 def test_nobody_at_the_address(
-    tmp_path: Path, plan_file: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, plan_file: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("optsched.experiments.run.dask.PATIENCE", 1)
     for address, line in (

@@ -172,14 +172,12 @@ def test_recurrence_claims_are_not_testable_without_the_trace(tmp_path: Path) ->
 )
 def test_figures_6_to_8_by_hand(own: float, last: float, perfect: float, finding: Finding) -> None:
     """Baselines take 100 s: a-srpt at 50 is 50% below; claimed 30-60%, growing to the last case."""
+    rivals = [(label, 100.0) for label in BASELINES]
     rows = [
         (case, case, seed, label, 10, value, value, value, 0.5, 0.1, 0.2)
         for seed in range(3)
         for case, mine in (("1 jobs", own), ("2 jobs", last))
-        for label, value in {
-            **{"a-srpt-perfect": perfect, "a-srpt": mine},
-            **dict.fromkeys(BASELINES, 100.0),
-        }.items()
+        for label, value in (("a-srpt-perfect", perfect), ("a-srpt", mine), *rivals)
     ]
     frame = pd.DataFrame(rows, columns=[*COLUMNS, *ACCURACY_COLUMNS])
     verdict = simulations.judge(Claim("30-60%", 0.3, rising=True), frame, Scale())
@@ -242,12 +240,8 @@ def test_a_traces_times_are_scaled(tmp_path: Path) -> None:
     trace = _pai(tmp_path / "pai.csv", 300, 200)
     case = {"jobs": 200, "machine": Machine(4), "seed": 3}
     plain, short, loaded = (
-        generate_case(**case, source=source)  # type: ignore[arg-type]
-        for source in (
-            Source(trace),
-            Source(trace, time_scale=0.1),
-            Source(trace, trace_load=1.3, time_scale=0.1),
-        )
+        generate_case(**case, source=Source(trace, **how))  # type: ignore[arg-type]
+        for how in ({}, {"time_scale": 0.1}, {"trace_load": 1.3, "time_scale": 0.1})
     )
     assert short.workload.submit_time == pytest.approx(0.1 * plain.workload.submit_time)
     assert short.workload.iterations == pytest.approx(0.1 * plain.workload.iterations)
@@ -325,9 +319,10 @@ def test_figures_4_to_6_over_time(figure: int, tmp_path: Path) -> None:
 
 def map_rows(case: str, totals: dict[str, float], late: float, jobs: float) -> pd.DataFrame:
     """Rows of a cell of ten nodes: energy is half of the total, late jobs STS's."""
+    lates = dict.fromkeys(VARIANTS, late)
+    costs = totals.items()
     lines = [
-        {"policy": p, "total": t, "energy": t / 2, "late": late if p in VARIANTS else 9.0}
-        for p, t in totals.items()
+        {"policy": p, "total": t, "energy": t / 2, "late": lates.get(p, 9.0)} for p, t in costs
     ]
     same = {"case": case, "nodes": 10, "seed": 0, "sharing": "off", "jobs": 100}
     return pd.DataFrame(lines).assign(**same, most_jobs=jobs, rho=0.5, utilisation=0.5)
@@ -351,12 +346,8 @@ def test_a_cell_is_judged_by_hand() -> None:
 
 
 def test_where_a_claim_holds_in_words() -> None:
-    cells = cells_of(
-        [
-            *(("p", "a", "1", 3.0, True), ("p", "a", "2", 7.0, True), ("p", "a", "3", 12.2, False)),
-            ("q", "b", "1", 9.0, True),
-        ]
-    )
+    p = [("p", "a", "1", 3.0, True), ("p", "a", "2", 7.0, True), ("p", "a", "3", 12.2, False)]
+    cells = cells_of([*p, ("q", "b", "1", 9.0, True)])
     assert describe_regions(cells) == "holds in a: 1, 2 (3 to 7%), b: all (9%); fails in a: 3 (12%)"
     assert counts(cells, "cells") == "p: holds in 2 of 3 cells; q: holds in 1 of 1 cells"
 

@@ -36,6 +36,7 @@ instances = ["placement/fig2"]
 seeds = 3
 """
 Rows = list[tuple[Any, ...]]
+Written = Callable[[str], Path]
 TOO_LONG = 300
 """Seconds after which a test says that something does not end; also on a crowded machine."""
 UNITS = 4 * 2 + 3 * 3
@@ -52,7 +53,7 @@ seeds = [0, 1, 2, 3, 4, 5, 6, 7]
 
 
 @pytest.fixture
-def plan(plan_file: Callable[[str], Path]) -> Path:
+def plan(plan_file: Written) -> Path:
     return plan_file(PLAN)
 
 
@@ -190,7 +191,7 @@ def test_an_interrupt_stops_and_keeps(plan: Path, tmp_path: Path) -> None:
 
 
 def test_whatever_a_worker_does_becomes_a_row(
-    tmp_path: Path, plan_file: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, plan_file: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan, store = plan_file(TRIVIAL), tmp_path / "results.sqlite"
     monkeypatch.setattr("optsched.experiments.run.processes.run_unit", misbehaving.run_unit)

@@ -117,12 +117,9 @@ def test_csv_latex_and_markdown(store: Path, tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_parts_stand_for_an_excess_that_counts_waiting_jobs(swept: Callable[[str], Path]) -> None:
-    path = swept(
-        'name = "p"\n[[families]]\nname = "f"\n'
-        'instances = ["selection/5x10", "selection/12x6-light"]\n'
-        'methods = ["sts", "exact", "same-jobs"]\n'
-    )
-    tables = gap_table(path)
+    instances = '["selection/5x10", "selection/12x6-light"]'
+    family = f'name = "f"\ninstances = {instances}\nmethods = ["sts", "exact", "same-jobs"]\n'
+    tables = gap_table(swept(f"[[families]]\n{family}"))
     greedy, best, same = tables[0].lines
     waiting = [optsched.solve(f"selection/{n}", "sts").measures for n in ("5x10", "12x6-light")]
     for name in ("jobs_waiting", "tardiness", "full_run_energy"):

@@ -34,11 +34,8 @@ NET = LayerProfile(
     ((0, 1), (1, 2)),
 )
 SLICED = replace(NET, tensor_parallel=4)
-EXPERTS = replace(
-    NET,
-    layers=(NET.layers[0], replace(NET.layers[1], expert_parameter_bytes=6000.0), NET.layers[2]),
-    experts=3,
-)
+MIXED = replace(NET.layers[1], expert_parameter_bytes=6000.0)
+EXPERTS = replace(NET, layers=(NET.layers[0], MIXED, NET.layers[2]), experts=3)
 
 
 def choose(gpus: int, training: Training, profile: LayerProfile = SLICED) -> Choice:
