@@ -18,7 +18,7 @@ def python(
     """Run Python and expect an exit code; `variables` of the environment besides ours."""
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **(variables or {})},
+        env=environment(variables),
         text=True,
         timeout=600,
         check=False,
@@ -26,3 +26,14 @@ def python(
     )
     assert code in (None, done.returncode), done.stderr
     return done
+
+
+def started(*arguments: object, **settings: Any) -> subprocess.Popen[str]:
+    """Python at work; its output is dropped and its errors are kept, unless said otherwise."""
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE} | settings
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.Popen(command, env=environment(), text=True, **streams)
+
+
+def environment(variables: dict[str, str] | None = None) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), **(variables or {})}

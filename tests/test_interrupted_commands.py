@@ -6,14 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-
-from optsched.cli import _code
+from commands import printed
+from processes import started
+from sampling import first
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals to a process: POSIX only")
-ROOT = Path(__file__).parent.parent
 SEED = int(os.environ.get("OPTSCHED_TEST_SEED", "0"))
 TOO_LONG = 300
 """Seconds within which even a loaded machine ends a program after an interrupt."""
@@ -54,31 +55,18 @@ COMMANDS = {
 @pytest.fixture(scope="module")
 def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("workload")
-    command = "generate workload --jobs 20000 --servers 100 --seed 1 -o"
-    assert _code([*command.split(), str(folder)]) == 0
+    printed("generate workload --jobs 20000 --servers 100 --seed 1 -o", folder)
     return folder
 
 
 def interrupted_at(seconds: float, arguments: list[str], folder: Path) -> tuple[int, str, float]:
     """Code and errors of a command interrupted so late, and how long it took to end."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with child:
-        assert child.stderr is not None
+    with started("-c", PROGRAM, *arguments, cwd=folder) as child:
         assert child.stderr.readline() == "python runs\n"
-        try:
+        with suppress(subprocess.TimeoutExpired):
             child.wait(seconds)
-        except subprocess.TimeoutExpired:
-            began = time.monotonic()
-            child.send_signal(signal.SIGINT)
-        else:
-            began = time.monotonic()
+        began = time.monotonic()
+        child.send_signal(signal.SIGINT)  # nothing, where it has ended
         _, error = child.communicate(timeout=TOO_LONG)
     return child.returncode, error, time.monotonic() - began
 
@@ -95,8 +83,8 @@ def interrupt_often(name: str, times: int, workload: Path, folder: Path) -> None
     arguments = COMMANDS[name].format(workload=workload).split()
     slowest, interrupted = 0.0, 0
     for _ in range(times):
-        first = start_of_python()
-        code, error, seconds = interrupted_at(first + rng.uniform(0, 60 * first), arguments, folder)
+        start = start_of_python()
+        code, error, seconds = interrupted_at(start + rng.uniform(0, 60 * start), arguments, folder)
         assert code in (0, 130), error
         assert "Traceback" not in error, error
         if code == 130:
@@ -106,13 +94,7 @@ def interrupt_often(name: str, times: int, workload: Path, folder: Path) -> None
     print(f"{name}: {interrupted} of {times} interrupted, the slowest ended in {slowest:.2f} s")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "roll",
-        *(pytest.param(n, marks=pytest.mark.full) for n in ("makespan ilp", "simulate", "sweep")),
-    ],
-)
+@pytest.mark.parametrize("name", first(1, ["roll", "makespan ilp", "simulate", "sweep"]))
 def test_interrupted_once(name: str, workload: Path, tmp_path: Path) -> None:
     interrupt_often(name, 1, workload, tmp_path)
 

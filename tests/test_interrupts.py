@@ -5,15 +5,16 @@ import logging
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from processes import started
+from sampling import first
 from scipy.sparse import csr_array
 
 import optsched
@@ -22,11 +23,10 @@ from optsched.backends.arrays import MilpArrays, solve_arrays
 from optsched.backends.models import solve_model
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.placement.exact import columns as home
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import Outcome, Result, Settings, Termination
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals to a process: POSIX only")
 INSTANCE = "placement/vgg19-16"
-ROOT = Path(__file__).parent.parent
 TOO_LONG = 300
 """Seconds after which a test says that nothing stopped the work."""
 
@@ -51,20 +51,29 @@ def interrupt() -> None:
 
 def interrupt_after(seconds: float) -> None:
     main = threading.main_thread().ident
-    assert main is not None
     _timers.append(threading.Timer(seconds, signal.pthread_kill, (main, signal.SIGINT)))
     _timers[-1].start()
 
 
-def replace_columns(monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
-    """Let the method "columns" do something else."""
-    optsched.solve(INSTANCE, "columns")
-    monkeypatch.setattr("optsched.placement.exact.columns.columns", run)
+Solve = Callable[[Any], Result]
 
 
-def test_the_incumbent_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = home.columns
+@pytest.fixture
+def solve_by(monkeypatch: pytest.MonkeyPatch) -> Solve:
+    """Solve by something else in the place of the method "columns"."""
 
+    def solve(run: Any) -> Result:
+        optsched.solve(INSTANCE, "columns")
+        monkeypatch.setattr("optsched.placement.exact.columns.columns", run)
+        return optsched.solve(INSTANCE, "columns")
+
+    return solve
+
+
+real = home.columns
+
+
+def test_the_incumbent_is_kept(solve_by: Solve) -> None:
     def until_over(instance: Any, options: Any, settings: Settings) -> Outcome:
         found = real(instance, options, settings)
         interrupt()
@@ -73,26 +82,21 @@ def test_the_incumbent_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         assert settings.deadline.share(0.5).left == 0
         return Outcome(found.solution, Termination.TIME_LIMIT)
 
-    replace_columns(monkeypatch, until_over)
-    result = optsched.solve(INSTANCE, "columns")
+    result = solve_by(until_over)
     assert result.termination is Termination.INTERRUPTED
-    assert result.check is not None
     assert result.check.feasible
     assert result.objective == optsched.solve(INSTANCE, "ilp").objective
     assert not Deadline().is_over
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_what_is_proved_stays_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = home.columns
-
+def test_what_is_proved_stays_proved(solve_by: Solve) -> None:
     def done(instance: Any, options: Any, settings: Settings) -> Outcome:
         found = real(instance, options, settings)
         interrupt()
         return found
 
-    replace_columns(monkeypatch, done)
-    assert optsched.solve(INSTANCE, "columns").termination is Termination.OPTIMAL
+    assert solve_by(done).termination is Termination.OPTIMAL
     assert interrupts.received()
     rows = []
     with pytest.raises(KeyboardInterrupt):
@@ -101,26 +105,19 @@ def test_what_is_proved_stays_proved(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("checks_deadline", [False, True])
-def test_without_an_incumbent_it_is_an_interrupt(
-    monkeypatch: pytest.MonkeyPatch, checks_deadline: bool
-) -> None:
+def test_without_an_incumbent_it_raises(solve_by: Solve, checks_deadline: bool) -> None:
     def nothing(*_: Any) -> Outcome:
         interrupt()
         if not checks_deadline:
             time.sleep(TOO_LONG)
         return Outcome(None, Termination.TIME_LIMIT)
 
-    replace_columns(monkeypatch, nothing)
     with pytest.raises(KeyboardInterrupt):
-        optsched.solve(INSTANCE, "columns")
+        solve_by(nothing)
 
 
-def test_work_that_does_not_look_is_stopped_and_its_caller_keeps_what_it_has(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_work_that_never_looks_is_stopped(solve_by: Solve, capfd: pytest.CaptureFixture) -> None:
     import pyomo.environ as pyo
-
-    real = home.columns
 
     def states_a_model(instance: Any, options: Any, settings: Settings) -> Outcome:
         found = real(instance, options, settings)
@@ -136,14 +133,13 @@ def test_work_that_does_not_look_is_stopped_and_its_caller_keeps_what_it_has(
             return Outcome(found.solution, Termination.TIME_LIMIT)
         raise AssertionError("the model was stated")
 
-    replace_columns(monkeypatch, states_a_model)
-    result = optsched.solve(INSTANCE, "columns")
+    result = solve_by(states_a_model)
     assert (result.termination, result.solution is None) == (Termination.INTERRUPTED, False)
     assert capfd.readouterr() == ("", "")
     assert logging.root.manager.disable == 0
 
 
-def test_a_second_interrupt_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_interrupt_is_one(solve_by: Solve) -> None:
     def twice(*_: Any) -> Outcome:
         interrupt()
         try:
@@ -153,21 +149,19 @@ def test_a_second_interrupt_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
             raise AssertionError("the second was taken for ours") from None
         return Outcome(None, Termination.TIME_LIMIT)
 
-    replace_columns(monkeypatch, twice)
     with pytest.raises(KeyboardInterrupt):
-        optsched.solve(INSTANCE, "columns")
+        solve_by(twice)
 
 
-def test_a_callers_own_handler_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, calls = home.columns, []
+def test_a_callers_own_handler_stays(solve_by: Solve) -> None:
+    calls = []
 
     def done(*arguments: Any) -> Outcome:
         interrupt()
         return real(*arguments)
 
-    replace_columns(monkeypatch, done)
     signal.signal(signal.SIGINT, lambda *_: calls.append(1))
-    assert optsched.solve(INSTANCE, "columns").termination is Termination.OPTIMAL
+    assert solve_by(done).termination is Termination.OPTIMAL
     assert calls == [1]
     assert not interrupts.received()
 
@@ -189,12 +183,8 @@ def market_split(rows: int, columns: int) -> MilpArrays:
     )
 
 
-@pytest.mark.parametrize(
-    "solver", ["arrays", pytest.param("highs", marks=pytest.mark.full), "scip"]
-)
-def test_a_solver_stops_and_gives_its_incumbent(
-    solver: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("solver", first(2, ["arrays", "scip", "highs"]))
+def test_a_solver_stops_with_its_incumbent(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interrupts, "PATIENCE", 60.0)  # slow solvers come to look late
     run: Any = solve_arrays if solver == "arrays" else solve_model
     settings = Settings(solver="highs" if solver == "arrays" else solver)
@@ -219,8 +209,7 @@ def as_model(arrays: MilpArrays) -> Any:
     model = pyo.ConcreteModel()
     count = len(arrays.cost)
     model.x = pyo.Var(
-        range(count),
-        domain=lambda _, j: pyo.Binary if arrays.integer[j] else pyo.NonNegativeReals,
+        range(count), domain=lambda _, j: pyo.Binary if arrays.integer[j] else pyo.NonNegativeReals
     )
     dense = arrays.matrix.toarray()
     model.rows = pyo.Constraint(
@@ -245,19 +234,12 @@ main()
 def program(before: str, *argv: str, ignored: bool = False) -> subprocess.Popen[str]:
     """The program after a few lines of Python; a line "now" marks when to interrupt it."""
     handler = signal.SIG_IGN if ignored else signal.SIG_DFL
-    return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(before=before), *argv],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, handler),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    how = {"stdout": subprocess.PIPE, "preexec_fn": lambda: signal.signal(signal.SIGINT, handler)}
+    return started("-c", PROGRAM.format(before=before), *argv, **how)
 
 
 def sent(child: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Code, output and errors of a child interrupted at its "now"."""
-    assert child.stderr is not None
     with child:
         assert child.stderr.readline() == "now\n"
         child.send_signal(signal.SIGINT)
@@ -309,14 +291,10 @@ home.columns = ignoring
 """
 
 
-@pytest.mark.parametrize(
-    "before",
-    [IN_AN_IMPORT, pytest.param(IGNORING, marks=pytest.mark.full)],
-    ids=["in an import", "ignoring"],
-)
+@pytest.mark.parametrize("before", first(1, [IN_AN_IMPORT, IGNORING]), ids=["import", "ignoring"])
 def test_the_program_ends_with_one_line(before: str) -> None:
-    code, out, error = sent(program(before, "solve", INSTANCE, "--method", "columns"))
-    assert (code, out, error) == (130, "", "optsched: interrupted\n")
+    ended = sent(program(before, "solve", INSTANCE, "--method", "columns"))
+    assert ended == (130, "", "optsched: interrupted\n")
 
 
 @pytest.mark.parametrize("as_json", [False, pytest.param(True, marks=pytest.mark.full)])

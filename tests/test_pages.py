@@ -1,24 +1,28 @@
-"""The site's pages: their code runs, and prints and draws what stands there."""
+"""The site's pages: their code does what they say; pictures are made and shown; none is stale."""
 
 import re
 import sys
 from pathlib import Path
 
 import pytest
+from processes import ROOT
+from sampling import first
 from scripts import script
 
-ROOT = Path(__file__).parents[1]
-
+from optsched import plotting
+from optsched.experiments import ARTEFACTS
+from optsched.library.best_records import OPEN, best_records
+from optsched.library.sets import all_entries, set_names
+from optsched.problems import PROBLEMS
 
 pages = script("pages", "docs")
-NAMES = [str(page.relative_to(pages.DOCS)) for page in pages.PAGES]
 SLOW = ("gallery.md", "how-to/own-policy.md", "problems/online.md", "problems/makespan.md")
 """With `-m full`."""
+NAMES = [str(page.relative_to(pages.DOCS)) for page in pages.PAGES]
+QUICK = [name for name in NAMES if name not in SLOW]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.full if n in SLOW else ()) for n in NAMES]
-)
+@pytest.mark.parametrize("name", first(len(QUICK), [*QUICK, *SLOW]))
 def test_the_code_of_a_page_does_what_the_page_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,15 +52,10 @@ def test_a_page_that_says_something_else_is_found(tmp_path: Path) -> None:
 
 
 def test_every_problem_has_a_page() -> None:
-    from optsched.problems import PROBLEMS
-
     assert {page.stem for page in pages.PAGES if page.parent.name == "problems"} == set(PROBLEMS)
 
 
 def test_the_gallery_has_every_picture() -> None:
-    from optsched import plotting
-    from optsched.problems import PROBLEMS
-
     text = (pages.DOCS / "gallery.md").read_text(encoding="utf-8")
     drawn = re.findall(r'picture="([\w-]+)"', text)
     for problem in PROBLEMS.values():
@@ -72,3 +71,50 @@ def test_links_of_pages_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def text_of(*patterns: str) -> str:
+    paths = (
+        path for pattern in patterns for path in ROOT.glob(pattern) if "site" not in path.parts
+    )
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+
+
+def test_each_picture_is_made_by_a_command_and_shown() -> None:
+    pictures = [path for kind in ("png", "svg") for path in pages.DOCS.rglob(f"*.{kind}")]
+    pictures = [path for path in pictures if not {"site", "_build"} & set(path.parts)]
+    shown = text_of("*.md", "models/**/*.md", "docs/**/*.md")
+    scripts = text_of("docs/*.py", "docs/beyond/*.py", "benchmarks/*.py")
+    saved = {*re.findall(r'savefig\(\s*"([\w.-]+)"', shown)}
+    drawn = {*re.findall(r"-o (?:docs/)?([\w.-]+\.png)", shown)}
+    for path in pictures:
+        assert path.name in shown, f"{path} is not shown"
+        made = {
+            "pictures": path.name in saved | drawn,
+            "library": "draw_solution" in scripts and "draw_status" in scripts,
+            "docs": path.name in drawn or path.stem in ARTEFACTS or path.stem in scripts,
+        }
+        assert made[path.parent.name], f"{path} is made by no command"
+    assert len(pictures) > 40
+
+
+def test_the_pages_of_the_library_are_not_stale() -> None:
+    library, folder = script("library", "docs"), pages.DOCS / "library"
+    written = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+    assert written == library.pages(), "run python docs/library.py"
+    pictures = {path.stem for path in folder.glob("*.png")}
+    assert pictures == {library.page_name(name) for name in set_names()}
+    assert (folder / "status.svg").exists()
+    still_open = [each for each in best_records(all_entries()) if each.status == OPEN]
+    assert len(written) == 1 + len(pictures) + len(still_open)
+    for each in still_open:
+        name = library.page_name(each.entry.name)
+        of_set = written[f"{library.page_name(each.entry.set_name)}.md"]
+        assert f"({name}.md)" in of_set
+        assert f"\n{name}\n" in of_set  # in the contents, too
+        assert f"optsched submit {each.entry.name} " in written[f"{name}.md"]
+
+
+def test_the_readme_counts_the_instances() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{len(list(all_entries()))} frozen instances of the six problems" in readme

@@ -8,8 +8,14 @@ import pytest
 import optsched
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-RESULTS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+
+
+def read(name: str) -> str:
+    """A file of the repository."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+README, RESULTS = read("README.md"), read("docs/results.md")
 
 
 def blocks(language: str) -> list[str]:
@@ -19,9 +25,8 @@ def blocks(language: str) -> list[str]:
 def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = blocks("python")
     exec(compile(example, "README.md", "exec"), {})  # our own file
-    assert (
-        "38.1% above its own bound, 38.1% above the best known; optimal" in capsys.readouterr().out
-    )
+    said = "38.1% above its own bound, 38.1% above the best known; optimal"
+    assert said in capsys.readouterr().out
 
 
 def test_two_commands_are_marked_for_ci() -> None:
@@ -33,9 +38,14 @@ def test_two_commands_are_marked_for_ci() -> None:
         assert f"<!-- command {number} -->\n```sh\n{shell[number - 1]}```" in README
 
 
+def rows_of(mark: str, page: str = RESULTS) -> list[str]:
+    """A table's rows, without its head."""
+    table = page.partition(f"<!-- {mark} -->\n")[2].partition(f"<!-- /{mark} -->")[0]
+    return table.splitlines()[2:]
+
+
 def test_its_small_table_is_the_gap_tables() -> None:
-    page = (ROOT / "docs" / "gaps.md").read_text(encoding="utf-8")
-    rows = rows_of("small")
+    page, rows = read("docs/gaps.md"), rows_of("small", README)
     assert len(rows) >= 5
     for row in rows:
         plan, family, *pairs = (cell.strip(" `") for cell in row.strip("| ").split("|"))
@@ -65,7 +75,6 @@ def test_the_summary_is_the_commands(name: str, sentence: str) -> None:
     excess = 100 * frame[frame["method"] == "heavy-edge"]["excess"]
     assert (frame[frame["method"] == "exact"]["termination"] == "optimal").all()
     stated = re.search(sentence, " ".join(RESULTS.split()))
-    assert stated is not None
     assert stated.groups() == (str(len(excess)), f"{excess.mean():.2f}", f"{excess.max():.2f}")
 
 
@@ -92,26 +101,25 @@ def test_its_quick_shell_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_rows_of_placements_table_are_the_methods() -> None:
-    page = (ROOT / "docs" / "problems" / "placement.md").read_text(encoding="utf-8")
-    kinds = "heuristic|exact|model|bound"
+    kinds, page = "heuristic|exact|model|bound", read("docs/problems/placement.md")
     rows = dict(re.findall(rf"^\| `([\w-]+)` \| ({kinds}) \|", page, re.MULTILINE))
     methods = optsched.METHODS["placement"].values()
     assert rows == {method.name: method.kind for method in methods}
 
 
 def test_the_figures_are_those_of_the_benchmarks() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    table = RESULTS.partition("<!-- figures -->")[2].partition("<!-- /figures -->")[0]
-    rows = re.findall(r"^\| .+ \| ([\d.]+)[% s]+\| ([\d.-]+) \| `(.+)` \|$", table, re.MULTILINE)
-    assert len(rows) == len(table.strip().splitlines()) - 2
-    for median, spread, command in rows:
+    page, rows = read("docs/benchmarks.md"), rows_of("figures")
+    assert rows
+    for row in rows:
+        cells = re.fullmatch(r"\| .+ \| ([\d.]+)[% s]+\| ([\d.-]+) \| `(.+)` \|", row)
+        assert cells is not None, row
+        median, spread, command = cells.groups()
         section = page.partition(f"`python benchmarks/{command}`")[2].partition("\n## ")[0]
         assert re.search(rf"{re.escape(median)} (s )?\[{re.escape(spread)}\]", section), command
 
 
 def test_table_two_is_the_verdicts() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    (row,) = re.findall(r"^\| `a-srpt-table2` \|.*$", page, re.MULTILINE)
+    (row,) = re.findall(r"^\| `a-srpt-table2` \|.*$", read("docs/reproduction.md"), re.MULTILINE)
     ours = dict(re.findall(r"(VGG19|GPT-175B) ([\d.%, ]+) at 10, 25, 50, 100, 200 Gbit/s", row))
     stated = dict(re.findall(r"^\| (VGG19|GPT-175B) \| ([\d.% |]+) \|$", RESULTS, re.MULTILINE))
     assert set(stated) == {"VGG19", "GPT-175B"}
@@ -121,39 +129,22 @@ def test_table_two_is_the_verdicts() -> None:
 
 
 def test_one_version_everywhere() -> None:
-    root = Path(__file__).parents[1]
-    stated = {
-        re.search(pattern, (root / name).read_text(encoding="utf-8"), re.MULTILINE)[1]  # type: ignore[index]
-        for name, pattern in (
-            ("pyproject.toml", r'^version = "(.+)"$'),
-            ("CITATION.cff", r"^version: (.+)$"),
-        )
-    }
-    assert stated == {optsched.__version__}
+    assert f'\nversion = "{optsched.__version__}"\n' in read("pyproject.toml")
+    assert f"\nversion: {optsched.__version__}\n" in read("CITATION.cff")
 
 
 def test_steps_to_contribute_are_few() -> None:
-    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    sections = dict(re.findall(r"^## (.+)\n\n((?:(?!## ).*\n)+)", text, re.MULTILINE))
+    pattern = r"^## (.+)\n\n((?:(?!## ).*\n)+)"
+    sections = dict(re.findall(pattern, read("CONTRIBUTING.md"), re.MULTILINE))
     assert {"Add a method", "Add a problem", "Add an importer", "Releases"} <= set(sections)
     for heading, body in sections.items():
         assert len(body.strip().splitlines()) <= 10, heading
 
 
-def rows_of(mark: str) -> list[str]:
-    """A table's rows, without its head."""
-    page = README if mark == "small" else RESULTS
-    return (
-        page.partition(f"<!-- {mark} -->\n")[2].partition(f"<!-- /{mark} -->")[0].splitlines()[2:]
-    )
-
-
 def test_every_row_of_the_gap_table_is_defended_in_a_sentence() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "gaps.md").read_text(encoding="utf-8")
-    rows = [*rows_of("gaps"), *rows_of("parts")]
-    families = [row.split(" | ")[:2] for row in rows]
+    families = [row.split(" | ")[:2] for row in (*rows_of("gaps"), *rows_of("parts"))]
     assert len(families) > 30
     for plan, family in families:
-        section = page.partition(f"## plans/{plan.removeprefix('| ')}\n")[2]
+        section = read("docs/gaps.md").partition(f"## plans/{plan.removeprefix('| ')}\n")[2]
         sentence = re.search(rf"(?m)^### {re.escape(family)} \(.*\)\n\n> (.+\.)$", section)
         assert sentence is not None, (plan, family)

@@ -1,18 +1,18 @@
 """Runs over time as files: round trips, and each corruption refused by its own rule."""
 
 import copy
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from commands import json_of, printed, told
 from oracles.harness import seed_of_the_day
+from sampling import first
 
 import optsched
 from optsched import check
-from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.files import read_document, write_document
 from optsched.io.schemas import json_schema
@@ -21,36 +21,39 @@ from optsched.rolling.solution import RollingSolution
 
 SOLUTIONS = {"online": OnlineSolution, "rolling": RollingSolution}
 FILES = {"online": "online/small-400x40", "rolling": "rolling/light-6x60"}
+SIMULATE = f"simulate {FILES['online']}"
 COMMANDS = {
-    "online": ["simulate", FILES["online"], "--policy", "spjf", "--predictor", "perfect"],
-    "rolling": ["roll", FILES["rolling"], "--policy", "edf", "--bound", "0", "--seed", "3"],
+    "online": f"{SIMULATE} --policy spjf --predictor perfect",
+    "rolling": f"roll {FILES['rolling']} --policy edf --bound 0 --seed 3",
 }
 
 Change = Callable[[dict[str, Any]], None]
+Runs = dict[str, Path]
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """A run of each kind, as its command writes it."""
     folder = tmp_path_factory.mktemp("runs")
-    made = {name: folder / f"{name}.json" for name in COMMANDS}
     for name, command in COMMANDS.items():
-        assert _code([*command, "--records", str(made[name])]) == 0
-    return made
+        recorded(command, folder / f"{name}.json")
+    return {name: folder / f"{name}.json" for name in COMMANDS}
+
+
+def recorded(command: str, path: Path) -> dict[str, Any]:
+    """The file of a command's run."""
+    printed(command, "--records", path)
+    return read_document(path)
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_a_run_passes_as_written(
-    kind: str, runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert _code(["check", FILES[kind], str(runs[kind]), "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+def test_a_run_passes_as_written(kind: str, runs: Runs) -> None:
+    report = json_of("check", FILES[kind], runs[kind])
     document = read_document(runs[kind])
     assert report["feasible"]
     assert report["violations"] == []
     assert report["objective"] == pytest.approx(document["objective"], rel=1e-12)
-    assert _code(["check", FILES[kind], str(runs[kind])]) == 0
-    assert capsys.readouterr().out.startswith("feasible\ntotal ")
+    assert printed("check", FILES[kind], runs[kind]).startswith("feasible\ntotal ")
     assert document["schema"] == f"optsched/{kind}-solution"
     assert SOLUTIONS[kind].from_dict(document).to_dict() == document
     jsonschema = pytest.importorskip("jsonschema")
@@ -63,67 +66,50 @@ def test_what_solve_finds_says_of_which_instance(kind: str) -> None:
     assert result.solution.instance_sha256 == result.instance_sha256
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        "a-srpt",
-        *(pytest.param(p, marks=pytest.mark.full) for p in ("a-srpt-backfill", "wcs-workload")),
-    ],
-)
+@pytest.mark.parametrize("policy", first(1, ["a-srpt", "a-srpt-backfill", "wcs-workload"]))
 @pytest.mark.parametrize(
     "options",
     [
-        [],
-        ["--offer", "first-fit", "--tau", "3", "--comm-heavy", "1.1", "--hold", "window"],
-        ["--predictor", "group-mean", "--training-share", "0.5"],
-        ["--slot", "30", "--predictor", "online-constant", "--refit-interval", "5000"],
-        ["--unseen", "zero"],
+        "",
+        "--offer first-fit --tau 3 --comm-heavy 1.1 --hold window",
+        "--predictor group-mean --training-share 0.5",
+        "--slot 30 --predictor online-constant --refit-interval 5000",
+        "--unseen zero",
     ],
 )
-def test_every_option_is_in_the_file(policy: str, options: list[str], tmp_path: Path) -> None:
-    target = tmp_path / "run.json"
-    command = ["simulate", FILES["online"], "--policy", policy, *options, "--records", str(target)]
-    assert _code(command) == 0
-    assert _code(["check", FILES["online"], str(target)]) == 0
+def test_every_option_is_in_the_file(policy: str, options: str, tmp_path: Path) -> None:
+    recorded(f"{SIMULATE} --policy {policy} {options}", tmp_path / "run.json")
+    printed("check", FILES["online"], tmp_path / "run.json")
 
 
 def test_a_file_older_than_unseen_is_checked_as_it_was_made(tmp_path: Path) -> None:
     """Such a file says nothing of jobs like none known: their predictions were 0."""
     for unseen, code in (("zero", 0), ("mean", 1)):
         target = tmp_path / f"{unseen}.json"
-        command = ["simulate", FILES["online"], "--policy", "a-srpt", "--unseen", unseen]
-        assert _code([*command, "--records", str(target)]) == 0
-        document = read_document(target)
+        document = recorded(f"{SIMULATE} --policy a-srpt --unseen {unseen}", target)
         del document["options"]["unseen"]
         write_document(target, document)
-        assert _code(["check", FILES["online"], str(target)]) == code
+        printed("check", FILES["online"], target, code=code)
 
 
-def test_a_folder_of_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["roll", "rolling/three-by-hand", "--policy", "sts,edf", "--bound", "0", "--records"]
-    assert _code([*command, str(tmp_path / "all")]) == 0
+def test_a_folder_of_runs(tmp_path: Path) -> None:
+    command = "roll rolling/three-by-hand --policy sts,edf --bound 0 --records"
+    printed(command, tmp_path / "all")
     written = sorted((tmp_path / "all").glob("*.json"))
-    assert [path.name for path in written] == [
-        "three-by-hand-edf-s0.json", "three-by-hand-sts-s0.json"
-    ]  # fmt: skip
+    assert [path.stem for path in written] == ["three-by-hand-edf-s0", "three-by-hand-sts-s0"]
     for path in written:
-        assert _code(["check", "rolling/three-by-hand", str(path)]) == 0
-    capsys.readouterr()
-    assert _code([*command, str(tmp_path / "one.json")]) == 2
-    assert "a folder, for several policies" in capsys.readouterr().err
+        printed("check rolling/three-by-hand", path)
+    assert "a folder, for several policies" in told(command, tmp_path / "one.json", code=2)
     assert not (tmp_path / "one.json").exists()
 
 
-def test_one_policy_a_file_and_not_too_many_jobs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_policy_a_file_and_few_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "run.json"
-    command = ["simulate", FILES["online"], "--records", str(target), "--policy"]
-    assert _code([*command, "spjf,spwf"]) == 2
-    assert "found 2 policies, expected one policy for a .json file" in capsys.readouterr().err
+    command = f"{SIMULATE} --records {target} --policy"
+    said = told(command, "spjf,spwf", code=2)
+    assert "found 2 policies, expected one policy for a .json file" in said
     monkeypatch.setattr("optsched.online.solution.MAX_JOBS", 399)
-    assert _code([*command, "spjf"]) == 2
-    assert "found 400 jobs, expected at most 399" in capsys.readouterr().err
+    assert "found 400 jobs, expected at most 399" in told(command, "spjf", code=2)
     assert not target.exists()
 
 
@@ -158,13 +144,6 @@ def earlier_end(document: dict[str, Any]) -> None:
     job["end"] -= 3e-6 * (job["end"] - job["start"])
 
 
-def start_before_its_submission(document: dict[str, Any]) -> None:
-    job = document["jobs"][-1]
-    length = job["end"] - job["start"]
-    job["start"] = -1.0
-    job["end"] = job["start"] + length
-
-
 ONLINE: dict[str, tuple[Change, set[str]]] = {
     "full server": (onto_a_full_server, {"capacity"}),
     "end too early": (earlier_end, {"duration"}),
@@ -186,18 +165,12 @@ ONLINE: dict[str, tuple[Change, set[str]]] = {
 def test_a_start_before_submission(tmp_path: Path) -> None:
     """Two jobs on an idle cluster, the second moved to before it is there."""
     folder = tmp_path / "two"
-    command = ["generate", "workload", "--jobs", "2", "--servers", "4", "--load", "0.01", "-o"]
-    assert _code([*command, str(folder)]) == 0
-    target = tmp_path / "run.json"
-    assert _code(["simulate", str(folder), "--policy", "spjf", "--records", str(target)]) == 0
-    document = read_document(target)
-    start_before_its_submission(document)
+    printed("generate workload --jobs 2 --servers 4 --load 0.01 -o", folder)
+    document = recorded(f"simulate {folder} --policy spjf", tmp_path / "run.json")
+    job = document["jobs"][-1]
+    job.update(start=-1.0, end=job["end"] - job["start"] - 1.0)
     report = check(folder, OnlineSolution.from_dict({**document, "objective": None}))
     assert {violation.rule for violation in report.violations} == {"start"}
-
-
-def longer_setup(document: dict[str, Any]) -> None:
-    document["segments"][0]["setup"] = 10.0
 
 
 def on_one_gpu_twice(document: dict[str, Any]) -> None:
@@ -225,19 +198,17 @@ def earlier(document: dict[str, Any]) -> None:
                 row[name] -= 1e6
 
 
+ADD_UP = "epochs add up"
 ROLLING: dict[str, tuple[Change, set[str]]] = {
     "wrong speed": (put("segments", 5, "epochs", by=lambda v: v * (1 + 3e-6)), {"epochs"}),
     "lost job": (lambda d: d["jobs"].pop(7), {"job"}),
     "job twice": (lambda d: d["jobs"].append(dict(d["jobs"][7])), {"job"}),
     "unknown job": (lambda d: d["jobs"].append({**d["jobs"][7], "job": 60}), {"job"}),
-    "other epochs": (
-        put("jobs", 4, "epochs", by=lambda v: v + 1),
-        {"epochs add up", "true epochs"},
-    ),
+    "other epochs": (put("jobs", 4, "epochs", by=lambda v: v + 1), {ADD_UP, "true epochs"}),
     "completion": (put("jobs", 4, "completion", by=lambda v: v * (1 - 1e-5)), {"completion"}),
     "moves": (put("jobs", 4, "migrations", to=99), {"record"}),
     "first start": (put("jobs", 4, "first_start", to=0.0), {"record"}),
-    "setup": (longer_setup, {"epochs", "epochs add up", "reconfiguration"}),
+    "setup": (put("segments", 0, "setup", to=10.0), {"epochs", ADD_UP, "reconfiguration"}),
     "node": (put("segments", 0, "node", to=6), {"place"}),
     "GPU": (put("segments", 0, "gpus", to=[4]), {"place"}),
     "no time": (put("segments", 0, "end", to=-1.0), {"segment"}),
@@ -256,40 +227,27 @@ CORRUPTED |= {("rolling", name): each for name, each in ROLLING.items()}
 
 
 @pytest.mark.parametrize(("kind", "name"), CORRUPTED)
-def test_a_corrupted_run_breaks_its_rule(
-    kind: str,
-    name: str,
-    runs: dict[str, Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_corrupted_runs_are_found(kind: str, name: str, runs: Runs, tmp_path: Path) -> None:
     change, rules = CORRUPTED[kind, name]
     document = read_document(runs[kind])
     change(document)
     write_document(tmp_path / "run.json", document)
-    assert _code(["check", FILES[kind], str(tmp_path / "run.json"), "--json"]) == 1
-    report = json.loads(capsys.readouterr().out)
+    report = json_of("check", FILES[kind], tmp_path / "run.json", code=1)
     assert {violation["rule"] for violation in report["violations"]} == rules
 
 
 def test_a_gpu_used_twice(tmp_path: Path) -> None:
-    target = tmp_path / "run.json"
-    command = ["roll", "rolling/saturated-6x60", "--policy", "edf", "--bound", "0", "--records"]
-    assert _code([*command, str(target)]) == 0
-    document = read_document(target)
+    command = "roll rolling/saturated-6x60 --policy edf --bound 0"
+    document = recorded(command, tmp_path / "run.json")
     on_one_gpu_twice(document)
     found = check("rolling/saturated-6x60", RollingSolution.from_dict(document)).violations
-    assert "GPU share" in {violation.rule for violation in found}
-    assert {violation.rule for violation in found} <= {
-        "GPU share", "node intervals", "claimed objective"
-    }  # fmt: skip
+    rules = {violation.rule for violation in found}
+    assert {"GPU share"} <= rules <= {"GPU share", "node intervals", "claimed objective"}
 
 
 def test_sharing_that_was_switched_off(tmp_path: Path) -> None:
-    target = tmp_path / "run.json"
-    command = ["roll", "rolling/sharing-6x60", "--policy", "sts", "--bound", "0", "--records"]
-    assert _code([*command, str(target)]) == 0
-    document = read_document(target)
+    command = "roll rolling/sharing-6x60 --policy sts --bound 0"
+    document = recorded(command, tmp_path / "run.json")
     assert any(segment["fraction"] < 1 for segment in document["segments"])
     document["options"]["sharing"] = "off"
     found = check("rolling/sharing-6x60", RollingSolution.from_dict(document)).violations
@@ -300,13 +258,13 @@ VALUES = (0, 1, -1, 7, 10**6, -1.5, 1e-9, 1e18, -1e18, "0", "x", None, [], {}, T
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_no_broken_run_passes_or_breaks_the_checker(kind: str, runs: dict[str, Path]) -> None:
+def test_no_broken_run_passes_or_breaks_the_checker(kind: str, runs: Runs) -> None:
     """A value replaced anywhere: refused in a line, or judged; a time that changed is found."""
     rng = np.random.default_rng(seed_of_the_day())
-    instance, first = optsched.load(FILES[kind]), read_document(runs[kind])
+    instance, written = optsched.load(FILES[kind]), read_document(runs[kind])
     judged = 0
     for _ in range(25):
-        document = copy.deepcopy(first)
+        document = copy.deepcopy(written)
         node, path = document, []
         while isinstance(node, dict | list) and node:
             keys = list(node) if isinstance(node, dict) else range(len(node))

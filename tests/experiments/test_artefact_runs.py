@@ -3,17 +3,18 @@
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
+from commands import printed, told
+from processes import started
 
 import optsched
-from optsched.cli import _code
 from optsched.errors import InputError, OptschedError
 from optsched.experiments.papers import artefacts as running
 from optsched.experiments.papers.artefact import STORE, Scale, read_verdict, seeded
@@ -30,11 +31,9 @@ QUICK = Scale(quick=True)
 RUNS = 2 * 3 * 4  # strengths x draws x values of lambda
 
 
-def plan_of(count: int) -> Callable[[Scale], list]:
-    families = [
-        seeded("f", "makespan", {"servers": 2, "jobs": 4}, seed, ["first-fit"])
-        for seed in range(count)
-    ]
+def plan_of(draws: int) -> Callable[[Scale], list]:
+    size = {"servers": 2, "jobs": 4}
+    families = [seeded("f", "makespan", size, seed, ["first-fit"]) for seed in range(draws)]
     return lambda scale: families
 
 
@@ -83,9 +82,8 @@ def test_no_table_is_made_of_runs_that_failed(tmp_path: Path) -> None:
 
 
 def own_family(seed: int = 0) -> Family:
-    return seeded(
-        "f", "online", {"jobs": 5, "servers": 1}, seed, ["spjf"], generator=f"{JOBS}:generate_case"
-    )
+    size, generator = {"jobs": 5, "servers": 1}, f"{JOBS}:generate_case"
+    return seeded("f", "online", size, seed, ["spjf"], generator=generator)
 
 
 def test_a_function_makes_instances_only_where_its_module_is_allowed(tmp_path: Path) -> None:
@@ -125,45 +123,33 @@ def rewrite(store: Path, document: str) -> None:
 
 
 def test_answers_go_without_a_bound_where_the_plan_says_so(tmp_path: Path) -> None:
-    families = tuple(
-        seeded("f", "selection", {"nodes": 2, "jobs": 4}, 0, ["edf"], bound=bound)
-        for bound in (True, False)
-    )
+    size = {"nodes": 2, "jobs": 4}
+    families = tuple(seeded("f", "selection", size, 0, ["edf"], bound=b) for b in (True, False))
     sweep(Plan("p", families, "", "test"), tmp_path / "s.sqlite", workers=0)
     frame = optsched.read_store(tmp_path / "s.sqlite")
     assert list(frame["bound"].isna()) == [False, True]
     assert [settings.get("bound") for settings in frame["settings"]] == [None, False]
 
 
-def test_an_interrupted_command_says_what_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    calls: list[int] = []
+def test_an_interrupted_command_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = count(1)
 
     def interrupted(*arguments: object) -> Row:
-        calls.append(1)
-        if len(calls) == 3:
+        if next(calls) == 3:
             raise KeyboardInterrupt
         return run_unit(*arguments)
 
     monkeypatch.setitem(ARTEFACTS, NAME, replace(ARTEFACTS[NAME], plan=plan_of(5)))
     monkeypatch.setattr("optsched.experiments.run.processes.run_unit", interrupted)
-    assert _code(["reproduce", NAME, "--quick", "-o", str(tmp_path)]) == 130
-    assert "repeat the command to resume" in capsys.readouterr().err
+    said = told("reproduce --quick -o", tmp_path, NAME, code=130)
+    assert "repeat the command to resume" in said
     assert finished(tmp_path) == 2
 
 
 @pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 def test_a_stopped_command_says_what_is_kept_and_goes_on(tmp_path: Path) -> None:
-    root = str(Path(optsched.__file__).resolve().parents[1])
-    process = subprocess.Popen(
-        [sys.executable, "-m", "optsched", "reproduce", NAME, "--quick", "-o", str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": root},
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
+    process = started("-m", "optsched", "reproduce", NAME, "--quick", "-o", tmp_path)
     try:
         end = time.monotonic() + 120
         while finished(tmp_path) < 3:
@@ -177,10 +163,9 @@ def test_a_stopped_command_says_what_is_kept_and_goes_on(tmp_path: Path) -> None
     assert "repeat the command to resume" in said
     done = finished(tmp_path)
     assert 3 <= done < RUNS
-    assert _code(["reproduce", NAME, "--quick", "-o", str(tmp_path)]) == 0
+    printed("reproduce --quick -o", tmp_path, NAME)
     assert finished(tmp_path) == RUNS
     verdict = read_verdict(tmp_path, NAME)
-    assert verdict is not None
     assert "of 3 draws" in verdict.ours
 
 

@@ -4,20 +4,20 @@ import os
 import random
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import distributed
 import pytest
+from commands import told
+from processes import ROOT
 from stored_results import content
 
-from optsched.cli import _code
 from optsched.experiments import sweep
 from optsched.experiments.run.runner import SweepState
 from optsched.experiments.store.store import StoreReader
 
-ROOT = Path(__file__).resolve().parents[2]
 PLAN = """
 [[families]]
 name = "a"
@@ -27,39 +27,30 @@ count = 3
 methods = ["heavy-edge", "repartition", "exact"]
 limits = { iterations = 100, unit_time = 120.0 }
 """
+Written = Callable[[str], Path]
 KILLS = 6
 """Of each of five nightly sweeps of thirty units: thirty in all."""
 
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
-    monkeypatch.setenv("PYTHONPATH", path)
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=None,
-        silence_logs=50,
-    ) as made:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+    quiet = {"dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(2, threads_per_worker=1, processes=True, **quiet) as made:
         yield made
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("count", "kills", "seed"),
-    [
-        (3, 1, 0),
-        *(pytest.param(10, KILLS, seed, marks=pytest.mark.nightly) for seed in range(5)),
-    ],
+    [(3, 1, 0), *(pytest.param(10, KILLS, seed, marks=pytest.mark.nightly) for seed in range(5))],
 )
 def test_killed_workers_change_nothing(
-    cluster: Any, tmp_path: Path, count: int, kills: int, seed: int
+    cluster: Any, tmp_path: Path, plan_file: Written, count: int, kills: int, seed: int
 ) -> None:
     """At random moments of a sweep; a unit that too many workers died of is tried again."""
-    rng, units = random.Random(seed), 3 * count
-    plan, store = tmp_path / "plan.toml", tmp_path / "dask.sqlite"
-    plan.write_text(PLAN.replace("count = 3", f"count = {count}"), encoding="utf-8")
+    rng, units, store = random.Random(seed), 3 * count, tmp_path / "dask.sqlite"
+    plan = plan_file(PLAN.replace("count = 3", f"count = {count}"))
     points = sorted(rng.sample(range(1, units - 2), kills))
     killed: list[int] = []
 
@@ -99,14 +90,13 @@ def is_running(worker: Any) -> bool:
 
 
 def test_nobody_at_the_address(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, plan_file: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("optsched.experiments.run.dask.PATIENCE", 1)
-    plan = tmp_path / "plan.toml"
-    plan.write_text(PLAN, encoding="utf-8")
-    address = "tcp://127.0.0.1:9"
-    assert _code(["sweep", str(plan), "--store", str(tmp_path / "s"), "--dask", address]) == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert "expected a Dask scheduler" in error
-    assert _code(["sweep", str(plan), "--store", str(tmp_path / "s"), "--dask", "nope"]) == 2
-    assert "--dask nope: found no scheduler (missing port" in capsys.readouterr().err
+    for address, line in (
+        ("tcp://127.0.0.1:9", "expected a Dask scheduler"),
+        ("nope", "--dask nope: found no scheduler (missing port"),
+    ):
+        command = f"sweep --dask {address} --store"
+        error = told(command, tmp_path / "s", plan_file(PLAN), code=2)
+        assert line in error.splitlines()[-1]

@@ -1,14 +1,13 @@
 """Policies over time in sweeps: the same figures as their own commands, beside their own bounds."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import json_of, printed
 from stored_results import content
 
 import optsched
-from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import gap_table
 from optsched.library import load
@@ -52,9 +51,7 @@ def test_every_policy_is_a_method() -> None:
         assert {*problem.defaults, problem.standard} <= {method.name for method in problem.methods}
 
 
-def test_the_hand_worked_timeline_is_a_row(
-    swept: Swept, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_hand_worked_timeline_is_a_row(swept: Swept) -> None:
     # tests/rolling/test_timeline.py: STS 123 $, EDF 193 $ whatever the seed: epochs are given.
     store = swept(ROLLING_PLAN)
     shipped, made = gap_table(store)
@@ -68,9 +65,7 @@ def test_the_hand_worked_timeline_is_a_row(
             assert run.bound is not None
             if run.objective is not None:
                 assert run.objective >= run.bound * (1 - 1e-9)
-    capsys.readouterr()
-    assert _code(["table", str(store)]) == 0
-    assert "2 bounds" in capsys.readouterr().out
+    assert "2 bounds" in printed("table", store)
 
 
 @pytest.mark.full
@@ -85,12 +80,9 @@ def test_a_bound_holds_for_its_own_seed_only(swept: Swept) -> None:
     assert len(set(bounds.values())) == 3  # other epochs, another bound
 
 
-def test_as_the_command_rolls(capsys: pytest.CaptureFixture[str]) -> None:
-    name = "rolling/delay-3x30"
-    argv = ["roll", name, "--policy", "edf", "--seed", "4", "--bound", "0", "--json"]
-    assert _code(argv) == 0
-    (said,) = json.loads(capsys.readouterr().out)
-    result = optsched.solve(load(name), "edf", seed=4)
+def test_as_the_command_rolls() -> None:
+    (said,) = json_of("roll rolling/delay-3x30 --policy edf --seed 4 --bound 0")
+    result = optsched.solve(load("rolling/delay-3x30"), "edf", seed=4)
     assert result.objective == pytest.approx(said["total_cost"], rel=1e-12)  # the audit's own sum
     assert result.options == said["options"]
 
@@ -112,8 +104,7 @@ def test_online_policies_beside_a_flow_bound(swept: Swept) -> None:
 
 
 def test_a_folder_that_generate_wrote_is_an_instance(tmp_path: Path, swept: Swept) -> None:
-    argv = ["generate", "workload", "-o", str(tmp_path / "w"), "--jobs", "40", "--servers", "4"]
-    assert _code(argv) == 0
+    printed("generate workload --jobs 40 --servers 4 -o", tmp_path / "w")
     text = '[[families]]\nname = "mine"\ninstances = ["w"]\nmethods = ["flow-bound", "spjf"]\n'
     (table,) = gap_table(swept(text))
     assert [run.instance for run in table.runs] == ["w", "w"]

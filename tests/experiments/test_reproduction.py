@@ -7,30 +7,28 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from commands import printed
+from processes import ROOT
+from sampling import first
 from scripts import script
 
-from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS
 from optsched.experiments.papers.artefact import Finding, Verdict, read_verdict, write_verdict
 from optsched.experiments.papers.artefacts import OTHERS, names_of, reproduce
 from optsched.library import shipped_names
 
-ROOT = Path(__file__).resolve().parents[2]
 page_script = script("reproduction", "docs")
 COLUMNS, HEAD, page = page_script.COLUMNS, page_script.HEAD, page_script.page
 VERDICT = Verdict(Finding.PARTLY, "6%", "26%", "3-56%", "ours", "Because.", "a-srpt-table2")
 
 
 @pytest.mark.full
-def test_quick_reproduction_leaves_every_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quick_reproduction_leaves_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "page.md"
-    assert _code(["reproduce", "all", "--quick", "-o", str(tmp_path / "r")]) == 0
+    out = printed("reproduce all --quick -o", tmp_path / "r")
     monkeypatch.setattr("sys.argv", ["", str(tmp_path / "r"), "--page", str(target)])
     page_script.main()
-    out = capsys.readouterr().out
     for name in ARTEFACTS:
         assert f"{name}: smoke: " in out
         for suffix in ("csv", "png", "pdf", "verdict.json"):
@@ -40,9 +38,8 @@ def test_quick_reproduction_leaves_every_file(
     assert "(smoke)" in target.read_text(encoding="utf-8")
 
 
-def test_list_names_claim_command_and_runtime(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _code(["reproduce", "--list"]) == 0
-    out = capsys.readouterr().out
+def test_list_names_claim_command_and_runtime() -> None:
+    out = printed("reproduce --list")
     for artefact in ARTEFACTS.values():
         for part in (artefact.name, artefact.claim, artefact.command, artefact.runtime):
             assert part in out
@@ -84,10 +81,7 @@ def test_every_table_and_figure_is_named_once() -> None:
             assert (ROOT / folder / "README.md").is_file()
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["a-srpt-table1", "sts-fig2", pytest.param("sjf-bco-fig7", marks=pytest.mark.full)],
-)
+@pytest.mark.parametrize("name", first(2, ["a-srpt-table1", "sts-fig2", "sjf-bco-fig7"]))
 def test_the_page_says_what_the_command_finds(name: str, tmp_path: Path) -> None:
     """Seconds each, and the same on every machine; the others are run before a release."""
     reproduce(name, tmp_path)

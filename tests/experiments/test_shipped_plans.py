@@ -3,10 +3,12 @@
 import re
 from dataclasses import replace
 from html import unescape
-from importlib import import_module
 from pathlib import Path
 
 import pytest
+from processes import ROOT
+from sampling import first
+from scripts import script
 
 from optsched import problems
 from optsched.experiments import gap_table, read_plan, sweep
@@ -14,7 +16,6 @@ from optsched.experiments.report.table import FamilyTable
 from optsched.experiments.report.table_formats import cells
 from optsched.library import copy_shipped, shipped_plans
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "gaps.md").read_text(encoding="utf-8")
 RESULTS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
 TABLE = RESULTS.partition("<!-- gaps -->\n")[2].partition("<!-- /gaps -->")[0].splitlines()[2:]
@@ -25,18 +26,15 @@ SLOW = ("min-cut",)
 """Left out: its bound is never the best."""
 
 
-@pytest.fixture(
-    scope="module", params=[pytest.param(name, marks=pytest.mark.full) for name in RERUN]
-)
+@pytest.fixture(scope="module", params=first(0, RERUN))
 def tables(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> list[FamilyTable]:
     """A plan's tables, its slow method left out."""
-    plan = read_plan(request.param)
-    families = [
-        family.model_copy(update={"methods": tuple(m for m in family.methods if m not in SLOW)})
-        for family in plan.families
-    ]
+    plan, families = read_plan(request.param), []
+    for family in plan.families:
+        methods = tuple(method for method in family.methods if method not in SLOW)
+        families.append(family.model_copy(update={"methods": methods}))
     path = tmp_path_factory.mktemp("plan") / "results.sqlite"
     sweep(replace(plan, families=tuple(families)), path, workers=0)
     return gap_table(path)
@@ -75,34 +73,31 @@ def test_the_readmes_table_is_the_pages() -> None:
     assert [line for line in PAGE.splitlines() if line in TABLE] == TABLE
 
 
-def test_the_picture_is_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    module = import_module("gap_picture")
-    rows = [row for row in map(module.Row.of, TABLE) if row is not None]
-    assert len(rows) > 10
-    (ax,) = module.draw(TABLE).axes
+gap_picture = script("gap_picture", "docs")
+ROWS = [row for row in map(gap_picture.Row.of, TABLE) if row is not None]
+
+
+def test_the_picture_is_of_the_table() -> None:
+    assert len(ROWS) > 10
+    (ax,) = gap_picture.draw(TABLE).axes
     drawn = {artist.get_gid(): artist for artist in ax.get_children() if artist.get_gid()}
-    for row in rows:
+    for row in ROWS:
         (mean,), bar = drawn[f"mean {row.label}"].get_segments(), drawn[f"interval {row.label}"]
         assert mean[0][0] == mean[1][0] == row.mean
         assert bar.get_x() == row.low <= row.mean <= row.high
         assert bar.get_x() + bar.get_width() == pytest.approx(row.high)
         assert list(drawn[f"largest {row.label}"].get_xdata()) == [row.mean, row.largest]
-    assert len(drawn) == 3 * len(rows)
+    assert len(drawn) == 3 * len(ROWS)
 
 
-def test_the_picture_that_is_kept_is_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_picture_that_is_kept_is_of_the_table() -> None:
     """By its texts: where a line stands in a file is matplotlib's affair."""
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    row_of = import_module("gap_picture").Row.of
-    rows = [row for row in map(row_of, TABLE) if row is not None]
     kept = unescape((ROOT / "docs" / "gaps.svg").read_text(encoding="utf-8"))
     texts = re.findall(r"<text [^>]*>([^<]*)</text>", kept)
-    assert [text for text in texts if text.split(":")[0] in problems.PROBLEMS] == [
-        row.label for row in rows
-    ]
+    labels = [text for text in texts if text.split(":")[0] in problems.PROBLEMS]
+    assert labels == [row.label for row in ROWS]
     means = [text for text in texts if re.fullmatch(r"mean [\d.]+", text)]
-    assert means == [f"mean {row.mean:.1f}" for row in rows]
+    assert means == [f"mean {row.mean:.1f}" for row in ROWS]
 
 
 @pytest.mark.full
@@ -118,11 +113,8 @@ def test_the_small_plan_has_every_problem(tmp_path: Path) -> None:
         if "exact" in own:
             assert own["exact"].proved == 1.0
         for method, line in own.items():
-            assert (
-                line.mean is None
-                if method in problems.PROBLEMS[table.problem].bounds
-                else line.mean >= 0
-            )
+            is_bound = method in problems.PROBLEMS[table.problem].bounds
+            assert line.mean is None if is_bound else line.mean >= 0
 
 
 def test_plans_are_copied_with_the_instances(tmp_path: Path) -> None:

@@ -5,20 +5,20 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import misbehaving
 import pytest
+from processes import started
 from stored_results import content
 
 from optsched.experiments import sweep
 from optsched.experiments.store.store import StoreReader
 
-ROOT = Path(__file__).resolve().parents[2]
 PLAN = """
 name = "kill me"
 [limits]
@@ -35,6 +35,8 @@ name = "shipped"
 instances = ["placement/fig2"]
 seeds = 3
 """
+Rows = list[tuple[Any, ...]]
+Written = Callable[[str], Path]
 TOO_LONG = 300
 """Seconds after which a test says that something does not end; also on a crowded machine."""
 UNITS = 4 * 2 + 3 * 3
@@ -51,14 +53,12 @@ seeds = [0, 1, 2, 3, 4, 5, 6, 7]
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Path:
-    path = tmp_path / "plan.toml"
-    path.write_text(PLAN, encoding="utf-8")
-    return path
+def plan(plan_file: Written) -> Path:
+    return plan_file(PLAN)
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     """What an undisturbed sweep on one worker stores."""
     folder = tmp_path_factory.mktemp("expected")
     (folder / "plan.toml").write_text(PLAN, encoding="utf-8")
@@ -79,15 +79,9 @@ def rows(store: Path) -> int:
 
 def start(
     plan: Path, store: Path, workers: int = 2, errors: Any = subprocess.DEVNULL
-) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "optsched", "sweep", str(plan), "--store", str(store)]
-    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
-    return subprocess.Popen(
-        [*command, "--workers", str(workers)],
-        env={**os.environ, "PYTHONPATH": path},
-        stdout=subprocess.DEVNULL,
-        stderr=errors,
-    )
+) -> subprocess.Popen[str]:
+    command = ("-m", "optsched", "sweep", plan, "--store", store, "--workers", workers)
+    return started(*command, stderr=errors)
 
 
 def kill_on_the_way(plan: Path, store: Path, rng: random.Random, more: int) -> None:
@@ -122,9 +116,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def test_two_workers_store_what_one_does(
-    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
-) -> None:
+def test_two_workers_store_what_one_does(plan: Path, tmp_path: Path, expected: Rows) -> None:
     standing = sweep(plan, tmp_path / "two.sqlite", workers=2)
     assert standing.run == UNITS
     assert content(tmp_path / "two.sqlite") == expected
@@ -133,15 +125,9 @@ def test_two_workers_store_what_one_does(
 
 @pytest.mark.parametrize(
     "kills",
-    [
-        1,
-        pytest.param(10, marks=pytest.mark.full),
-        pytest.param(35, marks=pytest.mark.nightly),
-    ],
+    [1, pytest.param(10, marks=pytest.mark.full), pytest.param(35, marks=pytest.mark.nightly)],
 )
-def test_killed_and_resumed(
-    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]], kills: int
-) -> None:
+def test_killed_and_resumed(plan: Path, tmp_path: Path, expected: Rows, kills: int) -> None:
     store, rng = tmp_path / "killed.sqlite", random.Random(kills)
     for _ in range(kills):
         kill_on_the_way(plan, store, rng, max(1, 2 * UNITS // (3 * kills)))
@@ -177,7 +163,7 @@ def is_worker(pid: int) -> bool:
     ],
 )
 def test_killed_workers_cost_their_unit_alone(
-    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]], kills: int, store: str
+    plan: Path, tmp_path: Path, expected: Rows, kills: int, store: str
 ) -> None:
     path = tmp_path / store
     kill_workers(plan, path, kills)
@@ -205,23 +191,19 @@ def test_an_interrupt_stops_and_keeps(plan: Path, tmp_path: Path) -> None:
 
 
 def test_whatever_a_worker_does_becomes_a_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, plan_file: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan, store = tmp_path / "trivial.toml", tmp_path / "results.sqlite"
-    plan.write_text(TRIVIAL, encoding="utf-8")
+    plan, store = plan_file(TRIVIAL), tmp_path / "results.sqlite"
     monkeypatch.setattr("optsched.experiments.run.processes.run_unit", misbehaving.run_unit)
     standing = sweep(plan, store, workers=2)
     assert (standing.run, standing.failed) == (8, 5)
     ended = states(store)
     assert {seed: status for seed, (status, _) in ended.items()} == {
-        0: "done",
-        misbehaving.CRASHES: "crashed",
+        **dict.fromkeys((0, 6, 7), "done"),
+        **dict.fromkeys((misbehaving.CRASHES, misbehaving.EXITS), "crashed"),
         misbehaving.SLEEPS: "timed-out",
         misbehaving.EATS: "out-of-memory",
         misbehaving.RAISES: "error",
-        misbehaving.EXITS: "crashed",
-        6: "done",
-        7: "done",
     }
     assert ended[misbehaving.SLEEPS][1] == "ended after its 4 s"
     assert ended[misbehaving.RAISES][1] == "RuntimeError: two lines"

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import printed
 
 import optsched
-from optsched.cli import _code, show
+from optsched.cli import show
 from optsched.experiments.plans.units import Unit
 from optsched.experiments.report.page import page
 from optsched.experiments.report.table import gap_table
@@ -109,19 +110,16 @@ def test_csv_latex_and_markdown(store: Path, tmp_path: Path) -> None:
     assert r"### A & &lt;b>\|50% (placement, 3 instances)" in markdown
     assert "| repartition | 5.00 | " in markdown
     assert "| 2 of 3 (1 failed) |" in markdown
-    for option in ("csv", "latex", "markdown"):
-        assert _code(["table", str(store), f"--{option}", str(tmp_path / f"t.{option}")]) == 0
-    assert (tmp_path / "t.csv").read_text(encoding="utf-8") == as_csv(tables)
+    for option, text in (("csv", as_csv(tables)), ("latex", latex), ("markdown", markdown)):
+        printed("table", store, f"--{option}", tmp_path / "t")
+        assert (tmp_path / "t").read_text(encoding="utf-8") == text
 
 
 @pytest.mark.full
 def test_parts_stand_for_an_excess_that_counts_waiting_jobs(swept: Callable[[str], Path]) -> None:
-    path = swept(
-        'name = "p"\n[[families]]\nname = "f"\n'
-        'instances = ["selection/5x10", "selection/12x6-light"]\n'
-        'methods = ["sts", "exact", "same-jobs"]\n'
-    )
-    tables = gap_table(path)
+    instances = '["selection/5x10", "selection/12x6-light"]'
+    family = f'name = "f"\ninstances = {instances}\nmethods = ["sts", "exact", "same-jobs"]\n'
+    tables = gap_table(swept(f"[[families]]\n{family}"))
     greedy, best, same = tables[0].lines
     waiting = [optsched.solve(f"selection/{n}", "sts").measures for n in ("5x10", "12x6-light")]
     for name in ("jobs_waiting", "tardiness", "full_run_energy"):
@@ -138,16 +136,15 @@ def test_parts_stand_for_an_excess_that_counts_waiting_jobs(swept: Callable[[str
     assert [(pair.first, pair.second) for pair in tables[0].pairings] == [("sts", "exact")]
 
 
-def test_the_table_on_the_terminal(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _code(["table", str(store)]) == 0
-    out = capsys.readouterr().out
+def test_the_table_on_the_terminal(store: Path) -> None:
+    out = printed("table", store)
     assert "31.67" in out
     assert "2 of 3 (1 failed)" in out
     assert "heavy-edge against exact: 0 wins, 1 ties, 2 losses" in out
 
 
 def test_the_report_is_one_page_that_fetches_nothing(store: Path, tmp_path: Path) -> None:
-    assert _code(["report", str(store), "-o", str(tmp_path / "r.html")]) == 0
+    printed("report", store, "-o", tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert text == page(store)
     ET.fromstring(re.sub(r"<(meta[^>]*|br)>|xlink:", "", text.partition(">")[2]))  # all closed

@@ -1,16 +1,14 @@
 """Submitting: five answers, two at once, a kill in the middle, newer records, hostile files."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import printed, refusal
+from processes import started
 
 import optsched
-from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.library.best_records import best_records, certificate_in
 from optsched.library.records import Record, add, locked, read_records, unpacked
@@ -18,6 +16,7 @@ from optsched.library.sets import entry_of, library_folder
 
 NAME = "placement/shared-batch-1/001"
 FILE = "placement/shared-batch-1.jsonl"
+SUBMIT = f"submit {NAME} --by Ada --store"
 
 
 def best_solution() -> dict[str, Any]:
@@ -39,64 +38,51 @@ def empty_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def submit(store: Path, *arguments: str) -> list[str]:
-    return ["submit", NAME, *arguments, "--by", "Ada", "--store", str(store)]
+def submit(store: Path, *arguments: object, code: int = 0) -> str:
+    return printed(SUBMIT, store, *arguments, code=code)
 
 
-def test_better_equal_not_better(
-    empty_library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_better_equal_not_better(empty_library: Path, tmp_path: Path) -> None:
     instance = optsched.load(NAME)
-    worse, better = (
-        optsched.solve(instance, method).solution.to_dict() for method in ("heavy-edge", "exact")
-    )
+    worse = optsched.solve(instance, "heavy-edge").solution.to_dict()
+    better = optsched.solve(instance, "exact").solution.to_dict()
     for solution, verdict in (
         (worse, "better and recorded"),
         (better, "better and recorded (best known so far"),
         (better, ": equal (best"),
         (worse, ": not better (best"),
     ):
-        assert _code(submit(empty_library, written(tmp_path, solution))) == 0
-        assert verdict in capsys.readouterr().out
+        assert verdict in submit(empty_library, written(tmp_path, solution))
     records = read_records(empty_library / FILE)
     assert len(records) == 2
     assert records[0].value > records[1].value
     assert {record.by for record in records} == {"Ada"}
 
 
-def test_other_options_are_not_taken_and_what_ships_is_known(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_options_are_not_taken_and_what_ships_is_known(tmp_path: Path) -> None:
     own = best_solution()
     other = {key: value for key, value in own.items() if key != "objective"}
     for solution in (own, {**other, "options": {"all_reduce_overlap": 0.0}}):
-        assert _code(submit(tmp_path / "s", written(tmp_path, solution))) == 0
-        assert ": equal" in capsys.readouterr().out
+        assert ": equal" in submit(tmp_path / "s", written(tmp_path, solution))
         assert read_records(tmp_path / "s" / FILE) == []
 
 
-def test_the_best_known_is_written_as_it_is_submitted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = str(tmp_path / "solution.json"), str(tmp_path / "proof.json")
+def test_the_best_known_is_written_as_it_is_submitted(tmp_path: Path) -> None:
+    files = tmp_path / "solution.json", tmp_path / "proof.json"
     both = ["--solution", files[0], "--certificate", files[1]]
-    assert _code(["library", "show", NAME, *both]) == 0
-    assert _code(["verify", NAME, *both]) == 0
-    capsys.readouterr()
-    assert _code(submit(tmp_path / "s", files[0], "--certificate", files[1])) == 0
-    assert capsys.readouterr().out.count(": equal") == 2
+    printed("library show", NAME, *both)
+    printed("verify", NAME, *both)
+    assert submit(tmp_path / "s", files[0], "--certificate", files[1]).count(": equal") == 2
 
 
-def test_nothing_to_write_and_an_infeasible_solution(
-    empty_library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert _code(["library", "show", NAME, "--solution", str(tmp_path / "s.json")]) == 2
-    assert "no stored solution" in capsys.readouterr().err
+def test_nothing_to_write_and_an_infeasible_solution(empty_library: Path, tmp_path: Path) -> None:
+    line = refusal("library show", NAME, "--solution", tmp_path / "s.json")
+    assert "no stored solution" in line
     assert not (tmp_path / "s.json").exists()
     solution = optsched.solve(NAME, "heavy-edge").solution.to_dict()
     solution["counts"][0][0] += 1
-    assert _code(submit(empty_library, written(tmp_path, solution))) == 1
-    assert "infeasible: replicas, (2), violated at stage 0" in capsys.readouterr().out
+    said = submit(empty_library, written(tmp_path, solution), code=1)
+    assert "infeasible: replicas, (2), violated at stage 0" in said
     assert not (empty_library / FILE).exists()
 
 
@@ -110,33 +96,24 @@ def test_nothing_to_write_and_an_infeasible_solution(
         ("\x00", "line 1"),
     ],
 )
-def test_not_readable_with_the_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, line: str
-) -> None:
-    assert _code(submit(tmp_path / "s", written(tmp_path, text))) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    lines = [each for each in said.err.splitlines() if not each.startswith("compiling")]
-    assert len(lines) == 1
-    assert line in lines[0]
+def test_not_readable_with_the_line(tmp_path: Path, text: str, line: str) -> None:
+    assert line in refusal(SUBMIT, tmp_path / "s", written(tmp_path, text))
     assert not (tmp_path / "s" / FILE).exists()
 
 
-def test_a_certificate_with_it(
-    empty_library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_certificate_with_it(empty_library: Path, tmp_path: Path) -> None:
     solution = written(tmp_path, optsched.solve(NAME, "exact").solution.to_dict())
     proof = tmp_path / "certificate.json"
     shipped = read_records(library_folder() / FILE)
     good = next(r for r in shipped if r.instance == NAME and r.proof == "certificate")
     good = dict(certificate_in(good))
     proof.write_text(json.dumps({**good, "threshold": 2 * good["threshold"]}))
-    assert _code(submit(empty_library, solution, "--certificate", str(proof))) == 1
-    assert "bound: refused: the replicas are worth" in capsys.readouterr().out
+    said = submit(empty_library, solution, "--certificate", proof, code=1)
+    assert "bound: refused: the replicas are worth" in said
     assert not (empty_library / FILE).exists()  # nothing is kept of what does not hold as a whole
     proof.write_text(json.dumps(good))
-    assert _code(submit(empty_library, solution, "--certificate", str(proof))) == 0
-    assert capsys.readouterr().out.count("better and recorded") == 2
+    said = submit(empty_library, solution, "--certificate", proof)
+    assert said.count("better and recorded") == 2
     kinds = [record.kind for record in read_records(empty_library / FILE)]
     assert sorted(kinds) == ["bound", "value"]
 
@@ -151,20 +128,15 @@ def test_two_at_once_lose_nothing(tmp_path: Path) -> None:
         "    with locked(sys.argv[1]) as stream:\n        add(stream, [r.line()])\n"
     )
     path = tmp_path / "p" / "s.jsonl"
-    env = {**os.environ, "PYTHONPATH": str(Path(optsched.__file__).parents[1])}
-    running = [
-        subprocess.Popen([sys.executable, "-c", script, str(path), str(n)], env=env)
-        for n in range(2)
-    ]
+    running = [started("-c", script, path, n, stderr=None) for n in range(2)]
     assert [each.wait() for each in running] == [0, 0]
     found = [(r.by, r.value) for r in read_records(path)]
     assert sorted(found) == sorted((str(n), float(i)) for n in range(2) for i in range(25))
 
 
 def record(value: float) -> Record:
-    return Record(
-        instance=NAME, sha256="0" * 64, kind="value", value=value, date="2026-11-22", by="Ada"
-    )
+    said = {"kind": "value", "date": "2026-11-22", "by": "Ada"}
+    return Record(instance=NAME, sha256="0" * 64, value=value, **said)
 
 
 @pytest.mark.parametrize("cut", [1, 10, 60])
@@ -187,16 +159,12 @@ def test_a_kill_in_the_middle_of_a_line(tmp_path: Path, cut: int) -> None:
         ('{"version": 1, "kind": "dream"}', "instance: missing required field"),
     ],
 )
-def test_a_store_that_cannot_be_read_is_left_as_it_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, said: str
-) -> None:
+def test_a_store_that_cannot_be_read_is_left_as_it_is(tmp_path: Path, line: str, said: str) -> None:
     path = tmp_path / "s" / FILE
     path.parent.mkdir(parents=True)
     text = record(1.0).line().decode() + line + "\n"
     path.write_text(text)
-    assert _code(submit(tmp_path / "s", written(tmp_path, best_solution()))) == 2
-    told = capsys.readouterr().err
-    assert len(told.splitlines()) == 1
+    told = refusal(SUBMIT, tmp_path / "s", written(tmp_path, best_solution()))
     assert "line 2" in told
     assert said in told
     assert path.read_text() == text

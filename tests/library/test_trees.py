@@ -1,7 +1,5 @@
 """Certificates by branching: they reach values that prices alone do not, and never pass them."""
 
-import copy
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,42 +20,29 @@ SELECTION = "selection/interval-1/003"
 """Its tree has 51 nodes; the prices of the root prove 96% of the value."""
 
 
-@cache
-def tree() -> Document:
-    (known,) = best_records([entry_of(SELECTION)])
-    return dict(certificate_in(known.certified))
+def trees_of(entries: list[Any]) -> list[tuple[BestRecords, Document, Document]]:
+    """Of instances with a tree the standing, the instance and the tree."""
+    pairs = [(known, dict(certificate_in(known.certified))) for known in best_records(entries)]
+    return [(k, load_entry(k.entry).to_dict(), c) for k, c in pairs if c["kind"] == "branches"]
 
 
 def test_a_tree_reaches_the_value() -> None:
     for name in (SELECTION, "selection/interval-1/012"):
-        (known,) = best_records([entry_of(name)])
-        document, certificate = (
-            load_entry(known.entry).to_dict(),
-            dict(certificate_in(known.certified)),
-        )
+        ((known, document, certificate),) = trees_of([entry_of(name)])
         value = known.value.value
         prices = {key: certificate[key] for key in ("jobs", "slots")}
         assert verify(document, {**prices, "kind": "prices"}) < value * (1 - 1e-4)
         assert value * (1 - 1e-8) <= verify(document, certificate) <= value
-    searched = trees.selection_tree(
-        load_entry(known.entry), prices, value * (1 - 1e-9), Deadline(20.0)
-    )
+    instance, below = load_entry(known.entry), value * (1 - 1e-9)
+    searched = trees.selection_tree(instance, prices, below, Deadline(20.0))
     assert verify(document, searched) == pytest.approx(value, rel=1e-8)
-
-
-def shipped(problem: str, step: int = 1) -> list[tuple[BestRecords, Document, Document]]:
-    """What ships with a tree, every so many instances: its standing, instance and tree."""
-    every = [entry for entry in all_entries() if entry.problem == problem][::step]
-    pairs = [(known, dict(certificate_in(known.certified))) for known in best_records(every)]
-    return [(k, load_entry(k.entry).to_dict(), c) for k, c in pairs if c["kind"] == "branches"]
 
 
 def test_no_selection_below_its_value_is_ever_proved() -> None:
     """Where the target is above the value, every leaf with the solution in it stops short of it."""
-    every = shipped("selection", 7)
+    every = trees_of([entry for entry in all_entries() if entry.problem == "selection"][::7])
     assert len(every) > 5
     for known, document, certificate in every:
-        assert known.value is not None
         for above in (1.0005, 1.05):
             higher = {**certificate, "target": above * known.value.value}
             assert verify(document, higher) <= known.value.value * (1 + 1e-9)
@@ -65,10 +50,9 @@ def test_no_selection_below_its_value_is_ever_proved() -> None:
 
 def test_no_placement_within_its_value_is_ever_ruled_out() -> None:
     rng = np.random.default_rng(12)
-    every = shipped("placement")
+    every = trees_of([entry for entry in all_entries() if entry.problem == "placement"])
     assert {"micro_batches" in document["job"] for _, document, _ in every} == {True, False}
     for known, document, certificate in every:
-        assert known.value is not None
         certificate["threshold"] = known.value.value
         for _ in range(3):
             with pytest.raises(RefusedError):
@@ -85,7 +69,6 @@ def test_no_placement_within_its_value_is_ever_ruled_out() -> None:
 def test_random_trees_prove_no_more_than_is_attained() -> None:
     instance: Any = optsched.load("selection/3x6")
     result = optsched.solve(instance, "columns")
-    assert result.objective is not None
     document = instance.to_dict()
     duals = result.solution.certificate.model_dump(mode="json")
     prices = {key: duals[key] for key in ("jobs", "slots")}
@@ -166,21 +149,14 @@ def roles_in(instance: Any, solution: Any) -> list[Document]:
 
 
 def test_what_is_no_tree_is_refused() -> None:
-    document = optsched.load(SELECTION).to_dict()
-    inner = next(i for i, node in enumerate(tree()["nodes"]) if "count" in node)
-    changes: list[tuple[str, Any]] = [
-        ("children", [inner, inner]),
-        ("children", [inner + 1, 10**9]),
-        ("children", [inner + 1]),
-        ("most", 0.5),
-        ("count", {"colour": "red"}),
-        ("count", 7),
+    ((_, document, tree),) = trees_of([entry_of(SELECTION)])
+    nodes = tree["nodes"]
+    at = next(i for i, node in enumerate(nodes) if "count" in node)
+    changes: list[dict[str, Any]] = [
+        *({"children": wrong} for wrong in ([at, at], [at + 1, 10**9], [at + 1])),
+        *({"most": 0.5}, {"count": {"colour": "red"}}, {"count": 7}),
     ]
-    for key, value in changes:
-        wrong = copy.deepcopy(tree())
-        wrong["nodes"][inner][key] = value
+    changed = [[*nodes[:at], nodes[at] | change, *nodes[at + 1 :]] for change in changes]
+    for wrong in (*changed, [], nodes[:-1], nodes * 2):
         with pytest.raises(RefusedError):
-            verify(document, wrong)
-    for nodes in ([], tree()["nodes"][:-1], tree()["nodes"] * 2):
-        with pytest.raises(RefusedError):
-            verify(document, {**tree(), "nodes": nodes})
+            verify(document, {**tree, "nodes": wrong})

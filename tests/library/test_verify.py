@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import json_of, printed, refusal
 
 import optsched
-from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.library import verify as verifier
 from optsched.library.best_records import BestRecords, best_records, certificate_in
@@ -44,19 +44,16 @@ def test_drawn_instances_hold(share: int) -> None:
 
 @pytest.mark.full
 def test_the_whole_library_holds() -> None:
-    verdicts = list(verify_many(list(all_entries())))
-    assert {v.name: v.faults for v in verdicts if v.faults} == {}
+    assert {v.name: v.faults for v in verify_many(list(all_entries())) if v.faults} == {}
 
 
-def test_the_command_draws_and_says_what_holds(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _code(["verify", "--sample", "2", "--seed", "3", "--json"]) == 0
-    verdicts = json.loads(capsys.readouterr().out)
+def test_the_command_draws_and_says_what_holds() -> None:
+    verdicts = json_of("verify --sample 2 --seed 3")
     assert [v["name"] for v in verdicts] == [entry.name for entry in sample(2, 3)]
     assert all(v["holds"] for v in verdicts)
-    nowhere = ["--sample", "1", "--store", "no-such-folder"]
-    for wrong in ([], ["--all", "--sample", "2"], ["--sample", "0"], ["no/such-1/001"], nowhere):
-        assert _code(["verify", *wrong]) == 2
-        assert len(capsys.readouterr().err.splitlines()) == 1
+    nowhere = "--sample 1 --store no-such-folder"
+    for wrong in ("", "--all --sample 2", "--sample 0", "no/such-1/001", nowhere):
+        refusal(f"verify {wrong}")
 
 
 # --- corruptions: each makes something false or unreadable, and must be refused with its reason
@@ -71,9 +68,8 @@ def subjects() -> list[tuple[BestRecords, Any, Document, Document]]:
         if known.value is None or known.certified is None or "paper" in name:
             continue
         solution = unpacked(known.value.solution or "", name)
-        found.append(
-            (known, load_entry(known.entry), solution, dict(certificate_in(known.certified)))
-        )
+        certificate = dict(certificate_in(known.certified))
+        found.append((known, load_entry(known.entry), solution, certificate))
     return found
 
 
@@ -127,21 +123,16 @@ def _short_run(job: Document, rng: np.random.Generator) -> None:
     job["end"] = (job["start"] + job["end"]) / 2
 
 
-LOST_JOB = _without_one("jobs")
 ALL = (_claim, _set(instance="another"), _set(schema="optsched/nothing"))
+JOBS = (*ALL, _without_one("jobs"), _twice)
+NOWHERE = _set(node="nowhere", gpus=[0])
 SOLUTIONS: dict[str, tuple[Corruption, ...]] = {
     "placement": (*ALL, _count, _without_one("counts")),
-    "makespan": (
-        *(*ALL, LOST_JOB, _twice),
-        *map(_of_job, (_gpus, _set(gpus={"999": 1}), _set(start=-2))),
-    ),
-    "selection": (
-        *(*ALL, LOST_JOB, _twice),
-        *map(_of_job, (_set(node="nowhere", gpus=[0]), _set(node="n0", gpus=[1000]))),
-    ),
+    "makespan": (*JOBS, *map(_of_job, (_gpus, _set(gpus={"999": 1}), _set(start=-2)))),
+    "selection": (*JOBS, *map(_of_job, (NOWHERE, _set(node="n0", gpus=[1000])))),
     "speed-profile": (*ALL, _piece, _set(status="infeasible")),
-    "rolling": (*ALL, LOST_JOB, _twice, _set(seed=7)),
-    "online": (*ALL, LOST_JOB, _twice, _of_job(_short_run)),
+    "rolling": (*JOBS, _set(seed=7)),
+    "online": (*JOBS, _of_job(_short_run)),
 }
 
 
@@ -237,7 +228,10 @@ def refused_with(known: BestRecords, what: str, document: Document) -> str:
         return str(error)
 
 
-def _refuse(number: int) -> None:
+@pytest.mark.parametrize(
+    "number", [*range(24), *(pytest.param(1000 + n, marks=pytest.mark.full) for n in range(200))]
+)
+def test_what_is_corrupted_is_refused(number: int) -> None:
     rng = np.random.default_rng([15, number])
     known, _, solution, certificate = subjects()[number % len(subjects())]
     what = ("solution", "certificate")[number // len(subjects()) % 2]
@@ -251,23 +245,11 @@ def _refuse(number: int) -> None:
     assert "\n" not in reason
 
 
-@pytest.mark.parametrize("number", range(24))
-def test_what_is_corrupted_is_refused(number: int) -> None:
-    _refuse(number)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("number", range(200))
-def test_200_corruptions_are_refused(number: int) -> None:
-    _refuse(1000 + number)
-
-
 def test_uncorrupted_they_are_not_but_a_record_may_not_exceed_its_certificate() -> None:
     assert {known.entry.problem for known, *_ in subjects()} == set(SOLUTIONS)
     for known, _, solution, certificate in subjects():
         assert refused_with(known, "solution", solution) == ""
         assert refused_with(known, "certificate", certificate) == ""
-        assert known.certified is not None
         more = known.certified.model_copy(update={"value": known.certified.value * 1.001})
         assert verify_entry(replace(known, certified=more, bound=more)).faults
 
@@ -287,7 +269,6 @@ def test_no_certificate_proves_more_than_is_attained() -> None:
     rng = np.random.default_rng(7)
     proved = 0
     for known, instance, _, certificate in subjects():
-        assert known.value is not None
         document = instance.to_dict()
         for _ in range(8):
             changed = copy.deepcopy(certificate)
@@ -310,7 +291,6 @@ def test_prices_of_links_prove_what_the_makespan_checker_accepts() -> None:
     instance: Any = optsched.load("makespan/contended-3x3")
     bound = best_bound(instance)
     assert bound.source == "contention bound"
-    assert bound.certificate is not None
     certificate = bound.certificate.to_dict()
     document = instance.to_dict()
     assert verify(document, certificate) == bound.value
@@ -342,21 +322,17 @@ def test_numpy_is_all_it_needs(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True
     )
-    assert known.certified is not None
     assert done.stdout.splitlines() == [f"proved: at least {known.certified.value!r}", "[]"]
 
 
-def test_a_file_and_a_certificate_may_be_anyones(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_and_a_certificate_may_be_anyones(tmp_path: Path) -> None:
     instance = optsched.load("placement/fig2")
     result = optsched.solve(instance, "exact")
     path = tmp_path / "certificate.json"
-    assert result.objective is not None
     kind = {"kind": "patterns", "prices": [1] * len(instance.job.stages)}  # type: ignore[union-attr]
-    path.write_text(json.dumps({**kind, "threshold": 0.0}))
-    assert _code(["verify", "placement/fig2", "--certificate", str(path)]) == 0
-    assert "bound 0.0: proved" in capsys.readouterr().out
-    path.write_text(json.dumps({**kind, "threshold": result.objective * 1.01}))
-    assert _code(["verify", "placement/fig2", "--certificate", str(path)]) == 1
-    assert "refused: the replicas are worth" in capsys.readouterr().out
+    for threshold, code, verdict in (
+        (0.0, 0, "bound 0.0: proved"),
+        (result.objective * 1.01, 1, "refused: the replicas are worth"),
+    ):
+        path.write_text(json.dumps({**kind, "threshold": threshold}))
+        assert verdict in printed("verify placement/fig2 --certificate", path, code=code)

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import matplotlib
 import pytest
+from commands import printed
 from matplotlib.axes import Axes
 from plotting.readable import faults
 
 import optsched
-from optsched.cli import _code
 from optsched.errors import InputError, MissingExtraError
+from optsched.experiments import sweep
+from optsched.experiments.plans.plan import Family, Plan
 from optsched.online import runs as online
 from optsched.online.options import OnlineOptions
 from optsched.online.prediction.predictors import predict_instance
@@ -74,9 +76,7 @@ def test_several_runs_share_a_picture() -> None:
         ("online/small-400x40", ["spjf", "spwf"], "queue"),
     ],
 )
-def test_results_runs_and_records_are_drawn_alike(
-    name: str, policies: list[str], picture: str
-) -> None:
+def test_results_runs_records_look_alike(name: str, policies: list[str], picture: str) -> None:
     instance = optsched.load(name)
     results = [optsched.solve(instance, policy) for policy in policies]
     if name.startswith("online"):
@@ -102,13 +102,10 @@ def test_another_problems_solution_is_refused() -> None:
 def test_tables_and_stores_are_drawn(tmp_path: Path) -> None:
     ax = optsched.plot(optsched.compare("placement/fig2", ["heavy-edge", "exact"]))
     assert [container.get_label() for container in ax.containers] == ["heavy-edge", "exact"]
-    plan = tmp_path / "p.toml"
-    plan.write_text(
-        'name = "p"\n[limits]\niterations = 5\n[[families]]\nname = "a"\n'
-        'instances = ["placement/fig2", "placement/vgg19-16"]\nmethods = ["heavy-edge", "exact"]\n'
-    )
+    instances, methods = ("placement/fig2", "placement/vgg19-16"), ("heavy-edge", "exact")
     store = tmp_path / "s.sqlite"
-    assert _code(["sweep", str(plan), "--store", str(store), "--workers", "0"]) == 0
+    family = Family(name="a", instances=instances, methods=methods)
+    sweep(Plan("p", (family,), "", ""), store, workers=0)
     for each in (store, optsched.read_store(store)):
         ax = optsched.plot(each)
         dots = {each.get_label(): each.get_offsets()[:, 0] for each in ax.collections[::2]}
@@ -121,11 +118,11 @@ def test_tables_and_stores_are_drawn(tmp_path: Path) -> None:
 
 def test_files_of_solutions_and_tables_are_drawn(tmp_path: Path) -> None:
     solved, table = tmp_path / "s.json", tmp_path / "t.csv"
-    assert _code(["solve", "placement/fig2", "-o", str(solved)]) == 0
-    names = ["placement/fig2", "placement/vgg19-16", "--methods", "heavy-edge,exact"]
-    assert _code(["compare", *names, "--csv", str(table)]) == 0
+    printed("solve placement/fig2 -o", solved)
+    names = ["placement/fig2", "placement/vgg19-16"]
+    printed("compare --methods heavy-edge,exact --csv", table, *names)
     assert "fig2" in optsched.plot(solved).get_title(loc="left")
-    frame = optsched.compare(names[:2], ["heavy-edge", "exact"])
+    frame = optsched.compare(names, ["heavy-edge", "exact"])
     assert outlines(optsched.plot(table)) == outlines(optsched.plot(frame))
     lines = {line.get_gid(): line for line in optsched.plot(table, picture="profile").lines}
     excess = optsched.solve("placement/vgg19-16", "heavy-edge").objective / frame["bound"].max()

@@ -31,13 +31,9 @@ FRAME = pd.DataFrame(
 def _bars(ax: Axes) -> dict[tuple[str, str], float]:
     """Bar lengths by instance (the label nearest) and method."""
     names = [text.get_text().partition("\n")[0] for text in ax.get_yticklabels()]
-    return {
-        (names[round(bar.get_y() + bar.get_height() / 2)], str(container.get_label())): (
-            bar.get_width()
-        )
-        for container in ax.containers
-        for bar in container
-    }
+    bars = [(bar, str(container.get_label())) for container in ax.containers for bar in container]
+    at = [round(bar.get_y() + bar.get_height() / 2) for bar, _ in bars]
+    return {(names[y], method): bar.get_width() for y, (bar, method) in zip(at, bars, strict=True)}
 
 
 def test_bars_are_the_excess_in_percent_and_proved_values_have_a_star() -> None:

@@ -9,28 +9,13 @@ import pytest
 from rolling.small import three_jobs
 
 import optsched
+from optsched import plotting
 from optsched.errors import InputError
-from optsched.plotting import (
-    plot_contention,
-    plot_cost_by_policy,
-    plot_cost_split,
-    plot_gantt,
-    plot_nodes_in_use,
-    plot_rolling_over_time,
-    plot_run,
-    plot_selection,
-    plot_speed_profile,
-    plot_trace,
-)
 from optsched.result import Result, TracePoint
 from optsched.rolling.bounds.clairvoyant import BoundSettings
 from optsched.rolling.runs import Run, run_policies
 
-TRACE = (
-    TracePoint(0.5, None, -inf),
-    TracePoint(1.0, 0.3, 0.1),
-    TracePoint(2.0, 0.2, 0.15),
-)
+TRACE = (TracePoint(0.5, None, -inf), TracePoint(1.0, 0.3, 0.1), TracePoint(2.0, 0.2, 0.15))
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +31,7 @@ def traced() -> Result:
 def test_gantt_draws_every_job_on_its_servers() -> None:
     name = "makespan/contended-4x3"
     solution = optsched.solve(name).solution
-    ax = plot_gantt(name, solution)
+    ax = plotting.plot_gantt(name, solution)
     gids = {artist.get_gid() for artist in ax.collections}
     assert gids >= {f"job-{run.name}-server-{s}" for run in solution.jobs for s in run.gpus}
     hatched = {a.get_gid().split("-")[1] for a in ax.collections if a.get_hatch()}
@@ -56,7 +41,7 @@ def test_gantt_draws_every_job_on_its_servers() -> None:
 def test_contention_is_drawn_on_the_axes_given() -> None:
     _, ax = plt.subplots()
     solution = optsched.solve("makespan/contended-3x3").solution
-    assert plot_contention("makespan/contended-3x3", solution, ax=ax) is ax
+    assert plotting.plot_contention("makespan/contended-3x3", solution, ax=ax) is ax
     assert max(line.get_ydata().max() for line in ax.lines) == 2
 
 
@@ -65,14 +50,14 @@ def test_a_broken_schedule_is_refused() -> None:
     late = solution.jobs[0].model_copy(update={"start": 59})
     broken = solution.model_copy(update={"jobs": (late, *solution.jobs[1:])})
     with pytest.raises(InputError, match="horizon"):
-        plot_gantt("makespan/contended-3x3", broken)
+        plotting.plot_gantt("makespan/contended-3x3", broken)
 
 
 def test_selection_draws_every_share() -> None:
     instance = optsched.load("selection/10x40")
     solution = optsched.solve(instance).solution
     drawn: dict[str, float] = {}
-    for bar in plot_selection(instance, solution).patches:
+    for bar in plotting.plot_selection(instance, solution).patches:
         if bar.get_gid():
             drawn[bar.get_gid()] = drawn.get(bar.get_gid(), 0.0) + bar.get_width()
     for placement in solution.jobs:
@@ -83,29 +68,29 @@ def test_selection_draws_every_share() -> None:
 
 def test_cost_split_adds_up() -> None:
     result = optsched.solve("selection/12x6-light", "exact")
-    ax = plot_cost_split("selection/12x6-light", [result, "rg"])
+    ax = plotting.plot_cost_split("selection/12x6-light", [result, "rg"])
     widths = [bar.get_width() for bar in ax.patches if str(bar.get_gid()).startswith("exact-")]
     assert sum(widths) == pytest.approx(result.objective)
 
 
 def test_speed_profile_steps() -> None:
-    ax = plot_speed_profile("speed-profile/alexnet-8")
+    ax = plotting.plot_speed_profile("speed-profile/alexnet-8")
     solution = optsched.solve("speed-profile/alexnet-8").solution
     steps = next(patch for patch in ax.patches if patch.get_gid() == "gpus")
     assert list(steps.get_data().values) == [piece.speed + 1 for piece in solution.pieces]
-    plot_speed_profile("speed-profile/infeasible")
+    plotting.plot_speed_profile("speed-profile/infeasible")
 
 
 def test_a_run_shows_each_segments_gpus(rolled: list[Run]) -> None:
     """b holds one GPU from 4 to 12 s, two from 12 to 15 and from 20 to 24.5: 28 GPU seconds."""
-    ax = plot_run(three_jobs(), rolled[0].records)
+    ax = plotting.plot_run(three_jobs(), rolled[0].records)
     bars = [bar for bar in ax.collections if bar.get_gid() == "job-b"]
     widths = [np.ptp(path.vertices[:, 0]) for bar in bars for path in bar.get_paths()]
     assert sum(widths) == pytest.approx(8 + 2 * 3 + 2 * 4.5)
 
 
 def test_nodes_in_use_rise_and_fall(rolled: list[Run]) -> None:
-    ax = plot_nodes_in_use(three_jobs(), [run.records for run in rolled])
+    ax = plotting.plot_nodes_in_use(three_jobs(), [run.records for run in rolled])
     line = next(line for line in ax.lines if line.get_label() == "sts")
     assert (line.get_ydata()[0], line.get_ydata()[-1]) == (1, 0)
     assert line.get_xdata()[-1] == pytest.approx(32.5)
@@ -113,7 +98,7 @@ def test_nodes_in_use_rise_and_fall(rolled: list[Run]) -> None:
 
 def test_a_run_over_time_adds_up_to_its_metrics(rolled: list[Run]) -> None:
     """The clock of half a minute is in seconds; rates are dollars an hour."""
-    ax = plot_rolling_over_time(three_jobs(), rolled[1].records)
+    ax = plotting.plot_rolling_over_time(three_jobs(), rolled[1].records)
     panels = ax.figure.axes
     lines = {line.get_gid(): line for panel in panels for line in panel.lines}
     energy = lines["energy, dollars an hour edf"]
@@ -127,7 +112,7 @@ def test_a_run_over_time_adds_up_to_its_metrics(rolled: list[Run]) -> None:
 
 
 def test_costs_stack_above_the_bound(rolled: list[Run]) -> None:
-    ax = plot_cost_by_policy(rolled)
+    ax = plotting.plot_cost_by_policy(rolled)
     ends = [bar.get_x() + bar.get_width() for bar in ax.patches[2:]]
     assert ends == pytest.approx([123, 193])
     bound = next(line for line in ax.lines if line.get_gid() == "bound")
@@ -135,7 +120,7 @@ def test_costs_stack_above_the_bound(rolled: list[Run]) -> None:
 
 
 def test_a_trace_is_drawn_in_milliseconds(traced: Result) -> None:
-    ax = plot_trace(traced)
+    ax = plotting.plot_trace(traced)
     lines = {line.get_label(): line for line in ax.lines}
     assert set(lines) == {"incumbent", "bound"}
     for line in lines.values():
@@ -150,7 +135,7 @@ def test_a_trace_is_drawn_in_milliseconds(traced: Result) -> None:
 
 def test_the_title_of_a_trace_states_how_it_ended(traced: Result) -> None:
     for bound, gap in ((0.1, ", gap 50 %"), (None, "")):
-        ax = plot_trace(replace(traced, objective=0.2, bound=bound))
+        ax = plotting.plot_trace(replace(traced, objective=0.2, bound=bound))
         assert ax.get_title(loc="left") == f"fig2 by heavy-edge: feasible{gap}"
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from plotting.readable import faults
+from sampling import first
 
 import optsched
 from optsched import plotting
@@ -35,21 +36,16 @@ def longer(value: Any, under: str = "") -> Any:
     return LONG + value if under in NAMES and isinstance(value, str) else value
 
 
-@pytest.mark.parametrize(
-    ("name", "method"),
-    [
-        ("makespan/uniform-10x4", "sjf-bco"),
-        ("speed-profile/one-atom", "hull"),
-        *(
-            pytest.param(*run, marks=pytest.mark.full)
-            for run in (
-                ("placement/vgg19-16", "heavy-edge"),
-                ("selection/5x10", "sts"),
-                ("rolling/three-by-hand", "edf"),
-            )
-        ),
-    ],
-)
+RUNS = [
+    ("makespan/uniform-10x4", "sjf-bco"),
+    ("speed-profile/one-atom", "hull"),
+    ("placement/vgg19-16", "heavy-edge"),
+    ("selection/5x10", "sts"),
+    ("rolling/three-by-hand", "edf"),
+]
+
+
+@pytest.mark.parametrize(("name", "method"), first(2, RUNS))
 def test_long_names_are_wrapped_or_cut(name: str, method: str) -> None:
     given = optsched.load(name)
     named = type(given).from_dict(longer(given.to_dict()))
@@ -116,9 +112,8 @@ def table(rows: int) -> pd.DataFrame:
 
 def stored() -> pd.DataFrame:
     """The same as a store has it."""
-    return table(6).assign(
-        sha256=lambda rows: rows["instance"], options=None, seed=0, status="done"
-    )
+    rows = table(6)
+    return rows.assign(sha256=rows["instance"], options=None, seed=0, status="done")
 
 
 def sensitive() -> Axes:

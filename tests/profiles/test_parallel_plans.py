@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import printed, refusal, told
+from processes import ROOT
 
 import optsched
-from optsched.cli import _code
 from optsched.generators.placement import random_offer
 from optsched.typing import PlacementInstance
 from optsched.zoo import MODELS
 
+GREEDY = ["heavy-edge", "repartition"]
 GPT = {"model": "GPT-6.7B", "gpus": 16, "device": "A100-BF16", "inter_bandwidth": 1e11}
 
 
@@ -38,10 +40,8 @@ def test_a_tensor_parallel_gpt_says_what_its_slices_all_reduce() -> None:
 def test_a_slice_holds_its_part_of_the_parameters() -> None:
     """One stage of 16 GPUs, four micro-batches: parameters in q parts, activations in four."""
     training: dict[str, Any] = {"micro_batches": 4, "stages": 1, "oversized": True}
-    held = {
-        q: made(tensor_parallel=q, **training).provenance["memory"]["bytes_per_gpu"]
-        for q in (1, 2, 8)
-    }
+    plans = {q: made(tensor_parallel=q, **training) for q in (1, 2, 8)}
+    held = {q: plan.provenance["memory"]["bytes_per_gpu"] for q, plan in plans.items()}
     parameters = 16 * MODELS["GPT-6.7B"].build().parameters
     # A replica of q GPUs has q mini-batches in four parts; each slice keeps all of one part.
     activations = held[1] - parameters
@@ -50,9 +50,8 @@ def test_a_slice_holds_its_part_of_the_parameters() -> None:
 
 
 def test_a_mixture_routes_bytes_in_every_stage_with_experts() -> None:
-    instance = optsched.generate(
-        "placement", model="Mixtral-8x7B", gpus=16, device="A100-BF16", oversized=True
-    )
+    how = {"gpus": 16, "device": "A100-BF16", "oversized": True}
+    instance = optsched.generate("placement", model="Mixtral-8x7B", **how)
     sent = sum(stage.replicas * stage.expert_bytes for stage in instance.job.stages)
     # 32 blocks; 16 x 8 sequences, 2 experts a token, there and back, forward and backward.
     assert sent == pytest.approx(32 * 4 * 2 * 16 * 8 * 512 * 4096 * 2)
@@ -75,37 +74,30 @@ def test_offers_hold_whole_replicas_and_keep_what_is_over() -> None:
     assert over > 0
 
 
-def test_files_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_from_the_command_line(tmp_path: Path) -> None:
     command = "generate placement --model BERT-large --gpus 8 --tensor-parallel 2 --micro-batches 4"
-    assert _code([*command.split(), "--seed", "3", "-o", str(tmp_path)]) == 0
+    printed(f"{command} --seed 3 -o", tmp_path)
     (path,) = tmp_path.glob("*.json")
     assert path.name == "bert-large-8-q2-m4-s3.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     assert document["job"]["micro_batches"] == 4
     assert {stage["tensor_parallel"] for stage in document["job"]["stages"]} == {2}
     assert optsched.load(path).to_dict() == document
-    command = "generate placement --model VGG19 --tensor-parallel 2"
-    assert _code([*command.split(), "-o", str(tmp_path)]) == 2
-    assert "tensor_parallel: found 2 for VGG19" in capsys.readouterr().err
+    line = refusal("generate placement --model VGG19 --tensor-parallel 2 -o", tmp_path)
+    assert "tensor_parallel: found 2 for VGG19" in line
 
 
-def test_the_page_says_what_its_commands_print(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_page_says_what_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """docs/parallel-plans.md; what compare and explain print has times in it and is not quoted."""
-    page = (Path(__file__).parents[2] / "docs" / "parallel-plans.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "parallel-plans.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     quoted = re.findall(r"^\$ optsched (generate .*)\n(?!\$)(.+)$", page, re.MULTILINE)
     assert len(quoted) == 4
-    for command, told in quoted:
-        assert _code(command.split()) == (2 if told.startswith("optsched:") else 0)
-        assert told in capsys.readouterr().err.splitlines()
+    for command, line in quoted:
+        assert line in told(command, code=2 if line.startswith("optsched:") else 0).splitlines()
     for name, slower in (("gpt-13b-64-m32-s1", "5.1%"), ("gpt-13b-64-q4-m32-s1", "0.0%")):
-        times = [
-            optsched.solve(f"plans/{name}.json", method).objective
-            for method in ("heavy-edge", "repartition")
-        ]
-        assert f"{100 * (times[0] / times[1] - 1):.1f}%" == slower
+        greedy, moved = optsched.compare(f"plans/{name}.json", GREEDY)["objective"]
+        assert f"{100 * (greedy / moved - 1):.1f}%" == slower
     (python,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     made_there: dict[str, Any] = {}
     exec(python, made_there)  # the page's own example

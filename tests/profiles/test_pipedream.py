@@ -16,12 +16,8 @@ from optsched.profiles.profile import Layer, LayerProfile
 
 
 def line(node: int, description: str = "ReLU()", tail: str = "", **changed: str) -> str:
-    numbers = {
-        "forward_compute_time": "1.500",
-        "backward_compute_time": "2.500",
-        "activation_size": "64.000",
-        "parameter_size": "0.000",
-    } | changed
+    times = {"forward_compute_time": "1.500", "backward_compute_time": "2.500"}
+    numbers = {**times, "activation_size": "64.000", "parameter_size": "0.000", **changed}
     fields = ", ".join(f"{name}={value}" for name, value in numbers.items())
     return f"node{node} -- {description} -- {fields}{tail}\n"
 
@@ -55,11 +51,9 @@ def test_reads_layers_in_seconds_and_bytes(tmp_path: Path) -> None:
     )
     assert profile.edges == ((0, 1), (1, 2))
     assert profile.model == "net"
-    assert profile.provenance == {
-        "source": "PipeDream layer profile",
-        "file": "task__net.graph.txt",
-        "sha256": hashlib.sha256(text.encode()).hexdigest(),
-    }
+    source = {"source": "PipeDream layer profile", "file": "task__net.graph.txt"}
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    assert profile.provenance == {**source, "sha256": sha256}
 
 
 def test_free_layers_stand_in_numeric_order(tmp_path: Path) -> None:
@@ -70,30 +64,20 @@ def test_free_layers_stand_in_numeric_order(tmp_path: Path) -> None:
     assert profile.edges == ((1, 2),)
 
 
-@pytest.mark.parametrize(
-    ("name", "model"),
-    [
+def test_model_comes_from_the_file_name(tmp_path: Path) -> None:
+    for name, model in (
         ("vision__vgg16.graph.txt", "vgg16"),
         ("gnmt_large.graph.txt", "gnmt_large"),
         ("graph.txt", "graph"),
         ("a__b__c.graph.txt", "b__c"),
-    ],
-)
-def test_model_comes_from_the_file_name(tmp_path: Path, name: str, model: str) -> None:
-    assert read(tmp_path, line(1), name).model == model
+    ):
+        assert read(tmp_path, line(1), name).model == model
 
 
-@pytest.mark.parametrize(
-    "description",
-    [
-        "a -- b",
-        "forward_compute_time=9, x -- y",
-        " -- forward_compute_time=7",
-        "",
-        "é",
-        "a\rb\u2028c",
-    ],
-)
+SEPARATORS = ["a -- b", "forward_compute_time=9, x -- y", " -- forward_compute_time=7"]
+
+
+@pytest.mark.parametrize("description", [*SEPARATORS, "", "é", "a\rb\u2028c"])
 def test_descriptions_may_hold_separators(tmp_path: Path, description: str) -> None:
     (layer,) = read(tmp_path, line(7, description)).layers
     assert layer == Layer(f"node7 {description}", 0.0015, 0.0025, 64.0, 0.0)
@@ -153,9 +137,8 @@ OVERFLOW = "".join(line(n, parameter_size="1.7e308") for n in (1, 2))
 # The cycle is 3, 4; its way out to 1 and its way in from 5 (lines 5 and 6) are not to blame.
 CYCLE = "".join(map(line, (1, 3, 4, 5))) + edge(3, 1) + edge(5, 3) + edge(3, 4) + edge(4, 3)
 # Repeated almost-matches make a backtracking pattern quadratic; the suite would hang here.
-HOSTILE = "node1" + 100_000 * (
-    " -- forward_compute_time=1, backward_compute_time=1, activation_size=["
-)
+ALMOST = " -- forward_compute_time=1, backward_compute_time=1, activation_size=["
+HOSTILE = "node1" + 100_000 * ALMOST
 
 
 @pytest.mark.parametrize(
@@ -180,9 +163,7 @@ def test_refuses_what_is_not_a_readable_file(tmp_path: Path) -> None:
             read_pipedream(path)
 
 
-def test_limits_refuse_one_too_many_and_allow_the_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_limits_refuse_one_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = line(1) + line(2) + line(3) + edge(1, 2) + edge(2, 3)
     monkeypatch.setattr(pipedream, "MAX_LAYERS", 3)
     monkeypatch.setattr(pipedream, "MAX_EDGES", 2)
@@ -224,13 +205,8 @@ def acyclic(nodes: set[int], edges: set[tuple[int, int]]) -> bool:
 
 
 def published(pattern: str) -> list[Path]:
-    folder = os.environ.get("OPTSCHED_DATA")
-    if not folder:
-        pytest.skip("OPTSCHED_DATA is unset: the published profiles are not at hand")
-    found = sorted(Path(folder, "profiles", "pipedream").glob(pattern))
-    if not found:
-        pytest.skip(f"OPTSCHED_DATA holds no profiles/pipedream/{pattern}")
-    return found
+    folder = Path(os.environ.get("OPTSCHED_DATA", "nowhere"), "profiles", "pipedream")
+    return sorted(folder.glob(pattern)) or pytest.skip(f"OPTSCHED_DATA holds no {pattern}")
 
 
 @pytest.mark.parametrize(

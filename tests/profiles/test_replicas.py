@@ -34,11 +34,8 @@ NET = LayerProfile(
     ((0, 1), (1, 2)),
 )
 SLICED = replace(NET, tensor_parallel=4)
-EXPERTS = replace(
-    NET,
-    layers=(NET.layers[0], replace(NET.layers[1], expert_parameter_bytes=6000.0), NET.layers[2]),
-    experts=3,
-)
+MIXED = replace(NET.layers[1], expert_parameter_bytes=6000.0)
+EXPERTS = replace(NET, layers=(NET.layers[0], MIXED, NET.layers[2]), experts=3)
 
 
 def choose(gpus: int, training: Training, profile: LayerProfile = SLICED) -> Choice:
@@ -105,12 +102,8 @@ def test_planned_times_are_those_of_replicas_on_servers_of_their_own(q: int) -> 
         cluster = Cluster(gpus_per_server=4, inter_bandwidth=20.0, intra_bandwidth=35.0)
         planned = as_single_gpus(profile, q * 5.0, 35.0)
         for micro_batches in (1, 3, 8):
-            job = Job(
-                model=profile.model,
-                all_reduce="ring",
-                stages=stage_table(profile, plan),
-                micro_batches=micro_batches,
-            )
+            how = {"all_reduce": "ring", "micro_batches": micro_batches}
+            job = Job(model=profile.model, stages=stage_table(profile, plan), **how)
             time = synchronous_time(planned, plan, micro_batches, bandwidth=q * 5.0)
             assert time == pytest.approx(worst_iteration_time(job, cluster), rel=1e-12)
 
@@ -141,9 +134,7 @@ def test_slices_share_parameters_and_not_activations() -> None:
 
 
 @pytest.mark.parametrize(("micro_batches", "in_flight"), [(1, 1), (2, 2), (3, 3), (8, 3)])
-def test_a_flush_keeps_the_micro_batches_that_are_on_their_way(
-    micro_batches: int, in_flight: int
-) -> None:
+def test_a_flush_keeps_the_micro_batches_on_their_way(micro_batches: int, in_flight: int) -> None:
     """Three stages of one, one and two replicas; an iteration has 4 mini-batches."""
     plan = Plan((1, 2), (1, 1, 2), 0.0)
     held = bytes_per_gpu(NET, plan, Training(optimiser="sgd", micro_batches=micro_batches))
@@ -190,19 +181,14 @@ def test_no_better_plan_fits(micro_batches: int | None) -> None:
     assert min(refused, compared) > 5
 
 
-@pytest.mark.parametrize(
-    ("gpus", "training", "line"),
-    [
-        (6, Training(tensor_parallel=4), "gpus: found 6, expected a multiple of tensor_parallel"),
-        (8, Training(), "tensor_parallel: found 1 for net, expected the 4 of its profile"),
-        (8, Training(tensor_parallel=4, experts=2), "experts: found 2 for net, expected the 0 of"),
-    ],
-)
-def test_what_the_profile_does_not_have_is_refused(
-    gpus: int, training: Training, line: str
-) -> None:
-    with pytest.raises(InputError, match=line):
-        choose(gpus, training)
+def test_what_the_profile_does_not_have_is_refused() -> None:
+    for gpus, training, line in (
+        (6, {"tensor_parallel": 4}, "gpus: found 6, expected a multiple of tensor_parallel"),
+        (8, {}, "tensor_parallel: found 1 for net, expected the 4 of its profile"),
+        (8, {"tensor_parallel": 4, "experts": 2}, "experts: found 2 for net, expected the 0 of"),
+    ):
+        with pytest.raises(InputError, match=line):
+            choose(gpus, Training(**training))
 
 
 def drawn(rng: random.Random, *, q: int, experts: int = 0) -> LayerProfile:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import ROOT
 from scripts import script
 
 from optsched.errors import InputError
 
-ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "measured.md").read_text(encoding="utf-8")
 HEAD = (
     "# GPUs,global batch,micro batch,hidden size,attention heads,# layers,sequence length,"
     "tensor parallelism,data parallelism,pipeline parallelism,iteration time (ms)"
 )
-GOOD = "8,16,2,64,4,4,32,2,2,2,372.5"
 
 
 model = script("measured_model")
@@ -33,10 +33,7 @@ def written(folder: Path, *lines: str, head: str = HEAD) -> Path:
         ("8,16,2,64,4,4,32,2,2,2,fast", "line 2, iteration time (ms): found 'fast'"),
         ("8,16,2.5,64,4,4,32,2,2,2,3", "line 2, micro batch: found '2.5', expected a whole number"),
         ("8,16,2,64,4,4,32,2,2", "line 2, pipeline parallelism: found None"),
-        (
-            "8,16,2,64,4,4,32,2,2,1,3",
-            "line 2: found 4 against 8, expected tensor x data x pipeline",
-        ),
+        ("8,16,2,64,4,4,32,2,2,1,3", "line 2: found 4 against 8, expected tensor x data x pipe"),
         ('8,16,2,64,4,4,32,2,2,2,"3', "unexpected end of data"),
     ],
 )
@@ -114,26 +111,21 @@ def test_ranks_are_laid_out_as_megatron_does() -> None:
 
 def test_the_page_is_of_the_files_and_under_the_target() -> None:
     """What the page prints: all rows of both files, and mean errors below a tenth."""
-    page = (ROOT / "docs" / "measured.md").read_text(encoding="utf-8")
-    rows = [int(count) for count in re.findall(r"^## \S+: (\d+) rows", page, re.MULTILINE)]
-    assert rows == [1440, 109]
-    means = [float(mean) for mean in re.findall(r"^\| mean \| ([0-9.]+)%", page, re.MULTILINE)]
-    assert len(means) == 2
-    assert max(means) < 10
+    assert re.findall(r"^## \S+: (\d+) rows", PAGE, re.MULTILINE) == ["1440", "109"]
+    one, other = re.findall(r"^\| mean \| ([0-9.]+)%", PAGE, re.MULTILINE)
+    assert max(float(one), float(other)) < 10
     assert (ROOT / "docs" / "measured.png").is_file()
 
 
 @pytest.mark.skipif("OPTSCHED_DATA" not in os.environ, reason="OPTSCHED_DATA is unset")
 def test_the_constants_of_the_page_predict_the_rows_as_it_says() -> None:
     """The medians of its draws, on some rows of each file; no fit."""
-    page = (ROOT / "docs" / "measured.md").read_text(encoding="utf-8")
     files = model.measured_files()
     assert [len(rows) for rows in files.values()] == [1440, 109]
-    for name, text in zip(files, re.split(r"^## \S+: ", page, flags=re.MULTILINE)[1:], strict=True):
+    for name, text in zip(files, re.split(r"^## \S+: ", PAGE, flags=re.MULTILINE)[1:], strict=True):
         found = re.findall(r"^\| (\w+) \([^)]*\) \| \S+ \| (\S+) \|", text, re.MULTILINE)
         constants = model.Constants(**{name: float(value) for name, value in found})
         message = re.search(r"^\| mean \| ([0-9.]+)%", text, re.MULTILINE)
-        assert message is not None
         rows = files[name][:: 12 if name == "single-node" else 3]
         errors = [
             abs(model.predicted(row, constants, model.RECOMPUTED[name]) / row.seconds - 1)
