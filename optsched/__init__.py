@@ -31,17 +31,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_PROBLEMS = {
-    "placement": "Placement",
-    "makespan": "Makespan",
-    "selection": "Selection",
-    "speed_profile": "SpeedProfile",
-    "rolling": "Rolling",
-    "online": "Online",
-}
+_ROOMS = ("placement", "makespan", "selection", "speed_profile", "rolling", "online")
 _LAZY_NAMES = {
     **dict.fromkeys(("build_model", "check", "solve"), "methods"),
-    **{f"{name}Instance": f"{room}.instance" for room, name in _PROBLEMS.items()},
+    **{f"{room.title().replace('_', '')}Instance": f"{room}.instance" for room in _ROOMS},
     "METHODS": "problems",
     "Result": "result",
     "compare": "verbs.comparing",

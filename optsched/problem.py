@@ -79,13 +79,13 @@ class Method:
 
 @dataclass(frozen=True)
 class SensitivityParameter:
-    """A parameter that ``explain --sensitivity`` varies: its name, its path in the file, its unit.
+    """A parameter that ``explain --sensitivity`` varies: name, record and field in the file, unit.
 
     Its displayed value is the file's times `shown_per_unit`; a `share` lies between 0 and 1.
     """
 
     name: str
-    path: tuple[str, ...]
+    path: tuple[str, str]
     unit: str = ""
     shown_per_unit: float = 1.0
     share: bool = False

@@ -167,11 +167,12 @@ class FileModel(Displayed, BaseModel, metaclass=_ConstructorDefaults):
 
 def _records(key: str, table: Any) -> Any:
     """The records of a data frame or of a mapping of columns; missing cells are left out."""
-    if isinstance(table, Mapping):
+    columns = isinstance(table, Mapping) and [*table.values()]
+    if columns and all(isinstance(x, list | tuple) or hasattr(x, "__array__") for x in columns):
         lengths = {name: len(column) for name, column in table.items()}
         if len(set(lengths.values())) > 1:
             raise fault(key, f"columns of {shown(lengths)} cells", "columns of one length")
-        rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+        rows = [dict(zip(table, cells, strict=True)) for cells in zip(*columns, strict=True)]
     elif hasattr(table, "columns"):
         rows = table.to_dict("records")
     else:
@@ -273,9 +274,7 @@ class InstanceFile(FileModel):
         if name not in lists:
             raise InputError(self.name, "records", shown(name), " or ".join(lists) or "no list")
         fields = list(lists[name].record_types[name].model_fields)
-        rows = [
-            {field: getattr(row, field) for field in fields} for row in getattr(lists[name], name)
-        ]
+        rows = [vars(record) for record in getattr(lists[name], name)]
         return pd.DataFrame(rows, columns=fields)
 
 

@@ -66,12 +66,24 @@ def test_a_variant_keeps_what_is_not_named() -> None:
     assert list(optsched.load("selection/3x6").to_frame("nodes")["gpus"]) == [2, 2, 2]
 
 
+def test_a_workload_as_a_frame() -> None:
+    given = optsched.load("online/small-400x40")
+    frame = given.to_frame()
+    assert given.with_(workload=frame).to_dict() == given.to_dict()
+    fewer = given.with_(workload=frame.head(20))
+    assert fewer.to_frame().equals(frame.head(20))
+    assert optsched.solve(fewer, "fifo").check.feasible
+    with pytest.raises(InputError, match="jobs: found 1, expected no such field"):
+        given.with_(jobs=1)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda given: optsched.PlacementInstance(given), "found .* expected fields by name"),
         (lambda given: given.with_(bandwidth=1), "bandwidth: found 1, expected no such key"),
         (lambda given: given.with_(job={"stages": 3}), r"stages: found 3, expected an array"),
+        (lambda given: given.with_(job={"stages": {"name": 3}}), r"stages: found .* an array"),
         (
             lambda given: given.with_(job={"stages": {"name": ["a"], "replicas": [1, 2]}}),
             "stages: found columns of .* expected columns of one length",
@@ -89,7 +101,10 @@ def test_a_variant_keeps_what_is_not_named() -> None:
         (lambda given: optsched.load({"schema": "no"}), "schema: found 'no'"),
         (lambda given: optsched.solve(None), "instance: found None"),
         (lambda given: optsched.compare([given, 3], ["heavy-edge"]), "found 3"),
-        (lambda given: optsched.compare(given, ["heavy-edge"], on_error="no"), "'warn' or 'raise'"),
+        (
+            lambda given: optsched.compare(given, ["heavy-edge"], on_error="no"),
+            "on_error: found 'no', expected warn or raise",
+        ),
         (lambda given: optsched.solution_of(pyo.ConcreteModel()), "made by optsched.build_model"),
         (lambda given: optsched.check(given, optsched.build_model(given)), "found no value"),
     ],

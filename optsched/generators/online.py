@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.arrays import Floats as Floats
+from optsched.arrays import Ints as Ints
 from optsched.declared import Between, Seed, flag, require_declared
 from optsched.errors import InputError, shown
 from optsched.generators.arguments import checked
@@ -26,8 +28,6 @@ MOST_JOBS = 5_000_000
 Count = Annotated[int, Between(1, MOST_JOBS)]
 Share = Annotated[float, Between(0, 1)]
 AllReduce = Literal["ring", "double-tree"]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MAX_SMALL_GROUP = 100
 SINGLETON_GROUPS = (1.0,)

@@ -15,15 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
-from numpy.typing import NDArray
 
+from optsched.arrays import Bools as Bools
+from optsched.arrays import Floats as Floats
+from optsched.arrays import Ints as Ints
 from optsched.kernels import kernel
 from optsched.makespan.instance import FLOOR_TOLERANCE, MakespanInstance, iterations_per_slot
 from optsched.makespan.solution import MakespanSolution
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 class Jobs(NamedTuple):

@@ -1,10 +1,12 @@
 """Instance of the online problem: workload, catalogue and cluster."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isnan
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from optsched.display import Displayed, number
 from optsched.errors import InputError, shown
@@ -13,6 +15,9 @@ from optsched.online.data.catalogue import Catalogue, read_catalogue
 from optsched.online.data.cluster import OnlineCluster, read_cluster
 from optsched.online.data.workload import COLUMNS, WALLTIME, Workload
 from optsched.online.data.workload_files import read_workload
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA = "optsched/online"
 FILES = (WORKLOAD, "catalogue.json", "cluster.json")
@@ -73,6 +78,22 @@ class OnlineInstance(Displayed):
         catalogue = Catalogue.from_dict(document["catalogue"], source)
         cluster = OnlineCluster.from_dict(document["cluster"], source)
         return cls(workload, catalogue, cluster, document["provenance"])
+
+    def with_(self, **fields: Any) -> Self:
+        """Return a variant with other values of some fields; the workload may be a data frame."""
+        unknown = next((name for name in fields if name not in self.__dataclass_fields__), None)
+        if unknown is not None:
+            raise InputError("online", unknown, shown(fields[unknown]), "no such field")
+        table = fields.get("workload", self.workload)
+        if not isinstance(table, Workload):
+            fields["workload"] = Workload.of(**dict(table), name=self.name)
+        return replace(self, **fields)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the jobs as a data frame, with the arguments of `Workload.of` as columns."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_dict()["workload"])
 
     def to_dict(self) -> dict[str, Any]:
         labels = {name: getattr(self.workload, name).text() for name in ("user", "group", "model")}

@@ -35,13 +35,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.arrays import Floats as Floats
+from optsched.arrays import Ints as Ints
 from optsched.placement.instance import Cluster, Job, PlacementInstance, Stage
 from optsched.placement.options import STANDARD, PlacementOptions
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class StageCosts(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from optsched.errors import InputError, shown
 from optsched.library import load
@@ -13,11 +13,7 @@ from optsched.result import Result
 from optsched.verbs.explaining import explain
 
 if TYPE_CHECKING:
-    from optsched.typing import InstanceLike, Solution
-    from optsched.typing import SolutionLike as AnySolution
-
-    SolutionLike: TypeAlias = Solution | Result | str | Path
-    """A solution, the result that has it, or its file."""
+    from optsched.typing import InstanceLike, SolutionLike
 
 Kind = TypeVar("Kind")
 
@@ -38,7 +34,7 @@ def solution_in(given: object, kind: type[Kind]) -> Kind:
     return solution
 
 
-def loaded_solution(instance: InstanceLike, given: AnySolution, kind: type[Kind]) -> Kind:
+def loaded_solution(instance: InstanceLike, given: SolutionLike, kind: type[Kind]) -> Kind:
     """A solution, the one in a result, or the one in a file."""
     return solution_in(decisions_of(problem_for(instance), given), kind)
 

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import Patch
 
-    from optsched.plotting.arguments import SolutionLike
-    from optsched.typing import InstanceLike
+    from optsched.typing import InstanceLike, SolutionLike
 
 Colour = tuple[float, float, float, float]
 

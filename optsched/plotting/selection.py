@@ -25,8 +25,7 @@ from optsched.selection.solution import SelectionSolution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from optsched.plotting.arguments import SolutionLike
-    from optsched.typing import InstanceLike
+    from optsched.typing import InstanceLike, SolutionLike
 
 BAR = 0.82
 PARTS = {"energy": COLOURS[3], "tardiness": COLOURS[1], "postponement": COLOURS[4]}

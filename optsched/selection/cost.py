@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.arrays import Floats as Floats
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 from optsched.uncertainty.remaining_epochs import RemainingEpochs
-
-Floats = NDArray[np.float64]
 
 TARDINESS = "least tardiness of each job"
 """Source of the bound `Tables.unavoidable_cost`."""

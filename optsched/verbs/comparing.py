@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from optsched import interrupts
 from optsched.checking import bound_violation
+from optsched.declared import require
 from optsched.errors import (
     InputError,
     MethodWarning,
@@ -18,7 +19,6 @@ from optsched.errors import (
     NotApplicableError,
     OptschedError,
     require_extras,
-    shown,
 )
 from optsched.external import method_of
 from optsched.library import find, load
@@ -160,8 +160,7 @@ def compare_each(
     Default methods that do not apply to an instance are skipped; those named in `methods` get an
     error row. At an interrupt the results of the instance in progress are yielded first.
     """
-    if on_error not in ("warn", "raise"):
-        raise InputError("compare", "on_error", shown(on_error), "'warn' or 'raise'")
+    require("compare", "on_error", on_error, Literal["warn", "raise"])
     if isinstance(methods, str) or callable(methods) or is_model(methods):
         methods = [methods]
     loaded = list(_loaded(instances))

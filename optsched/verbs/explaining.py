@@ -10,7 +10,14 @@ from optsched import interrupts
 from optsched.conflict import Conflict
 from optsched.display import number
 from optsched.errors import InputError, NotApplicableError
-from optsched.methods import build_model, check, decisions_of, instance_and_problem, solve
+from optsched.methods import (
+    build_model,
+    check,
+    decisions_of,
+    instance_and_problem,
+    require_feasible,
+    solve,
+)
 from optsched.modelling import is_model, summary_of
 from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
@@ -86,9 +93,7 @@ def explain(
     decisions = decisions_of(problem, solution)
     values = dict(decisions.options if options is None else options)
     report = check(given, decisions, values)
-    violations = [v for v in report.violations if not v.rule.startswith("claimed")]
-    if violations:
-        raise InputError(source, "", str(violations[0]), "a feasible solution")
+    require_feasible(report, source)
     chosen = resolve(problem.options).from_dict(values)
     if report.objective is None:  # a solution that states infeasibility, confirmed by the checker
         conflict: Conflict = resolve(problem.conflict or "")(given, chosen, True)

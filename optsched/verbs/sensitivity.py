@@ -6,7 +6,7 @@ value the instance is solved by the heuristic and exactly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from optsched import interrupts
 from optsched.checking import relative_excess
 from optsched.display import Explanation, number
-from optsched.errors import InputError, shown
+from optsched.errors import InputError
 from optsched.methods import instance_and_problem, solve
-from optsched.problem import Problem, SensitivityParameter, resolve
+from optsched.problem import Problem, SensitivityParameter
 from optsched.problems import PROBLEMS
 
 if TYPE_CHECKING:
@@ -174,7 +174,8 @@ def sensitivity(
     heuristic = problem.method(method or problem.defaults[0]).name
     curves = []
     for varied in problem.varied:
-        own = _value(given.to_dict(), varied)
+        record, field = varied.path
+        own = float(getattr(getattr(given, record), field))
         values = {own, *(SHARES if varied.share else (factor * own for factor in FACTORS))}
         points = [
             replace(
@@ -206,10 +207,9 @@ def _point(
 ) -> Point:
     """Solve by the heuristic and exactly at one value of a parameter."""
     interrupts.raise_if_received()
-    shown_value = value * varied.shown_per_unit
+    shown_value, (record, field) = value * varied.shown_per_unit, varied.path
     try:
-        document = _with_value(given.to_dict(), varied.path, value)
-        instance = resolve(problem.instance).from_dict(document)
+        instance = given.with_(**{record: {field: value}})
     except InputError as error:  # such as a job that makes no progress at so little bandwidth
         return Point(shown_value, note=f"invalid instance: {error.found}")
     runs = [solve(instance, m, options=options, time_limit=limit) for m in (heuristic, "exact")]
@@ -223,18 +223,3 @@ def _point(
         proved=exact.proved,
         note="" if objectives else str(exact.details.get("message", exact.termination.value)),
     )
-
-
-def _value(document: dict[str, Any], varied: SensitivityParameter) -> float:
-    for key in varied.path:
-        document = document[key]
-    value: Any = document
-    if not isinstance(value, int | float):
-        raise InputError("instance", ".".join(varied.path), shown(value), "a number")
-    return float(value)
-
-
-def _with_value(document: dict[str, Any], path: Sequence[str], value: float) -> dict[str, Any]:
-    """The document with another value at a place."""
-    first, *rest = path
-    return {**document, first: _with_value(document[first], rest, value) if rest else value}

@@ -24,12 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, vstack
 
+from optsched.arrays import Floats as Floats
+from optsched.arrays import Ints as Ints
 from optsched.backends.arrays import MilpArrays
 from optsched.selection.cost import NodeClass, Tables
 from optsched.selection.models.packings import decode_counts, fills_by_leader
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
