@@ -51,11 +51,8 @@ def test_a_page_that_says_something_else_is_found(tmp_path: Path) -> None:
         pages.fresh("```sh\noptsched solve nothing\n```\n", tmp_path)
 
 
-def test_every_problem_has_a_page() -> None:
+def test_every_problem_has_a_page_and_every_picture_is_in_the_gallery() -> None:
     assert {page.stem for page in pages.PAGES if page.parent.name == "problems"} == set(PROBLEMS)
-
-
-def test_the_gallery_has_every_picture() -> None:
     text = (pages.DOCS / "gallery.md").read_text(encoding="utf-8")
     drawn = re.findall(r'picture="([\w-]+)"', text)
     for problem in PROBLEMS.values():
