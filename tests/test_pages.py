@@ -71,10 +71,8 @@ def test_links_of_pages_lead_somewhere() -> None:
 
 
 def text_of(*patterns: str) -> str:
-    paths = (
-        path for pattern in patterns for path in ROOT.glob(pattern) if "site" not in path.parts
-    )
-    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    paths = (path for pattern in patterns for path in ROOT.glob(pattern))
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths if "site" not in path.parts)
 
 
 def test_each_picture_is_made_by_a_command_and_shown() -> None:
