@@ -559,12 +559,6 @@ def test_methods() -> None:
     assert all(name in run("methods")[1] for name in METHODS)
 
 
-def test_reproduce_list() -> None:
-    out = quiet("reproduce --list")
-    assert re.match(r"a-srpt-table1 .*\n +optsched reproduce a-srpt-table1 -o results\n", out)
-    assert "sts, Table III     prices of GPUs" in out
-
-
 def test_an_error_because_of_an_interrupt_is_the_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     """A compiled module turns an interrupt of its import into an ImportError."""
 

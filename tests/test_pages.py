@@ -51,11 +51,8 @@ def test_a_page_that_says_something_else_is_found(tmp_path: Path) -> None:
         pages.fresh("```sh\noptsched solve nothing\n```\n", tmp_path)
 
 
-def test_every_problem_has_a_page() -> None:
+def test_every_problem_has_a_page_and_every_picture_is_in_the_gallery() -> None:
     assert {page.stem for page in pages.PAGES if page.parent.name == "problems"} == set(PROBLEMS)
-
-
-def test_the_gallery_has_every_picture() -> None:
     text = (pages.DOCS / "gallery.md").read_text(encoding="utf-8")
     drawn = re.findall(r'picture="([\w-]+)"', text)
     for problem in PROBLEMS.values():
@@ -74,10 +71,8 @@ def test_links_of_pages_lead_somewhere() -> None:
 
 
 def text_of(*patterns: str) -> str:
-    paths = (
-        path for pattern in patterns for path in ROOT.glob(pattern) if "site" not in path.parts
-    )
-    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    paths = (path for pattern in patterns for path in ROOT.glob(pattern))
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths if "site" not in path.parts)
 
 
 def test_each_picture_is_made_by_a_command_and_shown() -> None:

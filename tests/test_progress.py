@@ -184,6 +184,6 @@ def test_a_bound_above_the_incumbent_is_the_incumbent() -> None:
     assert "excess 66.67%" in str(events[0])
 
 
-def test_a_callback_is_called() -> None:
+def test_a_callback_is_a_callable() -> None:
     with pytest.raises(InputError, match="callback: found 3, expected a callable"):
         optsched.solve("placement/fig2", callback=3)  # type: ignore[arg-type]

@@ -4,10 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from processes import ROOT
 
 import optsched
-
-ROOT = Path(__file__).parents[1]
 
 
 def read(name: str) -> str:

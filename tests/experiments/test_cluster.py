@@ -89,14 +89,11 @@ def is_running(worker: Any) -> bool:
     return worker.status is distributed.core.Status.running and worker.is_alive()
 
 
-def test_nobody_at_the_address(
-    tmp_path: Path, plan_file: Written, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nobody_there(tmp_path: Path, plan_file: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("optsched.experiments.run.dask.PATIENCE", 1)
-    for address, line in (
-        ("tcp://127.0.0.1:9", "expected a Dask scheduler"),
-        ("nope", "--dask nope: found no scheduler (missing port"),
-    ):
+    missing = "--dask nope: found no scheduler (missing port"
+    lines = {"tcp://127.0.0.1:9": "expected a Dask scheduler", "nope": missing}
+    for address, line in lines.items():
         command = f"sweep --dask {address} --store"
         error = told(command, tmp_path / "s", plan_file(PLAN), code=2)
         assert line in error.splitlines()[-1]

@@ -319,13 +319,11 @@ def test_figures_4_to_6_over_time(figure: int, tmp_path: Path) -> None:
 
 def map_rows(case: str, totals: dict[str, float], late: float, jobs: float) -> pd.DataFrame:
     """Rows of a cell of ten nodes: energy is half of the total, late jobs STS's."""
-    lates = dict.fromkeys(VARIANTS, late)
-    costs = totals.items()
-    lines = [
-        {"policy": p, "total": t, "energy": t / 2, "late": lates.get(p, 9.0)} for p, t in costs
-    ]
+    costs = pd.Series(totals).rename_axis("policy").reset_index(name="total")
+    lates = [late if policy in VARIANTS else 9.0 for policy in totals]
     same = {"case": case, "nodes": 10, "seed": 0, "sharing": "off", "jobs": 100}
-    return pd.DataFrame(lines).assign(**same, most_jobs=jobs, rho=0.5, utilisation=0.5)
+    drawn = {"most_jobs": jobs, "rho": 0.5, "utilisation": 0.5}
+    return costs.assign(energy=costs["total"] / 2, late=lates, **same, **drawn)
 
 
 def test_a_cell_is_judged_by_hand() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from commands import printed
+from commands import printed, quiet
 from processes import ROOT
 from sampling import first
 from scripts import script
@@ -39,7 +39,9 @@ def test_quick_reproduction_leaves_files(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_list_names_claim_command_and_runtime() -> None:
-    out = printed("reproduce --list")
+    out = quiet("reproduce --list")
+    assert re.match(r"a-srpt-table1 .*\n +optsched reproduce a-srpt-table1 -o results\n", out)
+    assert "sts, Table III     prices of GPUs" in out
     for artefact in ARTEFACTS.values():
         for part in (artefact.name, artefact.claim, artefact.command, artefact.runtime):
             assert part in out

@@ -75,11 +75,8 @@ def test_every_figure_by_hand(store: Path) -> None:
     assert search.proved == 0.5
     assert exact.largest == pytest.approx(0.25)
     pairs = {(p.first, p.second): (p.wins, p.ties, p.losses) for p in table.pairings}
-    assert pairs == {
-        ("heavy-edge", "repartition"): (0, 0, 2),
-        ("heavy-edge", "exact"): (0, 1, 2),
-        ("repartition", "exact"): (0, 1, 1),
-    }
+    assert pairs.pop(("heavy-edge", "repartition")) == (0, 0, 2)
+    assert pairs == {("heavy-edge", "exact"): (0, 1, 2), ("repartition", "exact"): (0, 1, 1)}
 
 
 def test_the_interval_is_the_bootstraps() -> None:

@@ -1,5 +1,6 @@
 """What pictures of schedules, selections, speed profiles, runs and traces draw."""
 
+from collections import Counter
 from dataclasses import replace
 from math import inf, isnan
 
@@ -56,10 +57,9 @@ def test_a_broken_schedule_is_refused() -> None:
 def test_selection_draws_every_share() -> None:
     instance = optsched.load("selection/10x40")
     solution = optsched.solve(instance).solution
-    drawn: dict[str, float] = {}
+    drawn: Counter[str] = Counter()
     for bar in plotting.plot_selection(instance, solution).patches:
-        if bar.get_gid():
-            drawn[bar.get_gid()] = drawn.get(bar.get_gid(), 0.0) + bar.get_width()
+        drawn[str(bar.get_gid())] += bar.get_width()
     for placement in solution.jobs:
         if placement.node is not None:
             wanted = len(placement.gpus) * placement.fraction
