@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from optsched.display import Displayed, number
+from optsched.errors import InputError
 
 CLAIM_TOLERANCE = 1e-6
 """Largest relative difference between a claimed objective and the recomputed one."""
@@ -102,6 +103,12 @@ class CheckReport(Displayed):
     def feasible(self) -> bool:
         """True when no rule is violated."""
         return not self.violations
+
+    def require_feasible(self, source: str) -> None:
+        """Raise InputError with the violated rule; a wrong claimed objective is allowed."""
+        violations = [v for v in self.violations if not v.rule.startswith("claimed")]
+        if violations:
+            raise InputError(source, "", str(violations[0]), "a feasible solution")
 
     def facts(self) -> dict[str, str]:
         """The verdict, for a prompt or a page."""

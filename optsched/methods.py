@@ -265,7 +265,7 @@ def build_model(
     model = entry.model(instance, chosen, pruned=pruned)
     if not hasattr(model, "origin"):
         read = getattr(model, "reader", None)
-        model.origin = ModelOrigin(problem.name, method, instance, chosen, read)
+        model.origin = ModelOrigin(problem, method, instance, chosen, read)
     return model
 
 
@@ -336,15 +336,8 @@ def _feasible_start(
         takers = ", ".join(each.name for each in problem.methods if each.takes_start)
         raise NotApplicableError(method.name, "a start", f"one of {takers}" if takers else "none")
     solution = decisions_of(problem, start)
-    require_feasible(check(instance, solution, options.to_dict()), "start")
+    check(instance, solution, options.to_dict()).require_feasible("start")
     return solution
-
-
-def require_feasible(report: CheckReport, source: str) -> None:
-    """Raise InputError with the violated rule; a wrong claimed objective is allowed."""
-    violations = [v for v in report.violations if not v.rule.startswith("claimed")]
-    if violations:
-        raise InputError(source, "", str(violations[0]), "a feasible solution")
 
 
 def _run_interruptible(run: Callable[[], Outcome]) -> Outcome:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from optsched.display import Explanation, counted
-from optsched.errors import InputError, NotApplicableError, shown
+from optsched.errors import InputError, NotApplicableError, SolverError, shown
+from optsched.problem import Problem, resolve
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -25,12 +26,12 @@ room for a solver that scales."""
 
 @dataclass(frozen=True)
 class ModelOrigin:
-    """What a model was built from: the problem's name, the method, the instance and its options.
+    """What a model was built from: the problem, the method's name, the instance and its options.
 
     `read` returns the solution of the solved model; None for a model that has only a bound.
     """
 
-    problem: str
+    problem: Problem
     method: str
     instance: Any
     options: Any
@@ -54,8 +55,8 @@ def solution_of(model: pyo.ConcreteModel) -> Solution:
     """Return the solution that a solved model holds.
 
     It is read from the values of the variables that decide, whatever solver set them and whatever
-    constraints were added; auxiliary variables and the objective are ignored. `optsched.check`
-    judges it by the rules of the problem.
+    constraints were added; auxiliary variables and the objective are ignored. The problem's checker
+    has accepted it.
 
     Parameters
     ----------
@@ -70,9 +71,9 @@ def solution_of(model: pyo.ConcreteModel) -> Solution:
     Raises
     ------
     InputError
-        If a variable has no value or an integer variable a fractional one (the first is named), or
-        if the model was made elsewhere; `NotApplicableError` for a model of a bound, which has no
-        solution.
+        If an integer variable has no value or a fractional one, if the values violate a rule of the
+        problem (the first is named), or if the model was made elsewhere; `NotApplicableError` for
+        a model of a bound, which has no solution.
 
     Examples
     --------
@@ -90,16 +91,19 @@ def solution_of(model: pyo.ConcreteModel) -> Solution:
     origin = origin_of(model)
     if origin.read is None:
         raise NotApplicableError(origin.method, "a model of a bound", "a model with a solution")
+    source, options = f"model {model.name}", origin.options.to_dict()
     for variable in model.component_data_objects(pyo.Var, active=True):
-        value, source = variable.value, f"model {model.name}"
+        value = variable.value
         if variable.is_integer() and value is None:
             raise InputError(source, variable.name, "no value", "a solved model")
         if variable.is_integer() and abs(value - round(value)) > INTEGRALITY_TOL:
             raise InputError(source, variable.name, f"{value:g}", "an integer")
-    solution = origin.read(model)
-    fields: dict[str, Any] = {"options": origin.options.to_dict()}
-    result: Solution = solution.model_copy(update=fields)
-    return result
+    try:
+        solution: Solution = origin.read(model).model_copy(update={"options": options})
+    except (SolverError, LookupError):
+        raise InputError(source, "", "inconsistent values", "those of a solution") from None
+    resolve(origin.problem.check)(origin.instance, solution, options).require_feasible(source)
+    return solution
 
 
 @dataclass(frozen=True, repr=False)

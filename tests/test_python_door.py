@@ -231,6 +231,16 @@ def test_a_model_stands_for_its_own_instance_and_options_alone() -> None:
     model.place[0, 0, 1, 1] = 0.5
     with pytest.raises(InputError, match=r"place\[0,0,1,1\]: found 0.5, expected an integer"):
         optsched.solution_of(model)
+    for variable in model.place.values():
+        variable.set_value(0)
+    with pytest.raises(InputError, match="model placement: found replicas, "):
+        optsched.solution_of(model)
+    for method in ("patterns", "columns", "milp"):
+        model = optsched.build_model("selection/3x6", method)
+        for variable in model.component_data_objects(pyo.Var):
+            variable.set_value(1, skip_validation=True)
+        with pytest.raises(InputError, match="found inconsistent values, expected those of"):
+            optsched.solution_of(model)
     with pytest.raises(NotApplicableError, match="method theta: found a model of a bound"):
         optsched.solution_of(optsched.build_model("makespan/fig2", "theta"))
 

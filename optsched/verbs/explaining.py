@@ -15,7 +15,6 @@ from optsched.methods import (
     check,
     decisions_of,
     instance_and_problem,
-    require_feasible,
     solve,
 )
 from optsched.modelling import is_model, summary_of
@@ -93,7 +92,7 @@ def explain(
     decisions = decisions_of(problem, solution)
     values = dict(decisions.options if options is None else options)
     report = check(given, decisions, values)
-    require_feasible(report, source)
+    report.require_feasible(source)
     chosen = resolve(problem.options).from_dict(values)
     if report.objective is None:  # a solution that states infeasibility, confirmed by the checker
         conflict: Conflict = resolve(problem.conflict or "")(given, chosen, True)

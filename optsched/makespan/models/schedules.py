@@ -64,8 +64,8 @@ def model(
 
 def _chosen_schedule(model: pyo.ConcreteModel) -> int:
     first = model.JOBS.first()
-    chosen: int = max(model.SCHEDULES, key=lambda k: pyo.value(model.follows[first, k]))
-    return chosen
+    chosen = [int(k) for k in model.SCHEDULES if pyo.value(model.follows[first, k]) > 0.5]
+    return chosen[0]
 
 
 def _distinct_schedules(

@@ -84,7 +84,7 @@ def first_model(
     done = tuple(float(instance.jobs[j].completed_epochs) for j in jobs)
     selection = selection_at(View(world, float(first), jobs, done, {}, frozenset()))
     model = SELECTION.method(name).model(selection, options.selection, pruned=pruned)
-    model.origin = ModelOrigin("selection", name, selection, options.selection, model.reader)
+    model.origin = ModelOrigin(SELECTION, name, selection, options.selection, model.reader)
     return model
 
 
