@@ -33,7 +33,7 @@ def written(folder: Path, *lines: str, head: str = HEAD) -> Path:
         ("8,16,2,64,4,4,32,2,2,2,fast", "line 2, iteration time (ms): found 'fast'"),
         ("8,16,2.5,64,4,4,32,2,2,2,3", "line 2, micro batch: found '2.5', expected a whole number"),
         ("8,16,2,64,4,4,32,2,2", "line 2, pipeline parallelism: found None"),
-        ("8,16,2,64,4,4,32,2,2,1,3", "line 2: found 4 against 8, expected tensor x data x pipe"),
+        ("8,16,2,64,4,4,32,2,2,1,3", "2: found 4 against 8, expected tensor x data x pipeline"),
         ('8,16,2,64,4,4,32,2,2,2,"3', "unexpected end of data"),
     ],
 )
