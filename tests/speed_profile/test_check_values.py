@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from oracles.speed_profile_cases import document
 
 from optsched.checking import Violation
 from optsched.speed_profile.check import check
@@ -17,24 +18,15 @@ LINEAR = {"points": [0, 4, 10], "survival": [1, 0.5, 0]}
 
 def instance(**update: Any) -> SpeedProfileInstance:
     """2 of at most 10 epochs are done; energy per epoch is 3, 2.5 and 4."""
-    return SpeedProfileInstance.from_dict(
-        {
-            "schema": "optsched/speed-profile", "version": 1, "name": "by hand",
-            "speeds": [1, 2, 4], "power": [3, 5, 16], "deadline": 3, "completed": 2,
-            "work": DISCRETE, **update,
-        }
-    )  # fmt: skip
+    made = document("by hand", [1, 2, 4], [3, 5, 16], DISCRETE)
+    return SpeedProfileInstance.from_dict({**made, "deadline": 3, "completed": 2, **update})
 
 
 def solution(pieces: Pieces, status: str = "slack", **update: Any) -> SpeedProfileSolution:
-    document = {
-        "schema": "optsched/speed-profile-solution",
-        "version": 1,
-        "instance": "by hand",
-        "pieces": [{"from": a, "to": b, "speed": k} for a, b, k in pieces],
-        "status": status,
-    }
-    return SpeedProfileSolution.from_dict(document).model_copy(update=update)
+    made = {"schema": "optsched/speed-profile-solution", "version": 1, "instance": "by hand"}
+    several = [{"from": a, "to": b, "speed": k} for a, b, k in pieces]
+    whole = SpeedProfileSolution.from_dict({**made, "pieces": several, "status": status})
+    return whole.model_copy(update=update)
 
 
 GOOD: Pieces = [(2, 5, 1), (5, 10, 2)]
@@ -86,9 +78,7 @@ def test_energy_of_linear_survival_in_the_middle_of_three_spans() -> None:
         (4, [(4, 10, 0)], 3 * 1.5 / 0.5, 3 * 1 * 10),
     ],
 )  # fmt: skip
-def test_energy_of_linear_survival(
-    completed: float, pieces: Pieces, energy: float, terms: float
-) -> None:
+def test_linear_survival(completed: float, pieces: Pieces, energy: float, terms: float) -> None:
     """`terms` are by piece rate x F^c at its start x its end: the rounding of an end counts."""
     report = check(instance(work=LINEAR, completed=completed, deadline=20), solution(pieces))
     assert report.violations == ()
@@ -157,13 +147,9 @@ def test_broken_pieces(pieces: Pieces, found: list[Violation]) -> None:
 def test_pieces_meet_within_rounding(at: int, sign: int) -> None:
     """1e-9 of the piece before, of the first at the start: 3, 3 and 5 epochs."""
     for share, feasible in ((0.9, True), (1.1, False)):
-        off = sign * share * 1e-9 * (3, 3, 5)[at]
-        moved = [[2, 5], [5, 10]]
-        if at < 2:
-            moved[at][0] += off
-        else:
-            moved[1][1] += off
-        pieces = [(start, end, speed) for (start, end), speed in zip(moved, (1, 2), strict=True)]
+        off = [0.0, 0.0, 0.0]
+        off[at] = sign * share * 1e-9 * (3, 3, 5)[at]
+        pieces = [(2 + off[0], 5, 1), (5 + off[1], 10 + off[2], 2)]
         assert check(instance(), solution(pieces)).feasible == feasible
 
 
