@@ -80,7 +80,6 @@ def test_the_message_names_the_violated_condition(name: str) -> None:
     case, message = CASES[name]
     conflict = found(case)
     assert not fits(case)
-    assert conflict is not None
     assert message in conflict.line
 
 
@@ -103,7 +102,6 @@ def test_every_method_is_explained_by_the_same_message(method: str) -> None:
     instance = PlacementInstance.from_dict(case)
     assert message in str(no_solution_reason(optsched.solve(instance, method)))
     explained = optsched.explain(instance, method=method)
-    assert isinstance(explained, Conflict)
     assert explained.line == message
 
 
@@ -120,7 +118,6 @@ def test_every_method_is_explained_by_the_same_message(method: str) -> None:
 def test_the_rows_of_the_model_are_irreducible(name: str, method: str) -> None:
     instance = PlacementInstance.from_dict(CASES[name][0])
     conflict = optsched.explain(instance, method=method)
-    assert isinstance(conflict, Conflict)
     assert conflict.rows_proof == "irreducible"
     model = optsched.build_model(instance, method)
     assert_irreducible(model, conflict.rows, naming(instance))

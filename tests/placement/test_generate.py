@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,19 +65,14 @@ LONG = ("inception-v3-128", "resnet152-128", "t5-11b-128", "gpt-175b-128")
 """Plans that take seconds each; the same models' smaller ones are made every time."""
 
 
+def _marks(at: int, name: str) -> Any:
+    if any(each in name for each in LONG):
+        return pytest.mark.nightly
+    return pytest.mark.full if at % 3 else ()
+
+
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name,
-            marks=pytest.mark.nightly
-            if any(each in name for each in LONG)
-            else pytest.mark.full
-            if at % 3
-            else (),
-        )
-        for at, name in enumerate(PLACEMENTS)
-    ],
+    "name", [pytest.param(name, marks=_marks(at, name)) for at, name in enumerate(PLACEMENTS)]
 )
 def test_shipped_files_are_what_their_provenance_says(name: str) -> None:
     path = shipped_folder() / f"{name}.json"

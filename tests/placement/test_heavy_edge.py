@@ -36,7 +36,7 @@ def test_the_papers_figure_2() -> None:
 @pytest.mark.parametrize(
     ("name", "optimum"), [("a", 0.7621040), ("b", 1.0530581), ("c", 0.7786855)]
 )
-def test_replicas_left_over_prove_nothing(
+def test_what_is_left_proves_nothing(
     name: str, optimum: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = CASES / f"tensor-parallel-{name}.json"

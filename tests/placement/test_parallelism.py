@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from placement import by_hand
+from placement import by_hand, jobs
 
 import optsched
 from optsched.errors import InputError
@@ -22,26 +22,14 @@ def document(micro_batches: int | None = None, **of_b: Any) -> dict[str, Any]:
     A GPU's share of the NIC is 2/4 B/s: 2 s a byte; inside a server 1/8 s.
     """
     b = {"tensor_parallel": 2, "tensor_bytes": 8, "expert_bytes": 4, **of_b}
-    job: dict[str, Any] = {
-        "model": "by hand",
-        "all_reduce": "ring",
-        "stages": [
-            {"name": "a", "replicas": 2, "forward_time": 1, "backward_time": 2,
-             "input_bytes": 0, "output_bytes": 3, "parameter_bytes": 5},
-            {"name": "b", "replicas": 2, "forward_time": 2, "backward_time": 4,
-             "input_bytes": 3, "output_bytes": 0, "parameter_bytes": 6, **b},
-        ],
-    }  # fmt: skip
-    if micro_batches is not None:
-        job["micro_batches"] = micro_batches
-    return {
-        "schema": "optsched/placement",
-        "version": 1,
-        "name": "parallel",
-        "cluster": {"gpus_per_server": 4, "inter_bandwidth": 2, "intra_bandwidth": 8},
-        "free_gpus": [4, 3],
-        "job": job,
-    }
+    stages = [
+        {"name": "a", "replicas": 2, "forward_time": 1, "backward_time": 2,
+         "output_bytes": 3, "parameter_bytes": 5},
+        {"name": "b", "replicas": 2, "forward_time": 2, "backward_time": 4,
+         "input_bytes": 3, "parameter_bytes": 6, **b},
+    ]  # fmt: skip
+    of_job = {} if micro_batches is None else {"micro_batches": micro_batches}
+    return jobs.document([4, 3], stages, gpus=4, inter=2, intra=8, name="parallel", **of_job)
 
 
 APART = ((1, 1), (1, 1))
@@ -111,7 +99,8 @@ def test_the_second_example_of_the_readme() -> None:
     """models/placement/README.md works this instance out; the best of each column is in bold."""
     readme = Path(__file__).parents[2] / "models" / "placement" / "README.md"
     lines = readme.read_text(encoding="utf-8").split("| placement | asynchronous |")[1].splitlines()
-    rows = {name: rest for name, *rest in map(_cells, lines[2:5])}
+    table = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:5])
+    rows = {name: rest for name, *rest in table}
     assert set(rows) == {"apart", "together", "mixed"}
     for name, counts in (("apart", APART), ("together", TOGETHER), ("mixed", MIXED)):
         for cell, batches in zip(rows[name], (None, 1, 2, 8), strict=True):
@@ -120,10 +109,6 @@ def test_the_second_example_of_the_readme() -> None:
             value = optsched.check(made, solution).objective
             assert float(cell.strip("*")) == pytest.approx(value, rel=1e-12)
             assert (optsched.solve(made).solution.counts == counts) == cell.startswith("**")
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def test_overlaps_of_micro_batches_by_hand() -> None:
@@ -178,11 +163,7 @@ def test_tables_by_hand() -> None:
     assert made.saving_previous.tolist() == pytest.approx([0, 6 * 0.875 / 2])
     assert made.saving_next.tolist() == pytest.approx([6 * 1.875 / 2, 0])
     assert made.hidden.tolist() == [0, 1]
-    assert (made.micro_batches, made.num_micro_batches, made.pipeline_costs.micro_batches) == (
-        2,
-        2,
-        2,
-    )
+    assert made.micro_batches == made.num_micro_batches == made.pipeline_costs.micro_batches == 2
     asynchronous = tables_of(instance())
     assert (asynchronous.micro_batches, asynchronous.num_micro_batches) == (None, 1)
 
@@ -205,12 +186,10 @@ def test_floored_tables_by_hand() -> None:
     assert made.remote_time.tolist() == pytest.approx([15, 13])
     assert made.experts.tolist() == [[0, 0, 0, 0, 0], [0, 2, 0, 0, 0]]
     assert made.all_reduce[:, 1:3].tolist() == [[10, 0], [6, 0]]
-    higher = tables_of(instance(2)).floored(4.0)
+    higher = tables_of(instance(2)).floored(4.0)  # savings gone are had in full
     assert (higher.saving_previous.tolist(), higher.saving_next.tolist()) == ([0, 0], [5.625, 0])
     assert higher.colocated_time.tolist() == pytest.approx([0, 7.75])
-    assert higher.remote_time.tolist() == pytest.approx(
-        [11.25, 7.75]
-    )  # savings gone are had in full
+    assert higher.remote_time.tolist() == pytest.approx([11.25, 7.75])
     slow = document(2)
     slow["cluster"]["intra_bandwidth"] = 0.25
     tables = tables_of(PlacementInstance.from_dict(slow))
@@ -238,16 +217,11 @@ def test_the_pipeline_bound_by_hand() -> None:
 def test_the_explanation_names_each_part() -> None:
     explained = optsched.explain(instance(), PlacementSolution.of("parallel", APART))
     row = next(row for row in explained.rows if (row.name, row.server) == ("b", 1))
-    assert row.parts == pytest.approx(
-        {
-            "compute": 6.0,
-            "inter-server transfer": 3.0,
-            "intra-server transfer": 0.375,
-            "tensor all-reduce": 1.0,
-            "expert all-to-all": 2.0,
-            "all-reduce": 6.0,
-        }
-    )
+    parts = {
+        "compute": 6.0, "inter-server transfer": 3.0, "intra-server transfer": 0.375,
+        "tensor all-reduce": 1.0, "expert all-to-all": 2.0, "all-reduce": 6.0,
+    }  # fmt: skip
+    assert row.parts == pytest.approx(parts)
     assert row.gpus == 2
     headings = str(explained).splitlines()[1].split()
     assert headings[2:] == [

@@ -50,19 +50,15 @@ def choose(
     )
 
 
-def two_stages(replicas: tuple[int, int]) -> PlacementInstance:
-    first, second = replicas
-    stage = {"forward_time": 1.0, "backward_time": 2.0}
-    stages = [
-        {**stage, "replicas": first, "output_bytes": 6},
-        {**stage, "replicas": second, "input_bytes": 6 * first / second},
-    ]
-    return made([first, second], stages, inter=8.0, intra=1e9, name="two")
+def two_stages() -> PlacementInstance:
+    stage = {"replicas": 1, "forward_time": 1.0, "backward_time": 2.0}
+    stages = [{**stage, "output_bytes": 6}, {**stage, "input_bytes": 6}]
+    return made([1, 1], stages, inter=8.0, intra=1e9, name="two")
 
 
 def test_speed_up_by_hand() -> None:
     """Two stages of one replica, 3 s each, 12 bytes at 1 byte/s between them: 6 s against 15 s."""
-    instance = two_stages((1, 1))
+    instance = two_stages()
     assert one_gpu_time(instance) == 6.0
     result = optsched.solve(instance)
     assert result.objective == 15.0
@@ -83,7 +79,7 @@ def test_every_row_carries_it_and_what_is_slower_than_one_gpu_is_marked(
     tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "two.json"
-    path.write_text(json.dumps(two_stages((1, 1)).to_dict()))
+    path.write_text(json.dumps(two_stages().to_dict()))
     assert execute(["compare", str(path), "placement/fig2", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["speed_up"] for row in rows[:3]] == [0.4] * 3
