@@ -257,9 +257,7 @@ ULP = 2.0**-32
         (2.0**19, 2.0**19, 2.0**-10, False),
     ],
 )
-def test_runs_overlap_by_rounding_alone(
-    first: float, second: float, overlap: float, hidden: bool
-) -> None:
+def test_overlaps_by_rounding(first: float, second: float, overlap: float, hidden: bool) -> None:
     """The second starts at `LATE`, `overlap` before the first ends."""
     found = on_one_server((LATE + overlap - first, first, 2), (LATE, second, 3))
     assert found == ([] if hidden else overfull(f"{LATE:g}", 2))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from makespan.small import crowded
 from sampling import first
 
 import optsched
@@ -136,15 +137,9 @@ def test_bad_arguments_are_refused(arguments: dict) -> None:
         generate_makespan(**arguments)
 
 
-def crowded_wide_server() -> MakespanInstance:
-    """Five jobs of 8 GPUs and one server that holds them: blocks alone would queue them there."""
-    return generate_makespan(
-        24, 8, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=0
-    )
-
-
 def test_nested_keeps_a_schedule_that_spans_where_blocks_queue_up() -> None:
-    instance = crowded_wide_server()
+    """Five jobs of 8 GPUs and one server that holds them: blocks alone would queue them there."""
+    instance = crowded(0)
     assert is_applicable(instance)
     result = optsched.solve(instance, "nested", iterations=3000)
     assert result.details["best_method"] == "local search"

@@ -66,23 +66,15 @@ def least_aligned(jobs: Sequence[tuple[int, int]]) -> int:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("progress", ["floor", "continuous"])
-def test_the_largest_load_is_the_makespan(
+def test_makespan_is_largest_load(
     progress: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Servers of any size; hot throughout, so that jobs stand in pairs on all of them."""
-    hot = (1000.0, 1000.0)
-    parameters = replace(nested.PARAMETERS, sqrt_temperatures=hot, warm_sqrt_temperatures=hot)
-    short = replace(parameters, min_moves=0, moves_per_job=100)
+    hot = dict.fromkeys(("sqrt_temperatures", "warm_sqrt_temperatures"), (1000.0, 1000.0))
+    short = replace(nested.PARAMETERS, **hot, min_moves=0, moves_per_job=100)
     monkeypatch.setattr(nested, "PARAMETERS", short)
-    instance = generate_makespan(
-        40,
-        5,
-        server_sizes=(4, 5, 6, 8, 16),
-        largest_job=4,
-        progress=progress,
-        horizon=9999,
-        seed=seed,
-    )
+    sizes = {"server_sizes": (4, 5, 6, 8, 16), "largest_job": 4}
+    instance = generate_makespan(40, 5, **sizes, progress=progress, horizon=9999, seed=seed)
     annealing = Annealing(instance, 1.0, seed)
     annealing.result(60_000, Deadline(), 0.0)
     now = annealing.state
