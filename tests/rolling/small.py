@@ -26,6 +26,11 @@ def job(name: str, submit: float, due: float, epochs: Any, **more: Any) -> dict[
     } | more
 
 
+def costing(*rates: float) -> dict[str, Any]:
+    """A node of two GPUs at such dollars a second for one of them and for both."""
+    return {"nodes": [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": list(rates)}]}
+
+
 def instance(jobs: list[dict[str, Any]], **more: Any) -> RollingInstance:
     """One node of two GPUs at 1 $/s each."""
     return RollingInstance.from_dict(
@@ -37,9 +42,9 @@ def instance(jobs: list[dict[str, Any]], **more: Any) -> RollingInstance:
             "interval": 1000.0,
             "postponement_penalty": 2.0,
             "gpu_types": {"A": {"memory_bytes": 8.0, "slowdown": {}}},
-            "nodes": [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [1.0, 2.0]}],
             "jobs": jobs,
         }
+        | costing(1.0, 2.0)
         | more
     )
 

@@ -96,18 +96,12 @@ def run(at: float = 0.0) -> Records:
         JobRecord(2, 5, 2, 17, 0, 0, 0),
         JobRecord(3, 2, 20, 32, 1, 0, 0),
     )
-    return Records(
-        "by hand",
-        "hand",
-        0,
-        {},
-        tuple(replace(s, start=s.start + at, end=s.end + at) for s in segments),
-        tuple(replace(n, start=n.start + at, end=n.end + at) for n in nodes),
-        tuple(
-            replace(j, first_start=j.first_start + at, completion=j.completion + at) for j in jobs
-        ),
-        (),
+    later = (
+        tuple(replace(each, start=each.start + at, end=each.end + at) for each in rows)
+        for rows in (segments, nodes)
     )
+    done = (replace(j, first_start=j.first_start + at, completion=j.completion + at) for j in jobs)
+    return Records("by hand", "hand", 0, {}, *later, tuple(done), ())
 
 
 def changed(table: str, index: int, **fields: Any) -> Records:
@@ -169,9 +163,8 @@ def test_a_claim_may_be_off_by_what_the_clock_rounds(name: str) -> None:
         report = audit(instance(at), run(at), claimed)
         assert [v.rule for v in report.violations] == rules
     wrong = audit(instance(), run(), {name: cost + 1}).violations
-    assert [(v.rule, v.amount) for v in wrong] == [
-        ("claimed objective", pytest.approx(1 / (cost + 1)))
-    ]
+    claim = ("claimed objective", pytest.approx(1 / (cost + 1)))
+    assert [(v.rule, v.amount) for v in wrong] == [claim]
 
 
 # --- jobs and places
@@ -229,12 +222,9 @@ def test_sharing_where_it_is_off() -> None:
 
 
 def test_shares_of_a_gpu() -> None:
-    on_gpu_0 = segments(2, gpus=(0,))
-    over = [("GPU share", "(9)", "GPU 0 of node 1", 1.0, 0.0)]
-    assert found(on_gpu_0, "GPU share") == over
-    a_quarter = segments(2, gpus=(0,), end=17, fraction=0.5)
-    over = [("GPU share", "(9)", "GPU 0 of node 1", 0.5, 0.0)]
-    assert found(a_quarter, "GPU share") == over
+    for more, over in (({}, 1.0), ({"end": 17, "fraction": 0.5}, 0.5)):
+        expected = [("GPU share", "(9)", "GPU 0 of node 1", over, 0.0)]
+        assert found(segments(2, gpus=(0,), **more), "GPU share") == expected
 
 
 def test_one_node_at_a_time() -> None:
