@@ -97,9 +97,9 @@ def test_running_statistics_are_refits_at_every_row(name: str) -> None:
 @pytest.mark.parametrize("name", one_in(2, NAMES))
 def test_every_predictor_and_its_report(name: str) -> None:
     jobs = case()
-    interval = 20_000.0 if name.startswith("online") else None
-    first = predict(jobs, name, training_share=0.8, seed=3, refit_interval=interval, unseen="zero")
-    again = predict(jobs, name, training_share=0.8, seed=3, refit_interval=interval, unseen="zero")
+    asked: dict[str, Any] = {"training_share": 0.8, "seed": 3, "unseen": "zero"}
+    asked["refit_interval"] = 20_000.0 if name.startswith("online") else None
+    first, again = (predict(jobs, name, **asked) for _ in range(2))
     assert np.array_equal(first.iterations, again.iterations)
     assert len(first.iterations) == len(first.jobs) == 80
     assert first.jobs.submit[0] == 0
