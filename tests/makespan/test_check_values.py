@@ -55,11 +55,7 @@ def violations(made: MakespanInstance, runs: Runs, **update: Any) -> list[Violat
     return list(check(made, solution(runs, **update)).violations)
 
 
-RINGS = {
-    "a": {**RING, "iterations": 10},
-    "b": {**RING, "iterations": 10},
-    "c": {**RING, "iterations": 2},
-}
+RINGS = {name: {**RING, "iterations": many} for name, many in (("a", 10), ("b", 10), ("c", 2))}
 MEETING: Runs = [
     ("a", 0, {0: 2, 1: 2}, 137.0),
     ("b", 17.5, {1: 1, 2: 3}, 154.5),
@@ -97,8 +93,8 @@ def test_ends_in_whole_iterations() -> None:
         ("c", 3, {0: 2, 1: 2}, 6),
         ("d", 1, {3: 2}, 3),
     ]
-    assert check(made, solution(runs)).violations == ()
-    assert check(made, solution(runs)).objective == 8
+    report = check(made, solution(runs))
+    assert (report.violations, report.objective) == ((), 8)
 
 
 def test_jobs_that_stand_still_for_ever() -> None:
@@ -151,9 +147,9 @@ def test_decisions_that_mean_nothing(runs: Runs, found: list[Violation]) -> None
 
 
 def test_another_instances_schedule() -> None:
-    assert violations(instance(SMALL), INSIDE, instance="other") == [
-        Violation("instance", "file", "the solution is for 'other', not for 'by hand'", 1)
-    ]
+    told = "the solution is for 'other', not for 'by hand'"
+    found = violations(instance(SMALL), INSIDE, instance="other")
+    assert found == [Violation("instance", "file", told, 1)]
 
 
 def late(amount: Any, tolerance: float) -> list[Violation]:
@@ -165,6 +161,7 @@ def b_at(start: float) -> Runs:
 
 
 FLOOR = {"progress": "floor", "horizon": 5}
+HAIR = pytest.approx(5.5e-9, rel=1e-5)
 BETWEEN_SLOTS = [Violation("start", "whole slots", "job b", 0.25)]
 
 
@@ -186,11 +183,7 @@ BETWEEN_SLOTS = [Violation("start", "whole slots", "job b", 0.25)]
         (instance(SMALL, **FLOOR), b_at(4), []),
         (instance(SMALL, **FLOOR), b_at(5), late(1, 0.0)),
         (instance(SMALL, horizon=5), b_at(4 + 4.5e-9), []),
-        (
-            instance(SMALL, horizon=5),
-            b_at(4 + 5.5e-9),
-            late(pytest.approx(5.5e-9, rel=1e-5), 5e-9),
-        ),
+        (instance(SMALL, horizon=5), b_at(4 + 5.5e-9), late(HAIR, 5e-9)),
         # every overfull server is named
         (
             instance({n: {**FIXED, "gpus": 3} for n in "abcd"}),
@@ -354,6 +347,5 @@ def test_a_claimed_end_where_a_run_takes_less_than_any_number() -> None:
     """1e-300 s in slots of 1e18 s: the end is 0, so that what is off is told in slots."""
     job = {**FIXED, "backward_time": 1e-300}
     made = instance({"a": job}, {"overhead_per_server": 0}, slot=1e18)
-    assert violations(made, [("a", 0, {0: 1}, 0.5)]) == [
-        Violation("claimed end", "(9)", "job a", 0.5, 1e-6)
-    ]
+    late = Violation("claimed end", "(9)", "job a", 0.5, 1e-6)
+    assert violations(made, [("a", 0, {0: 1}, 0.5)]) == [late]

@@ -88,10 +88,12 @@ def test_the_violated_condition_is_named(name: str) -> None:
     assert alone.objective >= case["horizon"] + conflict.excess
 
 
+CONTENDED = made([2, 2, 2], [(3, 2, 2.0), (3, 2, 2.0)], 3, SLOW_LINKS, slot=4.0)
+
+
 def test_contention_alone_is_the_methods_word() -> None:
     """No bound exceeds three slots; the search over all states does."""
-    case = made([2, 2, 2], [(3, 2, 2.0), (3, 2, 2.0)], 3, SLOW_LINKS, slot=4.0)
-    conflict = optsched.explain(MakespanInstance.from_dict(case))
+    conflict = optsched.explain(MakespanInstance.from_dict(CONTENDED))
     assert "no schedule ends within the horizon of 3 slots" in conflict.reason
 
 
@@ -115,11 +117,9 @@ def test_the_command_line_says_why(tmp_path: Any, capsys: pytest.CaptureFixture[
 
 
 def test_a_heuristic_that_finds_nothing_is_no_conflict() -> None:
-    case = made([2, 2, 2], [(3, 2, 2.0), (3, 2, 2.0)], 3, SLOW_LINKS, slot=4.0)
-    instance = MakespanInstance.from_dict(case)
-    with pytest.raises(
-        InputError, match=r"status no-solution.*best schedule found takes 4 slots.*bound 3"
-    ):
+    instance = MakespanInstance.from_dict(CONTENDED)
+    told = r"status no-solution.*best schedule found takes 4 slots.*bound 3"
+    with pytest.raises(InputError, match=told):
         optsched.explain(instance, method="longest-first")
     cut = optsched.solve(instance, "ilp", time_limit=0.0)
     assert conflict_of(cut) is None

@@ -58,11 +58,8 @@ def test_searches_are_never_worse_than_longest_first(name: str, method: str) -> 
 
 @STRONG
 def test_the_best_kappa_is_found_among_all(name: str) -> None:
-    instance = optsched.load(name)
-    each = [
-        run(name, "sjf-bco", options={"kappa": kappa}).objective
-        for kappa in distinct_kappas(instance)
-    ]
+    kappas = distinct_kappas(optsched.load(name))
+    each = [run(name, "sjf-bco", options={"kappa": kappa}).objective for kappa in kappas]
     # Trying all kappa under one search for theta sees other thetas than each kappa alone.
     assert run(name, "sjf-bco").objective <= max(v for v in each if v is not None)
     assert run(name, "sjf-bco", options={"lambda": 8}).objective is not None

@@ -143,10 +143,9 @@ def test_a_heuristic_that_finds_none_proves_nothing() -> None:
 
 
 def test_too_few_gpus_are_bad_input() -> None:
-    with pytest.raises(InputError, match="a sum of 7, expected at least the 8 GPUs of the job"):
-        PlacementInstance.from_dict(case_of([4, 3], [(2, 4)]))
-    with pytest.raises(InputError, match="a sum of 7, expected the 8 replicas of the job"):
-        PlacementInstance.from_dict(case_of([4, 3], [(8, 1)]))
+    for stages, least in (([(2, 4)], "at least the 8 GPUs"), ([(8, 1)], "the 8 replicas")):
+        with pytest.raises(InputError, match=f"a sum of 7, expected {least} of the job"):
+            PlacementInstance.from_dict(case_of([4, 3], stages))
 
 
 def test_a_plan_that_no_memory_holds_names_its_stage() -> None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from placement.by_hand import BOTTLENECK
+from placement.by_hand import BOTTLENECK, OWN
 from placement.jobs import made
 from sampling import first
 
@@ -20,17 +20,16 @@ from optsched.result import Termination
 ANY = Training("global", oversized=True)
 
 
-def test_bounds_first() -> None:
-    result = optsched.solve("placement/vgg19-32")
-    assert (result.chosen, result.termination) == ("repartition", Termination.OPTIMAL)
-    assert "bound" in result.bound_source
-
-
-@pytest.mark.parametrize(("reading", "method"), [("own", "columns"), ("bottleneck", "ilp")])
-def test_then_columns_or_the_model(reading: str, method: str) -> None:
-    options = {"all_reduce_bandwidth": reading}
-    result = optsched.solve("placement/vgg19-16", options=options)
+@pytest.mark.parametrize(
+    ("gpus", "options", "method"),
+    [(32, OWN, "repartition"), (16, OWN, "columns"), (16, BOTTLENECK, "ilp")],
+)
+def test_bounds_first_then_columns_or_the_model(
+    gpus: int, options: dict[str, str], method: str
+) -> None:
+    result = optsched.solve(f"placement/vgg19-{gpus}", options=options)
     assert (result.chosen, result.termination) == (method, Termination.OPTIMAL)
+    assert method != "repartition" or "bound" in result.bound_source
 
 
 @pytest.mark.parametrize("model", ["VGG19", "Inception-V3", "XLNet-large"])

@@ -139,36 +139,27 @@ def test_fewer_gpus_where_communication_decides() -> None:
     assert choose(4, bandwidth=1.0, batch="global", fewer_gpus=True).gpus == 1
     assert choose(4, bandwidth=1e9, batch="global", fewer_gpus=True).gpus == 4
     assert choose(4, bandwidth=1e9, fewer_gpus=True).gpus == 4
-    instance = instance_from_profile(
-        PROFILE,
-        4,
-        [2, 1, 1],
-        hardware=Hardware(2, 2.0, 1e9),
-        training=Training("global", fewer_gpus=True),
-    )
+    slow, fewer = Hardware(2, 2.0, 1e9), Training("global", fewer_gpus=True)
+    instance = instance_from_profile(PROFILE, 4, [2, 1, 1], hardware=slow, training=fewer)
     assert instance.free_gpus == (1,)
     assert instance.provenance["plan"]["gpus_offered"] == 4
 
 
 @pytest.mark.parametrize(
-    ("changed", "expected"),
+    ("make", "arguments", "expected"),
     [
-        ({"training": Training(device="P100")}, "device: found 'P100', expected 'V100'"),
-        ({"model": "GPT-175B"}, "GPT-175B, expected at most the GPU's 32 GB"),
+        (generate_placement, {"training": Training(device="P100")},
+         "device: found 'P100', expected 'V100'"),
+        (generate_placement, {"model": "GPT-175B"}, "GPT-175B, expected at most the GPU's 32 GB"),
+        (Training, {"batch": "weak"}, "batch"),
+        (Training, {"optimiser": "adagrad"}, "optimiser"),
+        (Training, {"accumulation_steps": 0}, "accumulation_steps"),
+        (Training, {"gpu_memory": 0.0}, "gpu_memory"),
     ],
-)
-def test_what_is_refused(changed: dict[str, Any], expected: str) -> None:
+)  # fmt: skip
+def test_what_is_refused(make: Any, arguments: dict[str, Any], expected: str) -> None:
     with pytest.raises(InputError, match=expected):
-        generate_placement(**changed)
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("batch", "weak"), ("optimiser", "adagrad"), ("accumulation_steps", 0), ("gpu_memory", 0.0)],
-)
-def test_trainings_that_are_refused(field: str, value: Any) -> None:
-    with pytest.raises(InputError, match=field):
-        Training(**{field: value})
+        make(**arguments)
 
 
 def test_the_provenance_states_it_all() -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from oracles.selection_cases import document
+
 from optsched.result import Settings
 from optsched.rolling.instance import SCHEMA, RollingInstance
 from optsched.rolling.options import RollingOptions
@@ -33,20 +35,10 @@ def costing(*rates: float) -> dict[str, Any]:
 
 def instance(jobs: list[dict[str, Any]], **more: Any) -> RollingInstance:
     """One node of two GPUs at 1 $/s each."""
-    return RollingInstance.from_dict(
-        {
-            "schema": SCHEMA,
-            "version": 1,
-            "name": "small",
-            "now": 0.0,
-            "interval": 1000.0,
-            "postponement_penalty": 2.0,
-            "gpu_types": {"A": {"memory_bytes": 8.0, "slowdown": {}}},
-            "jobs": jobs,
-        }
-        | costing(1.0, 2.0)
-        | more
-    )
+    types = {"A": {"memory_bytes": 8.0, "slowdown": {}}}
+    usual = {"interval": 1000.0, "postponement_penalty": 2.0, "schema": SCHEMA}
+    made = document("small", types, [], jobs, **usual)
+    return RollingInstance.from_dict({**made, **costing(1.0, 2.0), **more})
 
 
 def three_jobs(**more: Any) -> RollingInstance:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from oracles.selection_cases import document
 
 from optsched.checking import CANCELLATION, CheckReport
 from optsched.rolling.audit import audit
@@ -46,26 +47,18 @@ def instance(at: float = 0.0, **more: Any) -> RollingInstance:
         job(at, 1, 10, 7.0, memory_bytes=4.0, epochs=of(3, 5), epoch_time=a, true_epochs=5.0),
         job(at, 20, 30, 11.0, memory_bytes=1.0, epochs=of(2), epoch_time=a),
     ]
-    document = {
-        "schema": SCHEMA,
-        "version": 1,
-        "name": "by hand",
-        "now": at,
-        "interval": 1000.0,
-        "postponement_penalty": 2.0,
-        "reconfiguration_delay": 2.0,
-        "gpu_types": {
-            "A": {"memory_bytes": 8.0, "slowdown": {"0.25": 2.0, "0.5": 1.5}},
-            "B": {"memory_bytes": 4.0, "slowdown": {}},
-        },
-        "nodes": [
-            {"name": "n0", "gpu_type": "A", "gpus": 2, "cost_rate": [1.0, 1.75]},
-            {"name": "n1", "gpu_type": "A", "gpus": 3, "cost_rate": [1.0, 1.5, 2.5]},
-            {"name": "n2", "gpu_type": "B", "gpus": 1, "cost_rate": [0.5]},
-        ],
-        "jobs": jobs,
+    types = {
+        "A": {"memory_bytes": 8.0, "slowdown": {"0.25": 2.0, "0.5": 1.5}},
+        "B": {"memory_bytes": 4.0, "slowdown": {}},
     }
-    return RollingInstance.from_dict({**document, **more})
+    nodes = [
+        {"name": "n0", "gpu_type": "A", "gpus": 2, "cost_rate": [1.0, 1.75]},
+        {"name": "n1", "gpu_type": "A", "gpus": 3, "cost_rate": [1.0, 1.5, 2.5]},
+        {"name": "n2", "gpu_type": "B", "gpus": 1, "cost_rate": [0.5]},
+    ]
+    usual = {"interval": 1000.0, "postponement_penalty": 2.0, "reconfiguration_delay": 2.0}
+    made = document("by hand", types, nodes, jobs, now=at, schema=SCHEMA, **usual)
+    return RollingInstance.from_dict({**made, **more})
 
 
 def run(at: float = 0.0) -> Records:

@@ -99,16 +99,15 @@ def test_any_prices_prove_a_bound(opening: str) -> None:
         prices = solve(given, "columns", options=options.to_dict()).solution.certificate
         close += proved(given, prices, options) > 0.8 * best
         for _ in range(20):
-            scaled = prices.model_copy(
-                update={
-                    "jobs": tuple(p * rng.uniform(0.5, 2.0) for p in prices.jobs),
-                    "slots": {
-                        name: tuple(p * rng.uniform(0.0, 2.0) for p in mu)
-                        for name, mu in prices.slots.items()
-                    },
-                    "opening": prices.opening + (rng.normal() if opening == "printed" else 0.0),
-                }
-            )
+            drawn = {
+                "jobs": tuple(p * rng.uniform(0.5, 2.0) for p in prices.jobs),
+                "slots": {
+                    name: tuple(p * rng.uniform(0.0, 2.0) for p in mu)
+                    for name, mu in prices.slots.items()
+                },
+                "opening": prices.opening + (rng.normal() if opening == "printed" else 0.0),
+            }
+            scaled = prices.model_copy(update=drawn)
             assert proved(given, scaled, options) <= best * (1 + 1e-9)
     assert close >= 2
 

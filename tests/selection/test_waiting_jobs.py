@@ -100,9 +100,7 @@ def test_compare_says_where_excess_is_of_waiting_jobs(capsys: pytest.CaptureFixt
     assert list(parts) == pytest.approx(list(rows["objective"]))
     assert _code(["compare", "selection/10x20", "--methods", "sts,rg,exact"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert (
-        "most of the excess is the waiting cost of equation (20), not tardiness or energy: "
-        "10x20 (sts)"
-    ) in said
+    told = "most of the excess is the waiting cost of equation (20), not tardiness or energy"
+    assert f"{told}: 10x20 (sts)" in said
     assert _code(["compare", "selection/12x6-light", "--methods", "sts,exact"]) == 0
     assert "(20) charges" not in capsys.readouterr().out

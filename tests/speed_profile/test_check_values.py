@@ -104,17 +104,15 @@ def test_a_claim_on_a_tail_that_few_runs_reach() -> None:
     energy = 10 * 1e-5 * (1e-5 / 6) / 2
     assert check(made, solution(pieces)).objective == pytest.approx(energy, rel=1e-9, abs=0)
     assert violations(made, pieces, objective=energy) == []
-    assert [v.rule for v in violations(made, pieces, objective=1.01 * energy)] == [
-        "claimed objective"
-    ]
+    (wrong,) = violations(made, pieces, objective=1.01 * energy)
+    assert wrong.rule == "claimed objective"
 
 
 def test_another_instances_profile() -> None:
     report = check(instance(), solution(GOOD, instance="other"))
+    told = "the solution is for 'other', not for 'by hand'"
     assert report.objective is None
-    assert report.violations == (
-        Violation("instance", "file", "the solution is for 'other', not for 'by hand'", 1),
-    )
+    assert report.violations == (Violation("instance", "file", told, 1),)
 
 
 BROKEN: list[tuple[Pieces, list[Violation]]] = [
@@ -158,12 +156,8 @@ def test_a_piece_of_no_length_is_a_piece() -> None:
 
 
 def late(amount: float, allowed: float) -> list[Violation]:
-    return [
-        Violation(
-            "deadline", "(P2.2)", "time",
-            pytest.approx(amount, rel=1e-5), pytest.approx(allowed, rel=1e-6, abs=0),
-        )
-    ]  # fmt: skip
+    amounts = pytest.approx(amount, rel=1e-5), pytest.approx(allowed, rel=1e-6, abs=0)
+    return [Violation("deadline", "(P2.2)", "time", *amounts)]
 
 
 def test_the_deadline() -> None:
@@ -179,21 +173,19 @@ def test_infeasible_is_infeasible() -> None:
     assert violations(instance(deadline=1.5), [], "infeasible") == []
     assert violations(instance(deadline=2 - 1e-11), [], "infeasible") == []
     for deadline, amount in ((2, 0), (2 + 1.8e-9, 1.8e-9), (3, 1)):
-        assert violations(instance(deadline=deadline), [], "infeasible") == [
-            Violation("status", "(P2.2)", "infeasible", pytest.approx(amount, rel=1e-5))
-        ]
-    assert violations(instance(deadline=1.5), GOOD, "infeasible") == [
-        Violation("pieces", "(P3.3)", "infeasible", 2)
-    ]
+        wrong = Violation("status", "(P2.2)", "infeasible", pytest.approx(amount, rel=1e-5))
+        assert violations(instance(deadline=deadline), [], "infeasible") == [wrong]
+    pieces = Violation("pieces", "(P3.3)", "infeasible", 2)
+    assert violations(instance(deadline=1.5), GOOD, "infeasible") == [pieces]
     assert check(instance(deadline=1.5), solution([], "infeasible")).objective is None
 
 
 def test_slack_leaves_time_or_costs_nothing() -> None:
     """2.75 s are met exactly at 21.5 J; without a deadline 2.5 J an epoch do, 4 s in all."""
+    amounts = pytest.approx(5.25), pytest.approx(2.15e-8)
     for deadline in (2.75, 2.75 + 2e-9):
-        assert violations(instance(deadline=deadline), GOOD, "slack") == [
-            Violation("status", "(P2.2)", "slack", pytest.approx(5.25), pytest.approx(2.15e-8))
-        ]
+        found = violations(instance(deadline=deadline), GOOD, "slack")
+        assert found == [Violation("status", "(P2.2)", "slack", *amounts)]
     assert violations(instance(deadline=2.75 + 4e-9), GOOD, "slack") == []
     assert violations(instance(deadline=4), [(2, 10, 1)], "slack") == []
 
