@@ -261,12 +261,9 @@ def wrong_stretch(_: dict[str, Any], solution: dict[str, Any]) -> None:
 
 
 def late_arrival(given: dict[str, Any], solution: dict[str, Any]) -> None:
-    job = next(j for j in solution["jobs"] if _arrives(given, j) == j["first_start"])
+    arrivals = [job["submit_time"] for job in given["jobs"]]
+    job = next(j for j in solution["jobs"] if arrivals[j["job"]] == j["first_start"])
     stretched("submit_time", given["jobs"][job["job"]], job["completion"] - job["first_start"])
-
-
-def _arrives(given: dict[str, Any], record: dict[str, Any]) -> float:
-    return given["jobs"][record["job"]]["submit_time"]
 
 
 @pytest.mark.parametrize("name", first(1, ["three-by-hand", "delay-3x30", "sharing-6x60"]))

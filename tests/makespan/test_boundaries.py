@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from makespan.small import FREE, job
 from oracles.makespan_cases import document
 from sampling import first
 
@@ -21,19 +22,11 @@ from optsched.result import Termination
 CASES = Path(__file__).resolve().parents[1] / "cases" / "makespan"
 SCHEDULING = [m.name for m in METHODS["makespan"].values() if m.kind != "bound"]
 HEURISTICS = [m.name for m in METHODS["makespan"].values() if m.kind == "heuristic"]
-JOB = {
-    "gpus": 1, "iterations": 3, "gradient_bytes": 0.0, "batch_size": 1,
-    "forward_time_per_sample": 0.0, "backward_time": 0.1,
-}  # fmt: skip
-NETWORK = {
-    "inter_bandwidth": 1e9, "intra_bandwidth": 1e9, "contention_share": 1.0, "degradation": 0.0,
-    "overhead_per_server": 0.0, "overhead_on_one_server": True,
-}  # fmt: skip
 
 
 def instance(jobs: list[dict[str, Any]], **update: Any) -> MakespanInstance:
-    usual = {"servers": [1], "network": NETWORK, "progress": "continuous", "horizon": 1}
-    rows = [{**JOB, **job} for job in jobs]
+    usual = {"servers": [1], "network": FREE, "progress": "continuous", "horizon": 1}
+    rows = [{**job(1, 3, 0.1), **each} for each in jobs]
     return MakespanInstance.from_dict(document("boundary", jobs=rows, **{**usual, **update}))
 
 
@@ -94,7 +87,7 @@ def test_tau_around_a_whole_slot(seed: int) -> None:
     """A slot within some ulps of n (1 - 1e-9) iterations: every method, or a refusal at load."""
     rng = random.Random(seed)
     gpus, whole = rng.choice([3, 5, 6, 7]), rng.choice([1, 1, 2])
-    network = NETWORK | {
+    network = FREE | {
         "inter_bandwidth": rng.uniform(1e9, 9e9),
         "intra_bandwidth": rng.uniform(1e10, 9e10),
     }
@@ -105,10 +98,10 @@ def test_tau_around_a_whole_slot(seed: int) -> None:
     least = 1.0 / (whole - 1e-9) - exchanged
     for _ in range(rng.randint(0, 6)):
         least = math.nextafter(least, rng.choice([0.0, 2.0]))
-    job = {"gpus": gpus, "gradient_bytes": size, "backward_time": least}
+    wide = {"gpus": gpus, "gradient_bytes": size, "backward_time": least}
     changes = {"servers": servers, "network": network, "compute_rate": rate}
     try:
-        made = instance([job], **changes, progress="floor", horizon=9)
+        made = instance([wide], **changes, progress="floor", horizon=9)
     except InputError as error:
         assert "longer than a slot" in str(error)
         return

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from makespan.small import job
 from oracles.makespan_cases import document
 
 from optsched.library.verify import verify
@@ -23,14 +24,7 @@ def instance(
 ) -> MakespanInstance:
     """Jobs by GPUs and slots in one server; over two servers an iteration takes a second more."""
     whole = progress == "floor"
-    jobs = [
-        {
-            "gpus": gpus, "iterations": int(slots) if whole else 1, "gradient_bytes": 0,
-            "batch_size": 0, "forward_time_per_sample": 0,
-            "backward_time": 1.0 if whole else slots,
-        }
-        for gpus, slots in durations
-    ]  # fmt: skip
+    jobs = [job(gpus, int(slots)) if whole else job(gpus, 1, slots) for gpus, slots in durations]
     network = {"contention_share": 0.5, "overhead_per_server": 0.5}
     return made_of(servers, network, jobs, slot=2.0 if whole else 1.0, progress=progress)
 
@@ -145,13 +139,9 @@ def sharing(
     """Jobs by GPUs and iterations: one takes a second, and across servers one more for each job on
     the link. So in a slot of six seconds 6 inside, and 3, 2, 1.5 or 1.2 with 1, 2, 3 or 4 on it."""
     rows = [
-        {
-            "gpus": gpus, "iterations": iterations, "batch_size": 0,
-            "gradient_bytes": gpus / (2 * (gpus - 1)) if gpus > 1 else 0,
-            "forward_time_per_sample": 0, "backward_time": 1,
-        }
+        job(gpus, iterations, gradient_bytes=gpus / (2 * (gpus - 1)) if gpus > 1 else 0)
         for gpus, iterations in jobs
-    ]  # fmt: skip
+    ]
     network = {"contention_share": 1, "overhead_per_server": 0, "intra_bandwidth": intra}
     return made_of(servers, network, rows, slot=slot, progress=progress, compute_rate=1e18)
 
@@ -297,8 +287,8 @@ def test_a_job_that_would_take_no_time_inside_but_fits_nowhere() -> None:
     """Three GPUs on servers of two; an iteration costs the overhead of two servers alone."""
     document = sharing((3, 12), (3, 12)).to_dict()
     document["network"].update(overhead_per_server=1.0, inter_bandwidth=1e18)
-    for job in document["jobs"]:
-        job.update(gradient_bytes=0, backward_time=0)
+    for each in document["jobs"]:
+        each.update(gradient_bytes=0, backward_time=0)
     made = MakespanInstance.from_dict(document)
     certificate = ContentionCertificate(5, ((1, 2), (1, 2)), (0, 0), {})
     assert lacking(made, certificate) is None  # both pay 1 + 2 in four slots

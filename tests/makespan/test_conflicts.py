@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from makespan.small import FREE, job
 from oracles.makespan_cases import document
 
 import optsched
@@ -13,10 +14,6 @@ from optsched.makespan.conflict import naming
 from optsched.makespan.instance import MakespanInstance
 from optsched.verbs.explaining import conflict_of, no_solution_reason
 
-FREE = {
-    "inter_bandwidth": 1e9, "intra_bandwidth": 1e9, "contention_share": 1.0, "degradation": 0.0,
-    "overhead_per_server": 0.0, "overhead_on_one_server": False,
-}  # fmt: skip
 SLOW_LINKS = {**FREE, "inter_bandwidth": 1.0}
 """A job of 1 byte loses a second on the way for each of 2 (G - 1)/G passes."""
 HUGE = 1e18
@@ -31,13 +28,9 @@ def made(
 ) -> dict[str, Any]:
     """Jobs (GPUs, iterations of a second each, bytes), named a, b, c, ..."""
     rows = [
-        {
-            "name": "abcdefgh"[j], "gpus": gpus, "iterations": iterations, "batch_size": 0.0,
-            "gradient_bytes": rest[0] if rest else 0.0, "forward_time_per_sample": 0.0,
-            "backward_time": 1.0,
-        }
+        job(gpus, iterations, name="abcdefgh"[j], gradient_bytes=rest[0] if rest else 0.0)
         for j, (gpus, iterations, *rest) in enumerate(jobs)
-    ]  # fmt: skip
+    ]
     return document("case", servers, network, rows, compute_rate=HUGE, horizon=horizon, **more)
 
 

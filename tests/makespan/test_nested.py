@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from makespan.small import job
 
 import optsched
 from optsched.deadline import Deadline
@@ -22,11 +23,7 @@ def instance_of(jobs: Sequence[tuple[int, int]], servers: Sequence[int]) -> Make
     """Jobs of so many GPUs and slots each, an iteration a slot, that exchange nothing."""
     document = generate_makespan(1, 1).to_dict() | {"servers": list(servers), "name": "made"}
     document["network"] |= {"overhead_per_server": 0.0}
-    job = {"gradient_bytes": 0, "batch_size": 1, "forward_time_per_sample": 0.0}
-    document["jobs"] = [
-        {**job, "name": f"j{i}", "gpus": gpus, "iterations": slots, "backward_time": 1.0}
-        for i, (gpus, slots) in enumerate(jobs)
-    ]
+    document["jobs"] = [job(*each, name=f"j{i}") for i, each in enumerate(jobs)]
     return MakespanInstance.from_dict(document)
 
 

@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from online.small import one_stage, records_of
+from online.small import jobs_of, one_stage, records_of
 
 from optsched.checking import CANCELLATION, Violation
 from optsched.online.audit import audit
 from optsched.online.audit_rules.placement import IterationTimes
-from optsched.online.data.catalogue import Catalogue
-from optsched.online.data.cluster import OnlineCluster
-from optsched.online.data.jobs import Jobs, prepare_jobs
-from optsched.online.data.workload import Workload
+from optsched.online.data.jobs import Jobs
 from optsched.online.records import Records
 
 # 2 x (1/2) x 8 bytes: 8/64 s on one server, 8/(4/4) s on two
@@ -34,14 +31,9 @@ ORDER = "caebfd"
 
 
 def jobs(rows: Sequence[tuple[Any, ...]] = ROWS) -> Jobs:
-    workload = Workload.of(
-        submit_time=[row[1] for row in rows],
-        gpus=[MODELS[row[2]].gpus for row in rows],
-        iterations=[row[3] for row in rows],
-        model=[row[2] for row in rows],
-        job_id=[row[0] for row in rows],
-    )
-    return prepare_jobs(workload, Catalogue.of(MODELS), OnlineCluster.of(3, 4, 4.0, 64.0))
+    given = ((row[1], MODELS[row[2]], row[3]) for row in rows)
+    world = {"servers": 3, "per_server": 4, "links": (4.0, 64.0)}
+    return jobs_of(*given, **world, job_id=[row[0] for row in rows])
 
 
 def records(rows: Sequence[tuple[Any, ...]] | None = None) -> Records:

@@ -208,9 +208,7 @@ def consolidating(rows: list[tuple[float, str, float]], servers: int, each: int)
         for _, name, _ in rows
     }
     given = ((at, models[name], iterations) for at, name, iterations in rows)
-    instance = instance_of(*given, servers=servers, per_server=each)
-    cluster = OnlineCluster.of(servers, each, 1.0, 2.0)
-    return prepare_jobs(instance.workload, instance.catalogue, cluster)
+    return jobs_of(*given, servers=servers, per_server=each, links=(1.0, 2.0))
 
 
 @pytest.mark.parametrize(("comm_heavy", "starts"), [(1.5, (30, 15)), (2.0, (15, 21))])
@@ -260,14 +258,9 @@ def test_an_empty_cluster_starts_any_job_that_waits_for_near_gpus(offer: str, se
     settings = PolicyOptions(comm_heavy=1.0, offer=offer)  # type: ignore[arg-type]
     for seed in seeds:
         jobs, _ = random_case(seed, delays=seed % 2 == 0, sliced=seed % 3 == 0)
-        alone = Workload.of(  # one job of each configuration, each after the end of the one before
-            submit_time=(1e6 * np.arange(len(jobs.configurations.jobs))).tolist(),
-            gpus=jobs.configurations.gpus.tolist(),
-            iterations=[2.0] * len(jobs.configurations.jobs),
-            model=[job.model for job in jobs.configurations.jobs],
-        )
-        models = {job.model: job for job in jobs.configurations.jobs}
-        apart = prepare_jobs(alone, Catalogue.of(models), jobs.cluster)
+        models = jobs.configurations.jobs  # each after the end of the one before
+        alone = instance_of(*((1e6 * at, model, 2.0) for at, model in enumerate(models)))
+        apart = prepare_jobs(alone.workload, alone.catalogue, jobs.cluster)
         records = simulate_online(apart, "spwf-consolidated", None, settings)
         assert (records.start == records.submit).all()
         assert records.alpha == pytest.approx(records.estimate, rel=1e-12)

@@ -216,7 +216,7 @@ def test_a_cheaper_checkpoint_is_found(stopped: tuple[Jobs, np.ndarray, Records]
     assert {v.rule for v in audit(jobs, dearer).violations} == {"duration"}
 
 
-@pytest.mark.parametrize(("ran", "said"), permutations(PREEMPTIVE, 2))
+@pytest.mark.parametrize(("ran", "said"), list(permutations(PREEMPTIVE, 2)))
 def test_another_policy_s_turns_are_found(ran: str, said: str) -> None:
     jobs, predicted = random_case(4)
     records = simulate_online(jobs, ran, predicted, ROUNDS)

@@ -55,9 +55,9 @@ def instance(micro_batches: int | None = None, **of_b: Any) -> PlacementInstance
     return PlacementInstance.from_dict(document(micro_batches, **of_b))
 
 
-ASYNCHRONOUS = {APART: 19.375, TOGETHER: 15.625}
-"""a waits longest both times: 9.375 + 10, 15 + 0.625."""
-SYNCHRONOUS = {
+ITERATIONS = {
+    (APART, None): 19.375,  # a waits longest both times: 9.375 + 10
+    (TOGETHER, None): 15.625,  # 15 + 0.625
     (APART, 1): 31.75,  # 9.375 + 12.375 + 10
     (APART, 2): 27.0625,  # (9.375 + 2 * 12.375)/2 + 10; b ends after 17.0625 - 2/2 + 6
     (APART, 8): 23.546875,  # (9.375 + 8 * 12.375)/8 + 10
@@ -79,17 +79,12 @@ def values(made: PlacementInstance, counts: Any, options: dict[str, Any] | None 
     ]
 
 
-@pytest.mark.parametrize("counts", [APART, TOGETHER])
-def test_asynchronous_by_hand(counts: Any) -> None:
-    assert values(instance(), counts) == pytest.approx([ASYNCHRONOUS[counts]] * 3, rel=1e-12)
-
-
-@pytest.mark.parametrize(("counts", "micro_batches"), SYNCHRONOUS)
-@pytest.mark.parametrize("reading", ["own", "bottleneck"])
-def test_micro_batches_by_hand(counts: Any, micro_batches: int, reading: str) -> None:
-    expected = SYNCHRONOUS[counts, micro_batches]
-    found = values(instance(micro_batches), counts, {"all_reduce_bandwidth": reading})
-    assert found == pytest.approx([expected] * 3, rel=1e-12)
+@pytest.mark.parametrize(("counts", "micro_batches"), ITERATIONS)
+def test_iterations_by_hand(counts: Any, micro_batches: int | None) -> None:
+    expected = pytest.approx([ITERATIONS[counts, micro_batches]] * 3, rel=1e-12)
+    assert values(instance(micro_batches), counts) == expected
+    if micro_batches is not None:
+        assert values(instance(micro_batches), counts, by_hand.BOTTLENECK) == expected
 
 
 MIXED = ((2, 0), (1, 1))
@@ -244,15 +239,15 @@ def test_every_replica_alone() -> None:
 
 def test_the_checker_counts_slices() -> None:
     """Three of a and one of b's two replicas would fit into 4 GPUs if it had one slice."""
-    report = optsched.check(instance(), PlacementSolution.of("parallel", ((2, 0), (2, 0))))
-    assert [(v.rule, v.where, v.amount) for v in report.violations] == [("capacity", "server 0", 2)]
-    report = optsched.check(instance(), PlacementSolution.of("parallel", ((2, 0), (0, 2))))
-    assert [(v.rule, v.where, v.amount) for v in report.violations] == [("capacity", "server 1", 1)]
+    for b, server, over in (((2, 0), 0, 2), ((0, 2), 1, 1)):
+        report = optsched.check(instance(), PlacementSolution.of("parallel", ((2, 0), b)))
+        (found,) = report.violations
+        assert (found.rule, found.where, found.amount) == ("capacity", f"server {server}", over)
 
 
 def test_the_checker_refuses_the_asynchronous_value_of_a_synchronous_job() -> None:
     made = instance(2)
-    for claim, broken in ((ASYNCHRONOUS[APART], True), (SYNCHRONOUS[APART, 2], False)):
+    for claim, broken in ((ITERATIONS[APART, None], True), (ITERATIONS[APART, 2], False)):
         solution = PlacementSolution.of(made.name, APART).model_copy(update={"objective": claim})
         rules = [violation.rule for violation in optsched.check(made, solution).violations]
         assert rules == (["claimed objective"] if broken else [])

@@ -178,8 +178,6 @@ def test_roll_prints_the_contracts_json(path: str, capsys: pytest.CaptureFixture
     assert all(row["audit"] == {"feasible": True, "violations": []} for row in rows)
     assert all(0 < row["cost_bound"] <= 123 for row in rows)
     assert (folder / "small-sts-s0.json").is_file()
-    assert _code(["roll", path]) == 0
-    assert "passed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -219,6 +217,7 @@ def test_roll_states_both_loads(path: str, capsys: pytest.CaptureFixture[str]) -
     assert set(row["clairvoyant_utilisation"]) == set(row["utilisation"]) == {"A"}
     assert _code(["roll", path]) == 0
     out = capsys.readouterr().out
+    assert "passed" in out
     assert f"rho = {row['offered_load']:.3g}" in out
     assert "busy %" in out
 
