@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from oracles import speed_profile_cases
 from oracles.selection_cases import tiny
+from sampling import first
 from scales import MONEY, TIME, changes_of_unit, factor, in_units
 
 import optsched
@@ -75,15 +76,15 @@ def assert_same_everywhere(
     corruptions: list[Corruption],
 ) -> None:
     """Feasible with the objective in other units, and each corruption found by its own rule."""
-    first = report(problem, instance, solution)
-    assert first.feasible, first
+    unscaled = report(problem, instance, solution)
+    assert unscaled.feasible, unscaled
     for unit in units:
         given = in_units(instance, unit)
         scaled = in_units(solution, unit, objective=dimension)
         found = report(problem, given, scaled)
         assert found.feasible, (instance["name"], unit, found)
-        if first.objective is not None:
-            expected = first.objective * factor(dimension, unit)
+        if unscaled.objective is not None:
+            expected = unscaled.objective * factor(dimension, unit)
             assert abs(found.objective - expected) <= 1e-9 * expected + found.rounding, unit
         for rule, change in corruptions:
             broken = copy.deepcopy((given, scaled))
@@ -105,12 +106,9 @@ def full_where(large: bool) -> list[Any]:
     return [FULL] if large else []
 
 
-def placements() -> list[Any]:
-    names = shipped("placement")
-    return [pytest.param(name, marks=full_where("efficient" in name)) for name in names]
-
-
-@pytest.mark.parametrize("name", placements())
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=full_where("efficient" in n)) for n in shipped("placement")]
+)
 def test_placements(name: str) -> None:
     solved = solve(name, "heavy-edge")
     instance = in_units(optsched.load(name).to_dict(), {"bytes": 1e-9})  # bandwidths from 1 up
@@ -124,6 +122,13 @@ def test_placements(name: str) -> None:
     assert_same_everywhere(
         "placement", instance, solved.solution.to_dict(), units, TIME, corruptions
     )
+
+
+def from_one_up(document: dict[str, Any], seconds: float) -> dict[str, float]:
+    """Units in which the least memory is 1.5 and the shortest epoch so many: what files hold."""
+    shortest = min(t for job in document["jobs"] for ts in job["epoch_time"].values() for t in ts)
+    least = min(kind["memory_bytes"] for kind in document["gpu_types"].values())
+    return {"bytes": 1.5 / least, "time": seconds / shortest}
 
 
 def selections() -> list[Any]:
@@ -140,9 +145,7 @@ def test_selections(given: str | int) -> None:
     loaded = optsched.load(given) if isinstance(given, str) else tiny(given)
     solved = solve(loaded, "columns" if isinstance(given, int) else "sts")
     document = loaded.to_dict()
-    shortest = min(t for job in document["jobs"] for ts in job["epoch_time"].values() for t in ts)
-    least = min(kind["memory_bytes"] for kind in document["gpu_types"].values())
-    start = {"bytes": 1.5 / least, "time": 1.5 / shortest}  # from 1 up: what files hold
+    start = from_one_up(document, 1.5)
     instance = in_units(document, start)
     scaled = in_units(solved.solution.to_dict(), start, objective=MONEY)
     corruptions: list[Corruption] = [*CLAIMS] if scaled["objective"] else []
@@ -201,11 +204,11 @@ def test_speed_profiles(given: str | int) -> None:
     scaled = in_units(solution, start, objective=MONEY)
     corruptions: list[Corruption] = []
     if scaled["status"] != "infeasible":
-        first, last = scaled["pieces"][0], len(scaled["pieces"]) - 1
-        short = JUST_TOO_MUCH * (first["to"] - first["from"])
+        begun, last = scaled["pieces"][0], len(scaled["pieces"]) - 1
+        short = JUST_TOO_MUCH * (begun["to"] - begun["from"])
         corruptions += CLAIMS if scaled["objective"] else []
         corruptions += [
-            ("pieces", corrupt(("pieces", 0, "from"), lambda _: first["from"] + short)),
+            ("pieces", corrupt(("pieces", 0, "from"), lambda _: begun["from"] + short)),
             ("pieces", corrupt(("pieces", last, "to"), less)),
             ("speed", corrupt(("pieces", last, "speed"), lambda _: len(document["speeds"]))),
         ]
@@ -230,15 +233,12 @@ def _in_unit(change: Any, unit: dict[str, float]) -> Any:
 
     def changed(given: dict[str, Any], solution: dict[str, Any]) -> None:
         back = {name: 1 / scale for name, scale in unit.items()}
-        first = in_units(given, back), in_units(solution, back, objective=MONEY)
-        change(*first)
-        given.update(in_units(first[0], unit))
-        solution.update(in_units(first[1], unit, objective=MONEY))
+        before = in_units(given, back), in_units(solution, back, objective=MONEY)
+        change(*before)
+        given.update(in_units(before[0], unit))
+        solution.update(in_units(before[1], unit, objective=MONEY))
 
     return changed
-
-
-ROLLED = ("three-by-hand", *(pytest.param(n, marks=FULL) for n in ("delay-3x30", "sharing-6x60")))
 
 
 def stretched(name: str, row: dict[str, Any], length: float) -> None:
@@ -261,23 +261,18 @@ def wrong_stretch(_: dict[str, Any], solution: dict[str, Any]) -> None:
 
 
 def late_arrival(given: dict[str, Any], solution: dict[str, Any]) -> None:
-    job = next(j for j in solution["jobs"] if _arrives(given, j) == j["first_start"])
+    arrivals = [job["submit_time"] for job in given["jobs"]]
+    job = next(j for j in solution["jobs"] if arrivals[j["job"]] == j["first_start"])
     stretched("submit_time", given["jobs"][job["job"]], job["completion"] - job["first_start"])
 
 
-def _arrives(given: dict[str, Any], record: dict[str, Any]) -> float:
-    return given["jobs"][record["job"]]["submit_time"]
-
-
-@pytest.mark.parametrize("name", ROLLED)
+@pytest.mark.parametrize("name", first(1, ["three-by-hand", "delay-3x30", "sharing-6x60"]))
 def test_runs_over_time(name: str) -> None:
     loaded = optsched.load(f"rolling/{name}")
     (done,) = run_policies(loaded, ["edf"])
     scaled = RollingSolution.of(done.records, done.metrics.total_cost).to_dict()
     document = loaded.to_dict()
-    least = min(kind["memory_bytes"] for kind in document["gpu_types"].values())
-    shortest = min(t for job in document["jobs"] for ts in job["epoch_time"].values() for t in ts)
-    start = {"bytes": 1.5 / least, "time": 3.0 / shortest, "epochs": 1.5}
+    start = {**from_one_up(document, 3.0), "epochs": 1.5}
     instance, scaled = in_units(document, start), in_units(scaled, start, objective=MONEY)
     corruptions: list[Corruption] = [
         *CLAIMS,
@@ -296,30 +291,23 @@ def early_end(_: dict[str, Any], solution: dict[str, Any]) -> None:
 
 
 def early_start(_: dict[str, Any], solution: dict[str, Any]) -> None:
-    first = solution["jobs"][0]
-    length = first["end"] - first["start"]
-    first["start"], first["end"] = -JUST_TOO_MUCH * length, (1 - JUST_TOO_MUCH) * length
+    job = solution["jobs"][0]
+    length = job["end"] - job["start"]
+    job["start"], job["end"] = -JUST_TOO_MUCH * length, (1 - JUST_TOO_MUCH) * length
 
 
 ONLINE: list[Corruption] = [*CLAIMS, ("duration", early_end), ("start", early_start)]
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        "a-srpt",
-        pytest.param("wcs-duration", marks=FULL),
-        pytest.param("srpt-workload-hold", marks=FULL),
-    ],
-)
+@pytest.mark.parametrize("policy", first(1, ["a-srpt", "wcs-duration", "srpt-workload-hold"]))
 def test_simulations(policy: str) -> None:
     """The engine runs in each unit: in powers of two, where nothing is rounded, the same way."""
     cluster = OnlineCluster.of(4, 8)
     workload, catalogue = generate_workload(40, cluster, seed=3)
     document = OnlineInstance(workload, catalogue, cluster).to_dict()
     document = in_units(document, {"bytes": 2.0**-30})
-    first = report("online", document, simulated(document, policy))
-    assert first.feasible
+    unscaled = report("online", document, simulated(document, policy))
+    assert unscaled.feasible
     for scale in (2.0**-30, 2.0**30, 1e-9, 1e-3, 1e9):
         for unit in ({"time": scale, "bytes": 1.0}, {"time": scale, "bytes": scale}):
             given = in_units(document, unit)
@@ -327,7 +315,7 @@ def test_simulations(policy: str) -> None:
             found = report("online", given, scaled)
             assert found.feasible, (unit, found)
             if math.frexp(scale)[0] == 0.5:
-                assert found.objective == first.objective * scale
+                assert found.objective == unscaled.objective * scale
             for rule, change in ONLINE:
                 broken = copy.deepcopy((given, scaled))
                 change(*broken)

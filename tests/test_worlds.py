@@ -1,6 +1,7 @@
 """Shipped instances but placements stay within what benchmarks/worlds.py states of them."""
 
 import pytest
+from sampling import first
 from scripts import script
 
 from optsched.experiments import read_plan
@@ -8,20 +9,8 @@ from optsched.library import shipped_names
 
 worlds = script("worlds")
 SLOW = (
-    "1600x200",
-    "160x20",
-    "40x160",
-    "100x400",
-    "37500x250",
-    "20x200",
-    "24x96",
-    "12x48",
-    "10x40",
-    "10x20",
-    "40x8",
-    "saturated-6x60",
-    "sharing-6x60",
-    "12x6-light",
+    *("1600x200", "160x20", "40x160", "100x400", "37500x250", "20x200", "24x96", "12x48"),
+    *("10x40", "10x20", "40x8", "saturated-6x60", "sharing-6x60", "12x6-light"),
 )
 """Names of instances that only the full run looks at."""
 
@@ -34,9 +23,7 @@ SLOW = (
         if not name.startswith("placement/")
     ],
 )
-def test_every_shipped_instance_is_what_it_is_named_for(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_shipped_instances_are_what_names_say(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Contention seen, jobs left waiting, load: within the range that is stated of it."""
     monkeypatch.setattr(worlds, "MOVES", 2_000)
     monkeypatch.setattr(worlds, "EXACT_SECONDS", 0.5)
@@ -57,14 +44,7 @@ def test_ranges_are_stated_of_what_ships() -> None:
     assert {*worlds.STATED, "placement"} == set(worlds.WORLDS)
 
 
-@pytest.mark.parametrize(
-    ("named_for", "solved"),
-    [
-        ("fewer", 1),
-        pytest.param("", 1, marks=pytest.mark.full),
-        pytest.param("", None, marks=pytest.mark.full),
-    ],
-)
+@pytest.mark.parametrize(("named_for", "solved"), first(1, [("fewer", 1), ("", 1), ("", None)]))
 def test_families_leave_waiting_what_they_are_named_for(named_for: str, solved: int | None) -> None:
     """Nobody, some, many, more than there are GPUs: by STS and by the optimum."""
     named = [family.name for family in read_plan("plans/selection").families]
@@ -78,10 +58,8 @@ def test_families_leave_waiting_what_they_are_named_for(named_for: str, solved: 
             assert low - 5e-4 <= least <= most <= high + 5e-4, (name, cells)
 
 
-@pytest.mark.parametrize("most", [1, pytest.param(None, marks=pytest.mark.full)])
-def test_families_contend_as_they_are_said_to(
-    monkeypatch: pytest.MonkeyPatch, most: int | None
-) -> None:
+@pytest.mark.parametrize("most", first(1, [1, None]))
+def test_families_contend_as_is_said(monkeypatch: pytest.MonkeyPatch, most: int | None) -> None:
     """Where the best schedules avoid the links a family is no test of contention."""
     plan = {family.name: family for family in read_plan("plans/makespan").families}
     generated = {name for name, family in plan.items() if family.generator and not family.options}

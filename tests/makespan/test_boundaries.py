@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from makespan.small import FREE, job
 from oracles.makespan_cases import document
 from sampling import first
 
@@ -21,19 +22,11 @@ from optsched.result import Termination
 CASES = Path(__file__).resolve().parents[1] / "cases" / "makespan"
 SCHEDULING = [m.name for m in METHODS["makespan"].values() if m.kind != "bound"]
 HEURISTICS = [m.name for m in METHODS["makespan"].values() if m.kind == "heuristic"]
-JOB = {
-    "gpus": 1, "iterations": 3, "gradient_bytes": 0.0, "batch_size": 1,
-    "forward_time_per_sample": 0.0, "backward_time": 0.1,
-}  # fmt: skip
-NETWORK = {
-    "inter_bandwidth": 1e9, "intra_bandwidth": 1e9, "contention_share": 1.0, "degradation": 0.0,
-    "overhead_per_server": 0.0, "overhead_on_one_server": True,
-}  # fmt: skip
 
 
 def instance(jobs: list[dict[str, Any]], **update: Any) -> MakespanInstance:
-    usual = {"servers": [1], "network": NETWORK, "progress": "continuous", "horizon": 1}
-    rows = [{**JOB, **job} for job in jobs]
+    usual = {"servers": [1], "network": FREE, "progress": "continuous", "horizon": 1}
+    rows = [{**job(1, 3, 0.1), **each} for each in jobs]
     return MakespanInstance.from_dict(document("boundary", jobs=rows, **{**usual, **update}))
 
 
@@ -94,7 +87,7 @@ def test_tau_around_a_whole_slot(seed: int) -> None:
     """A slot within some ulps of n (1 - 1e-9) iterations: every method, or a refusal at load."""
     rng = random.Random(seed)
     gpus, whole = rng.choice([3, 5, 6, 7]), rng.choice([1, 1, 2])
-    network = NETWORK | {
+    network = FREE | {
         "inter_bandwidth": rng.uniform(1e9, 9e9),
         "intra_bandwidth": rng.uniform(1e10, 9e10),
     }
@@ -105,10 +98,10 @@ def test_tau_around_a_whole_slot(seed: int) -> None:
     least = 1.0 / (whole - 1e-9) - exchanged
     for _ in range(rng.randint(0, 6)):
         least = math.nextafter(least, rng.choice([0.0, 2.0]))
-    job = {"gpus": gpus, "gradient_bytes": size, "backward_time": least}
+    wide = {"gpus": gpus, "gradient_bytes": size, "backward_time": least}
     changes = {"servers": servers, "network": network, "compute_rate": rate}
     try:
-        made = instance([job], **changes, progress="floor", horizon=9)
+        made = instance([wide], **changes, progress="floor", horizon=9)
     except InputError as error:
         assert "longer than a slot" in str(error)
         return
@@ -138,6 +131,10 @@ def test_a_time_limit_is_named_only_where_one_was_given(method: str) -> None:
     assert optsched.solve(path, method, iterations=50).termination is not Termination.TIME_LIMIT
 
 
+MET = ["heuristic-finds-nothing-b", "horizon-met-c", "makespan/contended-3x3"]
+EVERY = METHODS["makespan"]
+
+
 def outcome_of(path: str, method: str, *, alone: bool = False) -> dict[str, Any] | None:
     """What a method returns, without times; alone: as in a process that has proved nothing yet."""
     if alone:
@@ -153,21 +150,13 @@ def outcome_of(path: str, method: str, *, alone: bool = False) -> dict[str, Any]
 @pytest.mark.usefixtures("short_searches")
 @pytest.mark.parametrize(
     ("names", "methods"),
-    first(
-        1,
-        [
-            (["bound-by-history"], ["nested", "theta"]),
-            (["bound-by-history"], METHODS["makespan"]),
-            (
-                ["heuristic-finds-nothing-b", "horizon-met-c", "makespan/contended-3x3"],
-                METHODS["makespan"],
-            ),
-        ],
-    ),
+    [
+        (["bound-by-history"], ["nested", "theta"]),
+        pytest.param(["bound-by-history"], EVERY, marks=pytest.mark.full),
+        pytest.param(MET, EVERY, marks=pytest.mark.full),
+    ],
 )
-def test_equal_input_gives_equal_output_whatever_ran_before(
-    names: list[str], methods: Iterable[str]
-) -> None:
+def test_outputs_do_not_depend_on_what_ran_before(names: list[str], methods: Iterable[str]) -> None:
     paths = [name if "/" in name else str(CASES / f"{name}.json") for name in names]
     runs = [(path, method) for path in paths for method in methods]
     alone = {run: outcome_of(*run, alone=True) for run in runs}

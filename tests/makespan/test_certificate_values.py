@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from makespan.small import job
 from oracles.makespan_cases import document
 
 from optsched.library.verify import verify
@@ -23,29 +24,35 @@ def instance(
 ) -> MakespanInstance:
     """Jobs by GPUs and slots in one server; over two servers an iteration takes a second more."""
     whole = progress == "floor"
-    jobs = [
-        {
-            "gpus": gpus, "iterations": int(slots) if whole else 1, "gradient_bytes": 0,
-            "batch_size": 0, "forward_time_per_sample": 0,
-            "backward_time": 1.0 if whole else slots,
-        }
-        for gpus, slots in durations
-    ]  # fmt: skip
-    network = {"inter_bandwidth": 1, "contention_share": 0.5, "overhead_per_server": 0.5}
+    jobs = [job(gpus, int(slots)) if whole else job(gpus, 1, slots) for gpus, slots in durations]
+    network = {"contention_share": 0.5, "overhead_per_server": 0.5}
     return made_of(servers, network, jobs, slot=2.0 if whole else 1.0, progress=progress)
 
 
 def made_of(servers: Sequence[int], network: dict, jobs: list[dict], **more: Any) -> Any:
-    usual = {"intra_bandwidth": 1, "degradation": 0, "overhead_on_one_server": False}
+    usual = {"inter_bandwidth": 1, "intra_bandwidth": 1}
+    usual |= {"degradation": 0, "overhead_on_one_server": False}
     more = {"compute_rate": 1, "horizon": 1000, **more}
     return MakespanInstance.from_dict(
         document("by hand", list(servers), {**usual, **network}, jobs, **more)
     )
 
 
-def missing(
-    made: MakespanInstance, prices: tuple[int, ...], deadline: float, resolution: int
-) -> float | None:
+def lacking(made: MakespanInstance, certificate: Certificate) -> float | None:
+    """By how much the prices miss; None where they prove the deadline too short."""
+    found = certificate_violations(made, certificate)
+    if not found:
+        return None
+    (violation,) = found
+    said = {
+        ColumnCertificate: "the jobs weigh ",
+        ContentionCertificate: "the jobs pay no more than the servers can earn",
+    }
+    assert violation.where.startswith(said[type(certificate)])
+    return violation.amount
+
+
+def missing(made: MakespanInstance, prices: Any, deadline: float, resolution: int) -> float | None:
     return lacking(made, ColumnCertificate(deadline, resolution, prices))
 
 
@@ -86,7 +93,7 @@ def test_prices_in_whole_slots(prices: tuple[int, ...], deadline: int, amount: i
         ((6.1, 1.9), 4, 7),  # 3 and 0
     ],
 )
-def test_durations_count_in_parts_of_the_deadline(
+def test_durations_in_parts_of_deadlines(
     slots: tuple[float, float], resolution: int, worth: int
 ) -> None:
     """Prices 5 and 2 on each of four GPUs, by a deadline of 8 slots: asked 7."""
@@ -95,24 +102,20 @@ def test_durations_count_in_parts_of_the_deadline(
 
 
 @pytest.mark.parametrize(
-    ("length", "fits"),
+    ("length", "deadline", "fits"),
     [
-        (1.0, True),
-        (1 + 0.5e-12, True),
-        (1 + 1.5e-12, False),
-        (1 / (1 - 1e-12), True),
+        (1.0, 1.0, True),
+        (1 + 0.5e-12, 1.0, True),
+        (1 + 1.5e-12, 1.0, False),
+        (1 / (1 - 1e-12), 1.0, True),
+        (2.0, 2.0 * (1 - 1e-12), True),  # just a hair
+        (2.0, math.nextafter(2.0 * (1 - 1e-12), 0), False),
     ],
 )
-def test_a_hair_over_the_deadline_is_rounding(length: float, fits: bool) -> None:
+def test_a_hair_over_the_deadline_is_rounding(length: float, deadline: float, fits: bool) -> None:
     """Else a rounding would prove that the job does not end in time."""
     made = instance((1, length), servers=(1,), progress="continuous")
-    assert missing(made, (3,), 1.0, 10) == (0 if fits else None)
-
-
-def test_exactly_a_hair_over_fits() -> None:
-    made = instance((1, 2.0), servers=(1,), progress="continuous")
-    assert missing(made, (3,), 2.0 * (1 - 1e-12), 10) == 0
-    assert missing(made, (3,), math.nextafter(2.0 * (1 - 1e-12), 0), 10) is None
+    assert missing(made, (3,), deadline, 10) == (0 if fits else None)
 
 
 def test_the_ends_of_every_range() -> None:
@@ -136,30 +139,11 @@ def sharing(
     """Jobs by GPUs and iterations: one takes a second, and across servers one more for each job on
     the link. So in a slot of six seconds 6 inside, and 3, 2, 1.5 or 1.2 with 1, 2, 3 or 4 on it."""
     rows = [
-        {
-            "gpus": gpus, "iterations": iterations, "batch_size": 0,
-            "gradient_bytes": gpus / (2 * (gpus - 1)) if gpus > 1 else 0,
-            "forward_time_per_sample": 0, "backward_time": 1,
-        }
+        job(gpus, iterations, gradient_bytes=gpus / (2 * (gpus - 1)) if gpus > 1 else 0)
         for gpus, iterations in jobs
-    ]  # fmt: skip
-    network = {"inter_bandwidth": 1, "contention_share": 1, "overhead_per_server": 0}
-    network["intra_bandwidth"] = intra
+    ]
+    network = {"contention_share": 1, "overhead_per_server": 0, "intra_bandwidth": intra}
     return made_of(servers, network, rows, slot=slot, progress=progress, compute_rate=1e18)
-
-
-def lacking(made: MakespanInstance, certificate: Certificate) -> float | None:
-    """By how much the prices miss; None where they prove the deadline too short."""
-    found = certificate_violations(made, certificate)
-    if not found:
-        return None
-    (violation,) = found
-    said = {
-        ColumnCertificate: "the jobs weigh ",
-        ContentionCertificate: "the jobs pay no more than the servers can earn",
-    }
-    assert violation.where.startswith(said[type(certificate)])
-    return violation.amount
 
 
 TWO = ((3, 6), (2, 12))
@@ -247,9 +231,7 @@ def test_what_servers_of_four_take_in(
         (33, 66, 3, 2, 24),  # and iterations one by one
     ],
 )
-def test_whole_slots_across(
-    slot: int, iterations: int, first: int, second: int, paid: float
-) -> None:
+def test_slots_across(slot: int, iterations: int, first: int, second: int, paid: float) -> None:
     """Two pieces of one GPU each, at these prices; the other job takes one slot."""
     made = sharing((2, iterations), (2, 1), slot=slot)
     rows = ((first, 9), (second, 9))
@@ -297,9 +279,7 @@ def test_whole_slots_across(
         ),
     ],
 )
-def test_what_servers_take_in(
-    made: MakespanInstance, certificate: Certificate, amount: float
-) -> None:
+def test_what_all_take_in(made: MakespanInstance, certificate: Certificate, amount: float) -> None:
     assert lacking(made, certificate) == amount
 
 
@@ -307,8 +287,8 @@ def test_a_job_that_would_take_no_time_inside_but_fits_nowhere() -> None:
     """Three GPUs on servers of two; an iteration costs the overhead of two servers alone."""
     document = sharing((3, 12), (3, 12)).to_dict()
     document["network"].update(overhead_per_server=1.0, inter_bandwidth=1e18)
-    for job in document["jobs"]:
-        job.update(gradient_bytes=0, backward_time=0)
+    for each in document["jobs"]:
+        each.update(gradient_bytes=0, backward_time=0)
     made = MakespanInstance.from_dict(document)
     certificate = ContentionCertificate(5, ((1, 2), (1, 2)), (0, 0), {})
     assert lacking(made, certificate) is None  # both pay 1 + 2 in four slots
@@ -325,6 +305,7 @@ def test_prices_under_continuous_progress(deadline: float) -> None:
 
 APART = ContentionCertificate(2, ((1,), (1,)), (0,), {})
 """Two servers of one GPU, both worth 1 a slot; a job on both pays 2 in each of its slots."""
+SEVEN = sharing((2, 7), servers=(1, 1), progress="continuous")
 
 
 @pytest.mark.parametrize(
@@ -334,22 +315,12 @@ APART = ContentionCertificate(2, ((1,), (1,)), (0,), {})
         (instance((1, 6.0), progress="continuous"), ColumnCertificate(5.5, 10, (1,)), 5.5),
         # seven iterations at 3 a slot: 3 whole slots, or 7 / 3
         (sharing((2, 7), servers=(1, 1)), APART, 3),
-        (
-            sharing((2, 7), servers=(1, 1), progress="continuous"),
-            replace(APART, deadline=2.3),
-            2.3,
-        ),
+        (SEVEN, replace(APART, deadline=2.3), 2.3),
         # at 2 a slot it would pay 7; it pays the least, and 2.6 slots are worth 5.2
-        (
-            sharing((2, 7), servers=(1, 1), progress="continuous"),
-            replace(APART, deadline=2.6),
-            None,
-        ),
+        (SEVEN, replace(APART, deadline=2.6), None),
     ],
 )
-def test_the_bound_proved(
-    made: MakespanInstance, certificate: Certificate, bound: float | None
-) -> None:
+def test_the_bound(made: MakespanInstance, certificate: Certificate, bound: float | None) -> None:
     if bound is None:
         assert lacking(made, certificate) == pytest.approx(2 * 2.6 - 2 * 7 / 3)
     else:

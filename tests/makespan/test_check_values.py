@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import pytest
+from makespan.small import job
 from oracles.makespan_cases import document
 
 from optsched.checking import Violation
@@ -25,10 +26,7 @@ p = 1   f = 1, since 0.75 - 0.5 * 0.25 is less     48 / 8 + 1.5 + 0.25 + 1 = 8.7
 p = 2   f = 1.5 + 0.5 * 0.5 = 1.75                 10.5 + 2.75 = 13.25 s
 p = 3   f = 2.25 + 0.5 * 1.25 = 2.875              17.25 + 2.75 = 20 s
 """
-FIXED = {
-    "gpus": 1, "iterations": 1, "gradient_bytes": 0, "batch_size": 0,
-    "forward_time_per_sample": 0, "backward_time": 0.875,
-}  # fmt: skip
+FIXED = job(1, 1, 0.875)
 """In one server an iteration of 1 s, with its overhead of 0.125 s."""
 NETWORK = {
     "inter_bandwidth": 8, "intra_bandwidth": 64, "contention_share": 0.75, "degradation": 0.5,
@@ -42,7 +40,7 @@ def instance(
     """Servers of 4, 5 and 3 GPUs, slots of one second, continuous progress."""
     usual = {"servers": [4, 5, 3], "compute_rate": 16, "progress": "continuous", "horizon": 1000}
     network = {**NETWORK, **(network or {})}
-    rows = [{"name": name, **job} for name, job in jobs.items()]
+    rows = [{"name": name, **each} for name, each in jobs.items()]
     made = document("by hand", network=network, jobs=rows, **{**usual, **update})
     return MakespanInstance.from_dict(made)
 
@@ -55,11 +53,7 @@ def violations(made: MakespanInstance, runs: Runs, **update: Any) -> list[Violat
     return list(check(made, solution(runs, **update)).violations)
 
 
-RINGS = {
-    "a": {**RING, "iterations": 10},
-    "b": {**RING, "iterations": 10},
-    "c": {**RING, "iterations": 2},
-}
+RINGS = {name: {**RING, "iterations": many} for name, many in (("a", 10), ("b", 10), ("c", 2))}
 MEETING: Runs = [
     ("a", 0, {0: 2, 1: 2}, 137.0),
     ("b", 17.5, {1: 1, 2: 3}, 154.5),
@@ -97,8 +91,8 @@ def test_ends_in_whole_iterations() -> None:
         ("c", 3, {0: 2, 1: 2}, 6),
         ("d", 1, {3: 2}, 3),
     ]
-    assert check(made, solution(runs)).violations == ()
-    assert check(made, solution(runs)).objective == 8
+    report = check(made, solution(runs))
+    assert (report.violations, report.objective) == ((), 8)
 
 
 def test_jobs_that_stand_still_for_ever() -> None:
@@ -151,9 +145,9 @@ def test_decisions_that_mean_nothing(runs: Runs, found: list[Violation]) -> None
 
 
 def test_another_instances_schedule() -> None:
-    assert violations(instance(SMALL), INSIDE, instance="other") == [
-        Violation("instance", "file", "the solution is for 'other', not for 'by hand'", 1)
-    ]
+    told = "the solution is for 'other', not for 'by hand'"
+    found = violations(instance(SMALL), INSIDE, instance="other")
+    assert found == [Violation("instance", "file", told, 1)]
 
 
 def late(amount: Any, tolerance: float) -> list[Violation]:
@@ -165,6 +159,7 @@ def b_at(start: float) -> Runs:
 
 
 FLOOR = {"progress": "floor", "horizon": 5}
+HAIR = pytest.approx(5.5e-9, rel=1e-5)
 BETWEEN_SLOTS = [Violation("start", "whole slots", "job b", 0.25)]
 
 
@@ -186,11 +181,7 @@ BETWEEN_SLOTS = [Violation("start", "whole slots", "job b", 0.25)]
         (instance(SMALL, **FLOOR), b_at(4), []),
         (instance(SMALL, **FLOOR), b_at(5), late(1, 0.0)),
         (instance(SMALL, horizon=5), b_at(4 + 4.5e-9), []),
-        (
-            instance(SMALL, horizon=5),
-            b_at(4 + 5.5e-9),
-            late(pytest.approx(5.5e-9, rel=1e-5), 5e-9),
-        ),
+        (instance(SMALL, horizon=5), b_at(4 + 5.5e-9), late(HAIR, 5e-9)),
         # every overfull server is named
         (
             instance({n: {**FIXED, "gpus": 3} for n in "abcd"}),
@@ -257,9 +248,7 @@ ULP = 2.0**-32
         (2.0**19, 2.0**19, 2.0**-10, False),
     ],
 )
-def test_runs_overlap_by_rounding_alone(
-    first: float, second: float, overlap: float, hidden: bool
-) -> None:
+def test_overlaps_by_rounding(first: float, second: float, overlap: float, hidden: bool) -> None:
     """The second starts at `LATE`, `overlap` before the first ends."""
     found = on_one_server((LATE + overlap - first, first, 2), (LATE, second, 3))
     assert found == ([] if hidden else overfull(f"{LATE:g}", 2))
@@ -284,33 +273,24 @@ def least(made: MakespanInstance, capacity: int) -> float:
     return least_slots(document, document["jobs"][0], capacity)
 
 
-@pytest.mark.parametrize(
-    ("job", "capacity", "slots"),
-    [
-        ({}, 4, 8 * 3.375 / 2),
-        ({}, 3, 8 * 8.75 / 2),
-        ({"gpus": 1}, 3, 8 * 1.125 / 2),
-        ({"gpus": 2, "gradient_bytes": 48}, 3, 8 * 3.375 / 2),
-        ({"gpus": 2, "gradient_bytes": 48}, 1, 8 * 8.75 / 2),
-        # 2 * 28 / 8 + 28 / 16 + 1 = 9.75, and 0.25 for servers of 5 and 4, 0.375 for all three
-        ({"gpus": 8}, 5, 8 * 10.0 / 2),
-        # 2 * 32 * 8/9 / 8 + 32 * 8/9 / 16 + 1 = 89 / 9
-        ({"gpus": 9}, 5, 4 * (89 / 9 + 0.25)),
-        ({"gpus": 10}, 5, 4 * (2 * 28.8 / 8 + 28.8 / 16 + 1 + 0.375)),
-    ],
-)
-def test_the_least_slots_of_a_job(job: dict[str, Any], capacity: int, slots: float) -> None:
-    made = instance({"a": {**RING, **job}}, slot=2)
-    assert least(made, capacity) == pytest.approx(slots, rel=1e-12)
-
-
+TWO_SECONDS = {"slot": 2}
 FAST_LINKS = {"inter_bandwidth": 64, "intra_bandwidth": 8}
 """8 inside: 48 / 8 + 1.5 + 0.125 + 1 = 8.625 s; 64 across: 0.75 + 1.5 + 0.25 + 1 = 3.5 s."""
 
 
 @pytest.mark.parametrize(
-    ("job", "network", "update", "capacity", "slots"),
+    ("ring", "network", "update", "capacity", "slots"),
     [
+        ({}, {}, TWO_SECONDS, 4, 8 * 3.375 / 2),
+        ({}, {}, TWO_SECONDS, 3, 8 * 8.75 / 2),
+        ({"gpus": 1}, {}, TWO_SECONDS, 3, 8 * 1.125 / 2),
+        ({"gpus": 2, "gradient_bytes": 48}, {}, TWO_SECONDS, 3, 8 * 3.375 / 2),
+        ({"gpus": 2, "gradient_bytes": 48}, {}, TWO_SECONDS, 1, 8 * 8.75 / 2),
+        # 2 * 28 / 8 + 28 / 16 + 1 = 9.75, and 0.25 for servers of 5 and 4, 0.375 for all three
+        ({"gpus": 8}, {}, TWO_SECONDS, 5, 8 * 10.0 / 2),
+        # 2 * 32 * 8/9 / 8 + 32 * 8/9 / 16 + 1 = 89 / 9
+        ({"gpus": 9}, {}, TWO_SECONDS, 5, 4 * (89 / 9 + 0.25)),
+        ({"gpus": 10}, {}, TWO_SECONDS, 5, 4 * (2 * 28.8 / 8 + 28.8 / 16 + 1 + 0.375)),
         ({}, FAST_LINKS, {}, 4, 28),
         ({}, FAST_LINKS, {"servers": [4, 1]}, 4, 28),
         ({}, FAST_LINKS, {"servers": [4]}, 4, 69),
@@ -325,18 +305,15 @@ FAST_LINKS = {"inter_bandwidth": 64, "intra_bandwidth": 8}
         ({}, {}, {"slot": 8, "progress": "floor"}, 3, math.inf),
     ],
 )
-def test_the_least_slots_by_network_and_slot(
-    job: dict[str, Any],
-    network: dict[str, Any],
-    update: dict[str, Any],
-    capacity: int,
-    slots: float,
+def test_the_least_slots(
+    ring: dict[str, Any], network: dict[str, Any], update: dict, capacity: int, slots: float
 ) -> None:
-    assert least(instance({"a": {**RING, **job}}, network, **update), capacity) == slots
+    made = instance({"a": {**RING, **ring}}, network, **update)
+    assert least(made, capacity) == pytest.approx(slots, rel=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("job", "network", "update", "end"),
+    ("ring", "network", "update", "end"),
     [
         ({}, {}, {}, 8 * 3.375),
         ({}, {"overhead_on_one_server": False}, {}, 8 * 3.25),
@@ -345,17 +322,15 @@ def test_the_least_slots_by_network_and_slot(
     ],
 )
 def test_the_end_of_a_job_in_one_server(
-    job: dict[str, Any], network: dict[str, Any], update: dict[str, Any], end: float
+    ring: dict[str, Any], network: dict[str, Any], update: dict[str, Any], end: float
 ) -> None:
-    made = instance({"a": {**RING, **job}}, network, **update)
+    made = instance({"a": {**RING, **ring}}, network, **update)
     gpus = made.jobs[0].gpus
     assert violations(made, [("a", 0, {0: gpus}, end)]) == []
 
 
 def test_a_claimed_end_where_a_run_takes_less_than_any_number() -> None:
     """1e-300 s in slots of 1e18 s: the end is 0, so that what is off is told in slots."""
-    job = {**FIXED, "backward_time": 1e-300}
-    made = instance({"a": job}, {"overhead_per_server": 0}, slot=1e18)
-    assert violations(made, [("a", 0, {0: 1}, 0.5)]) == [
-        Violation("claimed end", "(9)", "job a", 0.5, 1e-6)
-    ]
+    made = instance({"a": job(1, 1, 1e-300)}, {"overhead_per_server": 0}, slot=1e18)
+    late = Violation("claimed end", "(9)", "job a", 0.5, 1e-6)
+    assert violations(made, [("a", 0, {0: 1}, 0.5)]) == [late]

@@ -4,20 +4,16 @@ import json
 from typing import Any
 
 import pytest
+from makespan.small import FREE, job
 from oracles.makespan_cases import document
 
 import optsched
 from optsched.cli import execute
-from optsched.conflict import Conflict
 from optsched.errors import InputError
 from optsched.makespan.conflict import naming
 from optsched.makespan.instance import MakespanInstance
 from optsched.verbs.explaining import conflict_of, no_solution_reason
 
-FREE = {
-    "inter_bandwidth": 1e9, "intra_bandwidth": 1e9, "contention_share": 1.0, "degradation": 0.0,
-    "overhead_per_server": 0.0, "overhead_on_one_server": False,
-}  # fmt: skip
 SLOW_LINKS = {**FREE, "inter_bandwidth": 1.0}
 """A job of 1 byte loses a second on the way for each of 2 (G - 1)/G passes."""
 HUGE = 1e18
@@ -32,13 +28,9 @@ def made(
 ) -> dict[str, Any]:
     """Jobs (GPUs, iterations of a second each, bytes), named a, b, c, ..."""
     rows = [
-        {
-            "name": "abcdefgh"[j], "gpus": gpus, "iterations": iterations, "batch_size": 0.0,
-            "gradient_bytes": rest[0] if rest else 0.0, "forward_time_per_sample": 0.0,
-            "backward_time": 1.0,
-        }
+        job(gpus, iterations, name="abcdefgh"[j], gradient_bytes=rest[0] if rest else 0.0)
         for j, (gpus, iterations, *rest) in enumerate(jobs)
-    ]  # fmt: skip
+    ]
     return document("case", servers, network, rows, compute_rate=HUGE, horizon=horizon, **more)
 
 
@@ -80,7 +72,6 @@ CASES = {
 def test_the_violated_condition_is_named(name: str) -> None:
     case, members, said = CASES[name]
     conflict = optsched.explain(MakespanInstance.from_dict(case))
-    assert isinstance(conflict, Conflict)
     assert said in conflict.reason
     assert "".join(member.name for member in conflict.members) == members
     assert conflict.excess > 0
@@ -90,18 +81,18 @@ def test_the_violated_condition_is_named(name: str) -> None:
     assert alone.objective >= case["horizon"] + conflict.excess
 
 
+CONTENDED = made([2, 2, 2], [(3, 2, 2.0), (3, 2, 2.0)], 3, SLOW_LINKS, slot=4.0)
+
+
 def test_contention_alone_is_the_methods_word() -> None:
     """No bound exceeds three slots; the search over all states does."""
-    case = made([2, 2, 2], [(3, 2, 2.0), (3, 2, 2.0)], 3, SLOW_LINKS, slot=4.0)
-    conflict = optsched.explain(MakespanInstance.from_dict(case))
-    assert isinstance(conflict, Conflict)
+    conflict = optsched.explain(MakespanInstance.from_dict(CONTENDED))
     assert "no schedule ends within the horizon of 3 slots" in conflict.reason
 
 
 def test_a_model_says_which_rows_conflict() -> None:
     instance = MakespanInstance.from_dict(made([1, 1], [(1, 2), (1, 2), (1, 2)], 3))
     conflict = optsched.explain(instance, method="ilp")
-    assert isinstance(conflict, Conflict)
     assert conflict.rows
     name = naming(instance)
     assert name("JOBS", 0) == "job a"
@@ -119,11 +110,9 @@ def test_the_command_line_says_why(tmp_path: Any, capsys: pytest.CaptureFixture[
 
 
 def test_a_heuristic_that_finds_nothing_is_no_conflict() -> None:
-    case = made([2, 2, 2], [(3, 2, 2.0), (3, 2, 2.0)], 3, SLOW_LINKS, slot=4.0)
-    instance = MakespanInstance.from_dict(case)
-    with pytest.raises(
-        InputError, match=r"status no-solution.*best schedule found takes 4 slots.*bound 3"
-    ):
+    instance = MakespanInstance.from_dict(CONTENDED)
+    told = r"status no-solution.*best schedule found takes 4 slots.*bound 3"
+    with pytest.raises(InputError, match=told):
         optsched.explain(instance, method="longest-first")
     cut = optsched.solve(instance, "ilp", time_limit=0.0)
     assert conflict_of(cut) is None

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from makespan.small import crowded
 
 import optsched
 from optsched.deadline import Deadline
@@ -26,10 +27,8 @@ NAMES = sorted(path.stem for path in SHIPPED.glob("*.json") if path.stem != "bes
 
 @pytest.mark.parametrize("method", ["ilp", "ilp-relaxed"])
 def test_slotted_methods_refuse_continuous_progress_by_name(method: str) -> None:
-    document = optsched.load("makespan/contended-3x3").to_dict()
-    instance = type(optsched.load("makespan/contended-3x3")).from_dict(
-        {**document, "progress": "continuous"}
-    )
+    given = optsched.load("makespan/contended-3x3")
+    instance = type(given).from_dict({**given.to_dict(), "progress": "continuous"})
     with pytest.raises(NotApplicableError, match=f"method {method}.*continuous"):
         optsched.solve(instance, method)
 
@@ -54,26 +53,20 @@ def test_exact_hands_back_what_heuristics_find_of_continuous_progress(limit: flo
 
 def test_the_pipeline_says_where_it_stopped() -> None:
     bounds = optsched.solve("makespan/uniform-10x4", "ilp")
-    assert bounds.details["stopped_at"] == "bounds"
-    assert bounds.proved
+    assert (bounds.details["stopped_at"], bounds.proved) == ("bounds", True)
 
 
 @pytest.mark.full
 def test_the_full_model_proves_what_bounds_leave_open() -> None:
     full = optsched.solve("makespan/contended-3x3", "ilp", time_limit=600)
-    assert full.details["stopped_at"] == "full model"
+    assert full.details["stopped_at"] == full.bound_source == "full model"
     assert full.proved
-    assert full.bound_source == "full model"
 
 
 def test_searches_from_other_seeds_can_meet_the_bound() -> None:
     """The first heuristics stop at 17 slots, the bound is 16; no model needs to be built."""
-    instance = generate_makespan(
-        24, 8, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=2
-    )
-    found = optsched.solve(instance, "ilp", time_limit=600)
-    assert found.details["stopped_at"] == "search"
-    assert found.proved
+    found = optsched.solve(crowded(2), "ilp", time_limit=600)
+    assert (found.details["stopped_at"], found.proved) == ("search", True)
     assert found.objective == found.bound == 16
     assert found.build_time == 0
 
@@ -89,8 +82,7 @@ def test_an_instance_too_large_for_the_model_keeps_its_incumbent() -> None:
 def test_what_is_too_large_for_models_is_annealed_without_a_limit_too() -> None:
     """The start's short annealing ends at 563 slots."""
     instance = generate_makespan(160, 20, contention="mild", seed=3)
-    found = optsched.solve(instance, "exact")
-    again = optsched.solve(instance, "exact")
+    found, again = (optsched.solve(instance, "exact") for _ in range(2))
     assert found.objective == again.objective
     starts = [each.schedule for _, each in candidates(instance, Settings(), Deadline())]
     least = min(evaluate(instance, schedule).makespan for schedule in starts if schedule)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from makespan.small import crowded
 from sampling import first
 
 import optsched
@@ -57,11 +58,8 @@ def test_searches_are_never_worse_than_longest_first(name: str, method: str) -> 
 
 @STRONG
 def test_the_best_kappa_is_found_among_all(name: str) -> None:
-    instance = optsched.load(name)
-    each = [
-        run(name, "sjf-bco", options={"kappa": kappa}).objective
-        for kappa in distinct_kappas(instance)
-    ]
+    kappas = distinct_kappas(optsched.load(name))
+    each = [run(name, "sjf-bco", options={"kappa": kappa}).objective for kappa in kappas]
     # Trying all kappa under one search for theta sees other thetas than each kappa alone.
     assert run(name, "sjf-bco").objective <= max(v for v in each if v is not None)
     assert run(name, "sjf-bco", options={"lambda": 8}).objective is not None
@@ -136,15 +134,9 @@ def test_bad_arguments_are_refused(arguments: dict) -> None:
         generate_makespan(**arguments)
 
 
-def crowded_wide_server() -> MakespanInstance:
-    """Five jobs of 8 GPUs and one server that holds them: blocks alone would queue them there."""
-    return generate_makespan(
-        24, 8, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=0
-    )
-
-
 def test_nested_keeps_a_schedule_that_spans_where_blocks_queue_up() -> None:
-    instance = crowded_wide_server()
+    """Five jobs of 8 GPUs and one server that holds them: blocks alone would queue them there."""
+    instance = crowded(0)
     assert is_applicable(instance)
     result = optsched.solve(instance, "nested", iterations=3000)
     assert result.details["best_method"] == "local search"

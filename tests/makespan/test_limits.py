@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from makespan.small import crowded
 from sampling import first
 
 import optsched
@@ -18,7 +19,6 @@ from optsched.backends import sizes
 from optsched.cli import _code
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
-from optsched.generators.makespan import generate_makespan
 from optsched.makespan.bounds import column as column_bound
 from optsched.makespan.bounds.best import best_bound, clear_cache
 from optsched.makespan.bounds.durations import durations_of
@@ -37,7 +37,6 @@ from optsched.problems import METHODS
 from optsched.result import Settings, Termination
 from optsched.verbs.judging import certificate_violations
 
-EXACT = ["exact", "ilp"]
 SCHEDULING = [m.name for m in METHODS["makespan"].values() if m.kind != "bound"]
 BOUNDS = [m.name for m in METHODS["makespan"].values() if m.kind == "bound"]
 SLOW = ("ilp", "ilp-relaxed", "ilp-schedules")
@@ -56,9 +55,7 @@ def impossible() -> list[MakespanInstance]:
     """
     made = []
     for seed in range(5):
-        instance = generate_makespan(
-            8, 3, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=seed
-        )
+        instance = crowded(seed, 8, 3)
         horizon = int(best_bound(instance).value) - 1
         if is_applicable(instance):
             made.append(within(instance, horizon))
@@ -75,8 +72,7 @@ def test_an_impossible_horizon_is_infeasible_with_its_bound(method: str, count: 
     proofs = set()
     for instance in impossible()[:count]:
         result = optsched.solve(instance, method)
-        assert result.termination is Termination.INFEASIBLE
-        assert result.solution is None
+        assert (result.termination, result.solution) == (Termination.INFEASIBLE, None)
         assert result.bound > instance.horizon
         assert f"{instance.horizon} slots" in result.details["message"]
         proofs.add(result.bound_source)
@@ -86,23 +82,18 @@ def test_an_impossible_horizon_is_infeasible_with_its_bound(method: str, count: 
     assert proofs <= combinatorial | {"theta", "relaxation"}
 
 
-def test_the_command_line_says_infeasible(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "impossible.json"
     path.write_text(json.dumps(impossible()[0].to_dict()), encoding="utf-8")
     assert _code(["solve", str(path), "--json"]) == 1
     row = json.loads(capsys.readouterr().out)
-    assert row["termination"] == "infeasible"
-    assert row["bound"] == impossible()[0].horizon + 1
+    assert (row["termination"], row["bound"]) == ("infeasible", impossible()[0].horizon + 1)
 
 
 @pytest.mark.usefixtures("short_searches")
 def test_every_candidate_passes_the_horizon() -> None:
     """Nested's schedule takes longer than what spans: under a horizon between both it is none."""
-    instance = generate_makespan(
-        24, 8, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=0
-    )
+    instance = crowded(0)
     least = {
         name: evaluate(instance, found.schedule).makespan
         for name, found in candidates(instance, Settings(), Deadline())
@@ -122,11 +113,9 @@ def test_what_is_not_proved_is_not_called_infeasible() -> None:
     instance = within(optsched.load("makespan/contended-3x3"), 10)
     for method in ("sjf-bco", "nested", "local-search", "ilp-schedules"):
         result = optsched.solve(instance, method, iterations=200)
-        assert result.termination is Termination.NO_SOLUTION
-        assert result.bound == 10
+        assert (result.termination, result.bound) == (Termination.NO_SOLUTION, 10)
     result = optsched.solve(instance, "exact")
-    assert result.termination is Termination.INFEASIBLE
-    assert result.bound == 11
+    assert (result.termination, result.bound) == (Termination.INFEASIBLE, 11)
 
 
 @pytest.mark.parametrize("method", SCHEDULING)
@@ -168,11 +157,9 @@ def test_a_search_cut_by_moves_looks_at_the_clock() -> None:
 
 def test_looks_at_the_clock_change_no_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = optsched.load("makespan/paper-160x20-strong")
-    some = Settings(iterations=1000)
-    found = local_search.search(instance, some, 0.0)
+    found = local_search.search(instance, Settings(iterations=1000), 0.0)
     monkeypatch.setattr(local_search, "STEPS_BETWEEN_CLOCK_CHECKS", 1)  # one move at a time
-    again = local_search.search(instance, some, 0.0)
-    assert again == found
+    assert local_search.search(instance, Settings(iterations=1000), 0.0) == found
     assert found.details["moves"] == 1000
 
 
@@ -203,9 +190,7 @@ def test_the_column_bound_keeps_its_last_certificate(monkeypatch: pytest.MonkeyP
 
 def test_a_state_search_stops_within_one_state() -> None:
     """Twenty jobs on four servers: the first state has more successors than could be listed."""
-    instance = generate_makespan(
-        20, 4, contention="strong", server_sizes=(8,), largest_job=2, slot=30.0, seed=1
-    )
+    instance = crowded(1, 20, 4, server_sizes=(8,), largest_job=2)
     search = StateSearch(instance, instance.horizon + 1, Deadline(0.0))
     search.run()
     assert search.bound <= np.ceil(durations_of(instance).minimum.sum())
@@ -259,8 +244,7 @@ def test_bounds_without_a_model(method: str) -> None:
     """Where time allows no model its cheap bound stands; where memory allows none it is refused."""
     instance = optsched.load("makespan/large-1600x200")
     result = optsched.solve(instance, method, time_limit=1.0)
-    assert result.termination is Termination.TIME_LIMIT
-    assert result.solution is None
+    assert (result.termination, result.solution) == (Termination.TIME_LIMIT, None)
     assert result.bound >= 358
     if method == "theta":
         with pytest.raises(NotApplicableError, match=r"nonzeros, expected at most 3000000"):

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from makespan.small import job
 
 import optsched
 from optsched.deadline import Deadline
@@ -22,11 +23,7 @@ def instance_of(jobs: Sequence[tuple[int, int]], servers: Sequence[int]) -> Make
     """Jobs of so many GPUs and slots each, an iteration a slot, that exchange nothing."""
     document = generate_makespan(1, 1).to_dict() | {"servers": list(servers), "name": "made"}
     document["network"] |= {"overhead_per_server": 0.0}
-    job = {"gradient_bytes": 0, "batch_size": 1, "forward_time_per_sample": 0.0}
-    document["jobs"] = [
-        {**job, "name": f"j{i}", "gpus": gpus, "iterations": slots, "backward_time": 1.0}
-        for i, (gpus, slots) in enumerate(jobs)
-    ]
+    document["jobs"] = [job(*each, name=f"j{i}") for i, each in enumerate(jobs)]
     return MakespanInstance.from_dict(document)
 
 
@@ -66,23 +63,15 @@ def least_aligned(jobs: Sequence[tuple[int, int]]) -> int:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("progress", ["floor", "continuous"])
-def test_the_largest_load_is_the_makespan(
+def test_makespan_is_largest_load(
     progress: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Servers of any size; hot throughout, so that jobs stand in pairs on all of them."""
-    hot = (1000.0, 1000.0)
-    parameters = replace(nested.PARAMETERS, sqrt_temperatures=hot, warm_sqrt_temperatures=hot)
-    short = replace(parameters, min_moves=0, moves_per_job=100)
+    hot = dict.fromkeys(("sqrt_temperatures", "warm_sqrt_temperatures"), (1000.0, 1000.0))
+    short = replace(nested.PARAMETERS, **hot, min_moves=0, moves_per_job=100)
     monkeypatch.setattr(nested, "PARAMETERS", short)
-    instance = generate_makespan(
-        40,
-        5,
-        server_sizes=(4, 5, 6, 8, 16),
-        largest_job=4,
-        progress=progress,
-        horizon=9999,
-        seed=seed,
-    )
+    sizes = {"server_sizes": (4, 5, 6, 8, 16), "largest_job": 4}
+    instance = generate_makespan(40, 5, **sizes, progress=progress, horizon=9999, seed=seed)
     annealing = Annealing(instance, 1.0, seed)
     annealing.result(60_000, Deadline(), 0.0)
     now = annealing.state

@@ -69,14 +69,11 @@ CORRUPTED: list[tuple[str, Runs, float]] = [
 
 def solution(runs: Runs, seconds_a_slot: float, objective: float) -> MakespanSolution:
     """Runs in seconds as a solution in slots."""
-    made = MakespanSolution.of(
-        "scaled",
-        [
-            (name, start / seconds_a_slot, gpus, None if end is None else end / seconds_a_slot)
-            for name, start, gpus, end in runs
-        ],
-    )
-    return made.model_copy(update={"objective": objective})
+    in_slots_ = [
+        (name, start / seconds_a_slot, gpus, None if end is None else end / seconds_a_slot)
+        for name, start, gpus, end in runs
+    ]
+    return MakespanSolution.of("scaled", in_slots_).model_copy(update={"objective": objective})
 
 
 def verdict(instance: MakespanInstance, made: MakespanSolution) -> tuple[set[str], float | None]:

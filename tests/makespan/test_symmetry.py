@@ -1,12 +1,12 @@
 """Ordering equal servers and equal jobs keeps the optimum; plans of pools."""
 
 import pytest
+from makespan.small import crowded
 from oracles.makespan import optimal_makespan
 from oracles.makespan_cases import tiny_instance
 
 import optsched
 from optsched.backends.models import solve_model
-from optsched.generators.makespan import generate_makespan
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation
@@ -27,8 +27,7 @@ def document(jobs: list[tuple[int, int]], servers: list[int]) -> dict:
 def least(made: dict, horizon: int, plan: Plan | None = None, low: int = 1) -> float | None:
     """Optimum of the slotted model; None without one."""
     data = model_data(MakespanInstance.from_dict(made), horizon, low, plan=plan)
-    answer = solve_model(formulation.build(data), Settings())
-    return answer.objective
+    return solve_model(formulation.build(data), Settings()).objective
 
 
 CASES = [
@@ -75,7 +74,6 @@ def test_servers_that_are_whole_together_may_be_too_small_one_by_one() -> None:
     instance = MakespanInstance.from_dict(made)
     assert optimal_makespan(made, 60) == 4
     three = solve_pools(instance, 3, 3, Settings(), no_link_sharing=True)
-    assert three.plan is not None
     starts: Plan = tuple(FixedDecision(start, 4) for start in (0, 0, 1, 0, 2))
     assert least(made, 3, three.plan, 3) is None
     assert least(made, 3, without_starts(starts), 3) is None
@@ -93,10 +91,7 @@ def test_a_plan_without_starts_keeps_those_of_jobs_that_span() -> None:
 @pytest.mark.nightly
 def test_the_plan_of_pools_closes_24_jobs_on_8_servers() -> None:
     """Local search ends at 20 slots, the bound is 19: equal servers are what made it hard."""
-    instance = generate_makespan(
-        24, 8, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=0
-    )
-    result = optsched.solve(instance, "exact", time_limit=300)
+    result = optsched.solve(crowded(0), "exact", time_limit=300)
     assert result.termination is Termination.OPTIMAL
     assert result.objective == result.bound == 19
     assert result.certificate is not None

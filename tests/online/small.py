@@ -26,9 +26,12 @@ def one_stage(replicas: int, name: str = "", **fields: Any) -> Job:
 
 
 def instance_of(
-    *rows: tuple[Any, ...], servers: int = 1, per_server: int = 2, **columns: Any
+    *rows: Any, servers: int = 1, per_server: int = 2, links: tuple[float, ...] = (), **columns: Any
 ) -> OnlineInstance:
-    """Jobs of (submission, GPUs or model, iterations); columns are more of the workload's."""
+    """Jobs of (submission, GPUs or model, iterations); columns are more of the workload's.
+
+    Links are the bandwidths between servers and inside one, if not the usual.
+    """
     models = [one_stage(row[1]) if isinstance(row[1], int) else row[1] for row in rows]
     workload = Workload.of(
         submit_time=[float(row[0]) for row in rows],
@@ -38,7 +41,7 @@ def instance_of(
         **columns,
     )
     catalogue = Catalogue.of({model.model: model for model in models})
-    return OnlineInstance(workload, catalogue, OnlineCluster.of(servers, per_server))
+    return OnlineInstance(workload, catalogue, OnlineCluster.of(servers, per_server, *links))
 
 
 def prepared(instance: OnlineInstance) -> Jobs:

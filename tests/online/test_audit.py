@@ -140,15 +140,13 @@ def test_jobs_that_wait_for_near_gpus(seeds: int) -> None:
                 moved += 1
         if len(waited) > 5:
             others += 1
+            best_fit = replace(settings, offer="best-fit-last")
             for other in ("wcs-workload", "spwf", "srpt-workload-hold"):
-                run = simulate_online(
-                    jobs, other, predicted, replace(settings, offer="best-fit-last")
-                )
+                run = simulate_online(jobs, other, predicted, best_fit)
                 named = replace(run, policy="spwf-consolidated", options=records.options)
                 assert "consolidation" in rules(jobs, named), (seed, other)
-            lax = simulate_online(
-                jobs, "spwf-consolidated", predicted, PolicyOptions(comm_heavy=1e9)
-            )
+            any_gpus = PolicyOptions(comm_heavy=1e9)
+            lax = simulate_online(jobs, "spwf-consolidated", predicted, any_gpus)
             assert "consolidation" in rules(jobs, replace(lax, options=records.options)), seed
     assert min(violated["consolidation"], violated["capacity"]) >= seeds, violated
     assert moved >= 10 * seeds
@@ -186,10 +184,8 @@ def test_a_wrong_alpha_of_the_engine_is_found() -> None:
     for name in ("near", "all_reduce"):
         packed = made.packed._replace(**{name: getattr(made.packed, name) * 1.01})
         wrong = replace(jobs, configurations=replace(made, packed=packed))
-        assert rules(jobs, simulate_online(wrong, "wcs-subtime", predicted)) == {
-            "alpha",
-            "duration",
-        }
+        found = rules(jobs, simulate_online(wrong, "wcs-subtime", predicted))
+        assert found == {"alpha", "duration"}
     wrong = replace(jobs, configurations=replace(made, estimate=made.estimate * 1.01))
     assert "alpha~" in rules(jobs, simulate_online(wrong, "wcs-subtime", predicted))
 
@@ -222,16 +218,9 @@ for mutated in ("none", "alpha", "placement"):
 def test_a_mutated_kernel_is_found() -> None:
     """The loop as plain Python, with another function in the place of one of its own."""
     tests = Path(__file__).parent.parent
-    done = subprocess.run(
-        [sys.executable, "-c", MUTATED],
-        env={
-            **os.environ,
-            "NUMBA_DISABLE_JIT": "1",
-            "PYTHONPATH": os.pathsep.join((str(tests.parent), str(tests))),
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    path = os.pathsep.join((str(tests.parent), str(tests)))
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
+    command = [sys.executable, "-c", MUTATED]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     assert lines == ["none", "alpha alpha duration", "placement alpha duration"]

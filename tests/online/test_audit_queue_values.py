@@ -21,25 +21,17 @@ def listed(found: Sequence[Violation]) -> list[tuple[str, str, str, Any]]:
     return [(v.rule, v.equation, v.where, pytest.approx(v.amount)) for v in found]
 
 
-def queue(
-    of: Records,
-    rows: Sequence[int] | None = None,
-    spot_checks: int = 99,
-    sliced: Sequence[int] = (),
-) -> list[Any]:
+def queue(of: Records, sliced: Sequence[int] = ()) -> list[Any]:
     """Violations of the queue's rule; no job communicates much, and few have slices."""
-    at = np.arange(len(of)) if rows is None else np.array(rows)
-    submit = np.empty(len(of))
-    submit[at] = of.submit
     jobs: Any = SimpleNamespace(
         workload=SimpleNamespace(walltime=None),
-        submit=submit,
+        submit=of.submit,
         configuration=np.zeros(len(of), dtype=np.int64),
     )
-    jobs.configuration[at[list(sliced)]] = 1
+    jobs.configuration[list(sliced)] = 1
     times: Any = SimpleNamespace(estimate=lambda _: 1.0, has_slices=lambda which: which == 1)
     light = np.zeros(len(of), dtype=bool)
-    return listed(queue_violations(jobs, of, at, light, times, spot_checks))
+    return listed(queue_violations(jobs, of, np.arange(len(of)), light, times, 99))
 
 
 # --- reservations
@@ -84,9 +76,8 @@ def test_past_its_prediction_a_job_ends_now() -> None:
     # a ought to have ended at 0.5; b is promised 1, so c delays it unless b leaves it its GPUs
     assert around(a={"predicted": 0.5}) == []
     wide = {"b": {"on": {0: 4, 1: 4, 2: 3}}, "d": {"on": {0: 12}}}
-    assert around(a={"predicted": 0.5}, **wide) == [
-        ("reservation", "EASY", "job c delays job b", 1.0)
-    ]
+    delays = ("reservation", "EASY", "job c delays job b", 1.0)
+    assert around(a={"predicted": 0.5}, **wide) == [delays]
     assert around(a={"predicted": 0.5}, c={"predicted": 0.0}, **wide) == []
 
 
@@ -119,10 +110,8 @@ def test_of_a_run_that_was_cut_the_head_is_not_known() -> None:
 
 def test_a_job_of_slices_may_wait_for_the_right_gpus() -> None:
     rows = ({"end": 9.0, "on": {0: 2}}, {"submit": 1.0, "start": 1.0, "end": 9.0}, {"start": 5.0})
-    assert queue(records_of(*rows, policy="wcs-subtime")) == [
-        ("work conservation", "V-A 1-d", "job c at 0 s", 1.0),
-        ("work conservation", "V-A 1-d", "job c at 1 s", 1.0),
-    ]
+    left = [("work conservation", "V-A 1-d", f"job c at {at} s", 1.0) for at in (0, 1)]
+    assert queue(records_of(*rows, policy="wcs-subtime")) == left
     assert queue(records_of(*rows, policy="wcs-subtime"), sliced=[2]) == []
 
 
@@ -164,8 +153,8 @@ def test_offers_by_rule() -> None:
 class Times:
     """Seconds by the servers' GPUs; alpha~ is 2."""
 
-    def __init__(self, second: float = 6.0) -> None:
-        self.alpha = {(1, 1, 1, 1): 8.0, (2, 1, 1): second, (4,): 2.0}
+    def __init__(self) -> None:
+        self.alpha = {(1, 1, 1, 1): 8.0, (2, 1, 1): 6.0, (4,): 2.0}
 
     def estimate(self, configuration: int) -> float:
         return 2.0
@@ -187,21 +176,23 @@ class SlicesOf4(Times):
         return super().of(configuration, held) if held == (4,) else math.inf
 
 
+HOLDING = (
+    {"end": 10, "on": {0: 1}},
+    {"end": 20, "on": {0: 2}},
+    {"end": 30, "on": {1: 3}},
+    {"end": 40, "on": {2: 3}},
+    {"end": 50, "on": {3: 3}},
+)
+"""Jobs a to e, from 0 s on: on each of four servers of four one GPU is free."""
+
+
 def head(start: float, heavy: bool = True, times: Times | None = None, **settings: Any) -> Any:
     """A job of 4 GPUs at the head from 2 s on; one GPU free on each server, more from 10 s on.
 
     L = 4/16 x 9 x 4 = 9 s.
     """
-    of = records_of(
-        {"start": 0, "end": 10, "on": {0: 1}},
-        {"start": 0, "end": 20, "on": {0: 2}},
-        {"start": 0, "end": 30, "on": {1: 3}},
-        {"start": 0, "end": 40, "on": {2: 3}},
-        {"start": 0, "end": 50, "on": {3: 3}},
-        {"submit": 1, "start": start, "on": {0: 4}, "predicted": 9.0, "estimate": 4.0},
-        servers=4,
-        **settings,
-    )
+    last = {"submit": 1, "start": start, "on": {0: 4}, "predicted": 9.0, "estimate": 4.0}
+    of = records_of(*HOLDING, last, servers=4, **settings)
     mask = np.array([False] * 5 + [heavy])
     done = np.array([0.0] * 5 + [2.0])
     using: Any = times or Times()
@@ -287,18 +278,8 @@ def turns(start: float, *more: dict[str, Any], **settings: Any) -> list[Any]:
     """A job f of 4 GPUs comes at 1 s; free are four single ones, from 10 s 2 on the first server
     and one on each other, from 20 s all four of the first."""
     given = {"offer": "best-fit-last", "hold": "inf", **settings}
-    of = records_of(
-        {"start": 0, "end": 10, "on": {0: 1}},
-        {"start": 0, "end": 20, "on": {0: 2}},
-        {"start": 0, "end": 30, "on": {1: 3}},
-        {"start": 0, "end": 40, "on": {2: 3}},
-        {"start": 0, "end": 50, "on": {3: 3}},
-        {"submit": 1, "start": start, "end": 90, "on": {0: 4}, "predicted": 9.0, "estimate": 4.0},
-        *more,
-        policy="spwf-consolidated",
-        servers=4,
-        **given,
-    )
+    f = {"submit": 1, "start": start, "end": 90, "on": {0: 4}, "predicted": 9.0, "estimate": 4.0}
+    of = records_of(*HOLDING, f, *more, policy="spwf-consolidated", servers=4, **given)
     rows = np.arange(len(of))
     jobs: Any = SimpleNamespace(submit=np.sort(of.submit), configuration=np.zeros(len(of), int))
     times: Any = Near()

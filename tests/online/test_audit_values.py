@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from online.small import one_stage, records_of
+from online.small import jobs_of, one_stage, records_of
 
 from optsched.checking import CANCELLATION, Violation
 from optsched.online.audit import audit
 from optsched.online.audit_rules.placement import IterationTimes
-from optsched.online.data.catalogue import Catalogue
-from optsched.online.data.cluster import OnlineCluster
-from optsched.online.data.jobs import Jobs, prepare_jobs
-from optsched.online.data.workload import Workload
+from optsched.online.data.jobs import Jobs
 from optsched.online.records import Records
 
 # 2 x (1/2) x 8 bytes: 8/64 s on one server, 8/(4/4) s on two
@@ -34,14 +31,9 @@ ORDER = "caebfd"
 
 
 def jobs(rows: Sequence[tuple[Any, ...]] = ROWS) -> Jobs:
-    workload = Workload.of(
-        submit_time=[row[1] for row in rows],
-        gpus=[MODELS[row[2]].gpus for row in rows],
-        iterations=[row[3] for row in rows],
-        model=[row[2] for row in rows],
-        job_id=[row[0] for row in rows],
-    )
-    return prepare_jobs(workload, Catalogue.of(MODELS), OnlineCluster.of(3, 4, 4.0, 64.0))
+    given = ((row[1], MODELS[row[2]], row[3]) for row in rows)
+    world = {"servers": 3, "per_server": 4, "links": (4.0, 64.0)}
+    return jobs_of(*given, **world, job_id=[row[0] for row in rows])
 
 
 def records(rows: Sequence[tuple[Any, ...]] | None = None) -> Records:
@@ -81,17 +73,15 @@ def test_a_clean_run() -> None:
 
 def test_who_is_recorded() -> None:
     made = records()
-    five = replace(made, job_id=np.array([*"caebfz"], dtype=object))
-    assert found(five) == [("record", "", "job z", 1.0, 0.0)]
-    twice = replace(made, job_id=np.array([*"caebff"], dtype=object))
-    assert found(twice) == [("record", "", "duplicate job", 6.0, 0.0)]
+    for names, where, amount in (("caebfz", "job z", 1.0), ("caebff", "duplicate job", 6.0)):
+        named = replace(made, job_id=np.array([*names], dtype=object))
+        assert found(named) == [("record", "", where, amount, 0.0)]
     fewer = records([row for name in "caeb" for row in ROWS if row[0] == name])
     assert found(fewer) == [("record", "", "jobs missing", 2.0, 0.0)]
     assert found(replace(fewer, complete=False)) == []
-    other = replace(made, servers=5)
-    assert found(other) == [("record: cluster", "", "5 x 4 GPUs", 1.0, 0.0)]
-    other = replace(made, gpus_per_server=6)
-    assert found(other) == [("record: cluster", "", "3 x 6 GPUs", 1.0, 0.0)]
+    for change, size in (({"servers": 5}, "5 x 4"), ({"gpus_per_server": 6}, "3 x 6")):
+        other = [("record: cluster", "", f"{size} GPUs", 1.0, 0.0)]
+        assert found(replace(made, **change)) == other
 
 
 def test_columns_as_submitted() -> None:
@@ -120,10 +110,8 @@ def test_gangs() -> None:
     alone = records([ROWS[0]])
     far = replace(alone, complete=False, server=np.array([3]))
     assert found(far) == [(*gang, "job a", 1.0, 0.0)]
-    one = [(*gang, "job c", 1.0, 0.0)]
-    assert found(with_("c", 1, server=3)) == one
-    assert found(with_("c", 0, server=-1)) == one
-    assert found(with_("c", 1, server=0)) == one
+    for piece, server in ((1, 3), (0, -1), (1, 0)):
+        assert found(with_("c", piece, server=server)) == [(*gang, "job c", 1.0, 0.0)]
     assert found(with_("c", 1, server=1)) == []
     negative = found(with_("d", 0, taken=-1))
     assert negative[:2] == [(*gang, "job d", -2.0, 0.0), (*gang, "job d", 1.0, 0.0)]
@@ -167,6 +155,6 @@ def test_what_rounding_may_leave_of_the_flow_time() -> None:
     assert report.objective == ends - submissions
     assert report.rounding == pytest.approx(CANCELLATION * (ends + submissions), rel=1e-12, abs=0)
     before = replace(done, start=done.start - 100, end=done.end - 100)
-    assert audit(jobs(), before).rounding == pytest.approx(
-        CANCELLATION * (600 - ends + submissions), rel=1e-12, abs=0
-    )
+    terms = 600 - ends + submissions
+    rounding = audit(jobs(), before).rounding
+    assert rounding == pytest.approx(CANCELLATION * terms, rel=1e-12, abs=0)

@@ -8,12 +8,14 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import optsched
 from optsched.cli import _code
 from optsched.library import shipped_folder, shipped_names
+from optsched.online.data.cluster import OnlineCluster
 from optsched.online.policies.by_name import POLICIES
 
 KEYS = {
@@ -37,16 +39,21 @@ def simulate(folder: Path, *arguments: str) -> list[str]:
     return ["simulate", *files, *arguments]
 
 
+def assert_sound(rows: list[dict[str, Any]], jobs: int) -> None:
+    """All jobs are there, at a flow time of the bound or more, and the audit is clean."""
+    for row in rows:
+        assert row["jobs"] == jobs
+        assert row["flow_bound"] <= row["total_flow_time"]
+        assert row["audit"] == {"feasible": True, "violations": []}
+
+
 def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = simulate(folder, "--policy", "paper", "--json", "--bound", "--audit")
     assert _code(command) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["policy"] for row in rows][:3] == ["a-srpt", "a-srpt-perfect", "spjf"]
-    for row in rows:
-        assert set(row) >= KEYS
-        assert row["jobs"] == 150
-        assert row["flow_bound"] <= row["total_flow_time"]
-        assert row["audit"] == {"feasible": True, "violations": []}
+    assert all(set(row) >= KEYS for row in rows)
+    assert_sound(rows, 150)
     assert _code(simulate(folder, "--policy", "spwf", "--json")) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["flow_bound"] is None
@@ -88,10 +95,7 @@ def test_a_folder_or_a_shipped_name(folder: Path, capsys: pytest.CaptureFixture[
         assert (instance.name, len(instance.workload)) == (name, jobs)
     command = ["simulate", "online/testbed-75x14", "--policy", "paper", "--bound", "--audit"]
     assert _code([*command, "--json"]) == 0
-    for row in json.loads(capsys.readouterr().out):
-        assert row["jobs"] == 75
-        assert row["flow_bound"] <= row["total_flow_time"]
-        assert row["audit"] == {"feasible": True, "violations": []}
+    assert_sound(json.loads(capsys.readouterr().out), 75)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +127,7 @@ def test_a_group_leaves_out_what_an_option_rules_out(
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a POSIX pipe")
-def test_a_workload_from_a_pipe(
+def test_workload_of_a_pipe(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe = tmp_path / "pipe"
@@ -154,23 +158,18 @@ def test_what_is_no_workload(command: str, says: str, capsys: pytest.CaptureFixt
     assert says in capsys.readouterr().err
 
 
-def test_a_workload_without_its_cluster(
+def test_without_a_cluster(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     alone = tmp_path / "workload.csv"
     alone.write_bytes((folder / "workload.csv").read_bytes())
     assert _code(["simulate", str(alone), "--policy", "spjf"]) == 2
-    lacks = (
-        "found no catalogue.json beside workload.csv, expected catalogue.json, or --catalogue FILE"
-    )
-    assert lacks in capsys.readouterr().err
+    lacks = "found no {0}.json beside workload.csv, expected {0}.json, or --{0} FILE"
+    assert lacks.format("catalogue") in capsys.readouterr().err
     (tmp_path / "catalogue.json").write_bytes((folder / "catalogue.json").read_bytes())
     for given in (tmp_path, alone):
         assert _code(["simulate", str(given), "--policy", "spjf"]) == 2
-        lacks = (
-            "found no cluster.json beside workload.csv, expected cluster.json, or --cluster FILE"
-        )
-        assert lacks in capsys.readouterr().err
+        assert lacks.format("cluster") in capsys.readouterr().err
     assert _code(["solve", str(tmp_path)]) == 2
     assert "cluster.json: found No such file" in capsys.readouterr().err
 
@@ -196,19 +195,19 @@ def test_table_and_records(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--policy", "no-such-policy"],
-        ["--policy", "a-srpt", "--offer", "best"],
-        ["--policy", "a-srpt", "--tau", "-1"],
-        ["--policy", "a-srpt", "--comm-heavy", "0.5"],
-        ["--policy", "a-srpt", "--hold", "x"],
-        ["--policy", "a-srpt", "--predictor", "x"],
-        ["--policy", "a-srpt", "--training-share", "2"],
-        ["--policy", "a-srpt", "--catalogue", "/none.json"],
-        ["--policy", "a-srpt-backfill", "--hold", "inf"],
+        "no-such-policy",
+        "a-srpt --offer best",
+        "a-srpt --tau -1",
+        "a-srpt --comm-heavy 0.5",
+        "a-srpt --hold x",
+        "a-srpt --predictor x",
+        "a-srpt --training-share 2",
+        "a-srpt --catalogue /none.json",
+        "a-srpt-backfill --hold inf",
     ],
 )
-def test_bad_usage(folder: Path, arguments: list, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _code(simulate(folder, *arguments)) == 2
+def test_bad_usage(folder: Path, arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _code(simulate(folder, "--policy", *arguments.split())) == 2
     lines = capsys.readouterr().err.strip().splitlines()
     assert lines[-1].startswith("optsched: ")
 
@@ -220,13 +219,10 @@ def test_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _code(["import", "swf", str(trace), "-o", str(target)]) == 0
     assert "dropped 1: not 18 fields" in capsys.readouterr().err
     cluster = tmp_path / "cluster.json"
-    cluster.write_text(json.dumps({"schema": "optsched/cluster", "version": 1, "servers": 2,
-                                   "gpus_per_server": 8, "inter_bandwidth": 1.25e9,
-                                   "intra_bandwidth": 3e11}))  # fmt: skip
+    cluster.write_text(json.dumps(OnlineCluster.of(2, 8).to_dict()))
     assert _code(["simulate", str(target), "--cluster", str(cluster), "--policy", "all",
                   "--predictor", "perfect", "--audit"]) == 0  # fmt: skip
-    document = json.loads(cluster.read_text())
-    cluster.write_text(json.dumps({**document, "servers": 1, "gpus_per_server": 2}))
+    cluster.write_text(json.dumps(OnlineCluster.of(1, 2).to_dict()))
     assert _code(["import", "swf", str(trace), "-o", str(target)]) == 0
     assert "(largest: 1 with 4)" in capsys.readouterr().err
     assert _code(["simulate", str(target), "--policy", "fifo"]) == 2

@@ -1,6 +1,7 @@
 """Edge cases of the engine: empty, alone, all at once, too large."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,12 +81,8 @@ def test_slices_wait_for_a_server(policy: str) -> None:
     assert audit(jobs, records).violations == ()
     early = replace(records, start=records.start - [0, 0, 1], end=records.end - [0, 0, 1])
     assert "capacity" in {v.rule for v in audit(jobs, early).violations}
-    elsewhere = replace(
-        records,
-        server=np.array([0, 1, 0, 1]),
-        taken=np.ones(4, dtype=np.int64),
-        first=np.array([0, 1, 2, 4]),
-    )
+    pieces = {"server": np.array([0, 1, 0, 1]), "taken": np.ones(4, dtype=np.int64)}
+    elsewhere = replace(records, **pieces, first=np.array([0, 1, 2, 4]))
     assert "slices" in {v.rule for v in audit(jobs, elsewhere).violations}
 
 
@@ -99,21 +96,21 @@ def test_wrong_sum_becomes_one_stage() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
+    ("name", "value"),
     [
-        ({"comm_heavy": 0.9}, "comm_heavy"),
-        ({"tau": -1.0}, "tau"),
-        ({"tau": float("nan")}, "tau"),
-        ({"offer": "best"}, "offer"),
-        ({"hold": "long"}, "hold"),
-        ({"slot": float("inf")}, "slot"),
-        ({"checkpoint": -1.0}, "checkpoint"),
-        ({"round": 0.0}, "round"),
+        ("comm_heavy", 0.9),
+        ("tau", -1.0),
+        ("tau", float("nan")),
+        ("offer", "best"),
+        ("hold", "long"),
+        ("slot", float("inf")),
+        ("checkpoint", -1.0),
+        ("round", 0.0),
     ],
 )
-def test_bad_settings(arguments: dict, expected: str) -> None:
-    with pytest.raises(InputError, match=expected):
-        PolicyOptions(**arguments)
+def test_bad_settings(name: str, value: Any) -> None:
+    with pytest.raises(InputError, match=name):
+        PolicyOptions(**{name: value})
 
 
 def test_backfilling_refuses_to_hold_for_ever() -> None:
@@ -211,15 +208,11 @@ def consolidating(rows: list[tuple[float, str, float]], servers: int, each: int)
         for _, name, _ in rows
     }
     given = ((at, models[name], iterations) for at, name, iterations in rows)
-    instance = instance_of(*given, servers=servers, per_server=each)
-    cluster = OnlineCluster.of(servers, each, 1.0, 2.0)
-    return prepare_jobs(instance.workload, instance.catalogue, cluster)
+    return jobs_of(*given, servers=servers, per_server=each, links=(1.0, 2.0))
 
 
 @pytest.mark.parametrize(("comm_heavy", "starts"), [(1.5, (30, 15)), (2.0, (15, 21))])
-def test_a_job_waits_until_its_gpus_are_near_and_later_ones_go_on(
-    comm_heavy: float, starts: tuple[float, float]
-) -> None:
+def test_a_job_waits_for_near_gpus(comm_heavy: float, starts: tuple[float, float]) -> None:
     """Two servers of two. From 15 s one GPU of each is free: 3 s an iteration instead of 1.5."""
     rows = [
         (0.0, "ring2", 4.0),  # on server 0 until 6
@@ -265,14 +258,9 @@ def test_an_empty_cluster_starts_any_job_that_waits_for_near_gpus(offer: str, se
     settings = PolicyOptions(comm_heavy=1.0, offer=offer)  # type: ignore[arg-type]
     for seed in seeds:
         jobs, _ = random_case(seed, delays=seed % 2 == 0, sliced=seed % 3 == 0)
-        alone = Workload.of(  # one job of each configuration, each after the end of the one before
-            submit_time=(1e6 * np.arange(len(jobs.configurations.jobs))).tolist(),
-            gpus=jobs.configurations.gpus.tolist(),
-            iterations=[2.0] * len(jobs.configurations.jobs),
-            model=[job.model for job in jobs.configurations.jobs],
-        )
-        models = {job.model: job for job in jobs.configurations.jobs}
-        apart = prepare_jobs(alone, Catalogue.of(models), jobs.cluster)
+        models = jobs.configurations.jobs  # each after the end of the one before
+        alone = instance_of(*((1e6 * at, model, 2.0) for at, model in enumerate(models)))
+        apart = prepare_jobs(alone.workload, alone.catalogue, jobs.cluster)
         records = simulate_online(apart, "spwf-consolidated", None, settings)
         assert (records.start == records.submit).all()
         assert records.alpha == pytest.approx(records.estimate, rel=1e-12)

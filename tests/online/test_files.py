@@ -34,7 +34,6 @@ def test_walltimes_round_trip(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"workload.{ending}"
     write_workload(path, workload)
     read = read_workload(path).walltime
-    assert read is not None
     assert np.array_equal(read, [np.nan, 3600.5], equal_nan=True)
     write_workload(path, Workload.of(**columns, model=["m", "m"]))
     assert read_workload(path).walltime is None
@@ -156,9 +155,8 @@ def test_bad_clusters(tmp_path: Path, change: dict, expected: str) -> None:
 
 
 def test_bad_catalogue() -> None:
+    document = {"schema": "optsched/catalogue", "version": 1}
     with pytest.raises(InputError, match="models"):
-        Catalogue.from_dict({"schema": "optsched/catalogue", "version": 1})
+        Catalogue.from_dict(document)
     with pytest.raises(InputError, match=r"models\.a"):
-        Catalogue.from_dict(
-            {"schema": "optsched/catalogue", "version": 1, "models": {"a": {"model": "x"}}}
-        )
+        Catalogue.from_dict({**document, "models": {"a": {"model": "x"}}})

@@ -37,9 +37,7 @@ def drawn(seed: int) -> tuple[Gangs, int]:
         ([(0, 4, 3), (1, 1, 9)], 4, 14, (12.5, 13.5)),
     ],
 )
-def test_a_gang_waits_whole(
-    gangs: Gangs, gpus: int, optimum: float, fluid: tuple[float, float]
-) -> None:
+def test_gangs_wait(gangs: Gangs, gpus: int, optimum: float, fluid: tuple[float, float]) -> None:
     jobs = jobs_of(*gangs, per_server=gpus)
     assert min_total_flow_of(jobs) == optimum
     assert gang_bound(jobs, optimum).value == pytest.approx(optimum)
@@ -112,9 +110,6 @@ def test_a_deadline_that_has_passed_leaves_a_bound() -> None:
 
 def test_as_a_method_it_is_no_weaker_than_the_flow_bound() -> None:
     instance = optsched.load("online/mixed-1/005")
-    found = {name: optsched.solve(instance, name) for name in ("flow-bound", "gang-bound")}
-    weak, strong = (result.bound for result in found.values())
-    assert weak is not None
-    assert strong is not None
-    assert weak * 1.0005 < strong < 488_126.62
-    assert found["gang-bound"].bound_source == "gang bound"
+    weak, strong = (optsched.solve(instance, name) for name in ("flow-bound", "gang-bound"))
+    assert weak.bound * 1.0005 < strong.bound < 488_126.62
+    assert strong.bound_source == "gang bound"

@@ -87,26 +87,22 @@ def test_a_shape_read_off_a_workload_is_matched() -> None:
 
 
 @pytest.mark.parametrize(
-    "shape",
+    ("jobs", "shape"),
     [
-        {"load": 0.0},
-        {"single_gpu_share": 1.1},
-        {"sizes": (1, 2)},
-        {"users": 0},
-        {"small_groups": ()},
-        {"small_groups": (0.0, 0.0)},
-        {"small_groups": (-1.0, 2.0)},
+        (10, {"load": 0.0}),
+        (10, {"single_gpu_share": 1.1}),
+        (10, {"sizes": (1, 2)}),
+        (10, {"users": 0}),
+        (10, {"small_groups": ()}),
+        (10, {"small_groups": (0.0, 0.0)}),
+        (10, {"small_groups": (-1.0, 2.0)}),
+        (0, {}),
+        (10**9, {}),
     ],
 )
-def test_bad_shapes(shape: dict[str, Any]) -> None:
+def test_what_is_refused(jobs: int, shape: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        generate_workload(10, CLUSTER, WorkloadShape(**shape))
-
-
-def test_bad_counts() -> None:
-    for jobs in (0, 10**9):
-        with pytest.raises(InputError):
-            generate_workload(jobs, CLUSTER)
+        generate_workload(jobs, CLUSTER, WorkloadShape(**shape))
 
 
 FROZEN = {

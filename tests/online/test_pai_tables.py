@@ -3,6 +3,7 @@
 import gzip
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from optsched.online.data.workload_files import read_workload
 from optsched.online.traces import pai_tables
 from optsched.online.traces.importing import import_trace
 from optsched.online.traces.pai_tables import TABLES, table_of_pai
+from optsched.online.traces.trace import Trace
 
 NAMES = {
     "job": "pai_job_table.csv",
@@ -53,20 +55,22 @@ def folder(tmp_path: Path, headers: bool = False, **changed: list[str] | None) -
     return made
 
 
+def read(tmp_path: Path, **changed: Any) -> Trace:
+    return import_trace("pai", folder(tmp_path, **changed))
+
+
 @pytest.mark.parametrize("headers", [False, True])
 def test_the_tables_make_one_workload(tmp_path: Path, headers: bool) -> None:
     """4 x 50% + 2 x no GPU, 3 x 100%, 1 x 200%; from the first instance's start to the last end."""
-    trace = import_trace("pai", folder(tmp_path, headers))
+    trace = read(tmp_path, headers=headers)
     assert trace.job_id.tolist() == ["b", "a", "c"]
     assert trace.submit.tolist() == [0, 10, 30]
     assert trace.gpus.tolist() == [3, 2, 2]
     assert trace.duration.tolist() == [185, 230, 18]
     assert trace.user.text() == ["u2", "u1", "u1"]
     assert trace.group.text() == ["gb", "ga", "job c"]
-    assert (trace.report.dropped, trace.report.changed) == (
-        {},
-        {"submitted before the row above; sorted": 1},
-    )
+    assert trace.report.dropped == {}
+    assert trace.report.changed == {"submitted before the row above; sorted": 1}
 
 
 def test_files_in_any_order_and_under_any_name(tmp_path: Path) -> None:
@@ -86,7 +90,7 @@ def test_headers_beside_the_tables_and_columns_in_another_order(tmp_path: Path) 
 
 
 def test_without_instances_it_runs_as_its_tasks_do(tmp_path: Path) -> None:
-    trace = import_trace("pai", folder(tmp_path, group=None, instance=None))
+    trace = read(tmp_path, group=None, instance=None)
     assert trace.duration.tolist() == [200, 250, 20]
     assert trace.group.text() == ["job b", "job a", "job c"]
 
@@ -96,18 +100,16 @@ def test_without_instances_it_runs_as_its_tasks_do(tmp_path: Path) -> None:
     [("50.0", "1.0", 1), ("50", "2", 1), ("100.0", "8", 8), ("200", "3", 6), ("25", "10", 3),
      ("10", "10", 1), ("33.3", "3", 1), ("800", "", 8)],
 )  # fmt: skip
-def test_shares_are_percent_of_an_instance(
-    tmp_path: Path, share: str, instances: str, gpus: int
-) -> None:
+def test_shares_are_percentages(tmp_path: Path, share: str, instances: str, gpus: int) -> None:
     task = f"a,worker,{instances},Terminated,150,400,600,29,{share},T4"
-    trace = import_trace("pai", folder(tmp_path, job=JOBS[:1], task=[task]))
+    trace = read(tmp_path, job=JOBS[:1], task=[task])
     assert trace.gpus.tolist() == [gpus]
 
 
 def test_rows_there_twice_count_once(tmp_path: Path) -> None:
-    once = import_trace("pai", folder(tmp_path))
+    once = read(tmp_path)
     twice = {kind: [row for row in rows for _ in range(2)] for kind, rows in WHOLE.items()}
-    trace = import_trace("pai", folder(tmp_path, **twice))
+    trace = read(tmp_path, **twice)
     assert trace.gpus.tolist() == once.gpus.tolist()
     assert trace.duration.tolist() == once.duration.tolist()
     assert trace.report.dropped == {"job table: duplicate job": 3, "task table: duplicate task": 4}
@@ -115,15 +117,12 @@ def test_rows_there_twice_count_once(tmp_path: Path) -> None:
 
 
 def test_rows_that_join_nothing_are_counted(tmp_path: Path) -> None:
-    trace = import_trace(
-        "pai",
-        folder(
-            tmp_path,
-            job=[*JOBS, "d,i4,u1,Waiting,130.0,", ",i5,u1,Waiting,1,2", "short,row"],
-            task=[*TASKS, "x,worker,1,Failed,1,2,600,29,100,T4"],
-            group=[*GROUPS, "i9,u,,g,"],
-            instance=[*INSTANCES, "a,worker,n3,w9,i2,Terminated,0.0,9999.0,m1"],  # b's inst_id
-        ),
+    trace = read(
+        tmp_path,
+        job=[*JOBS, "d,i4,u1,Waiting,130.0,", ",i5,u1,Waiting,1,2", "short,row"],
+        task=[*TASKS, "x,worker,1,Failed,1,2,600,29,100,T4"],
+        group=[*GROUPS, "i9,u,,g,"],
+        instance=[*INSTANCES, "a,worker,n3,w9,i2,Terminated,0.0,9999.0,m1"],  # b's inst_id
     )
     assert trace.job_id.tolist() == ["b", "a", "c"]
     assert trace.duration.tolist() == [185, 230, 18]
@@ -153,20 +152,18 @@ def test_rows_that_join_nothing_are_counted(tmp_path: Path) -> None:
     ],
 )
 def test_tasks_of_no_use(tmp_path: Path, task: str, reason: str) -> None:
-    trace = import_trace(
-        "pai", folder(tmp_path, job=JOBS[:2], task=[TASKS[2], task], instance=None)
-    )
+    trace = read(tmp_path, job=JOBS[:2], task=[TASKS[2], task], instance=None)
     assert trace.job_id.tolist() == ["b"]
     assert trace.report.dropped[reason] == 1
 
 
 def test_an_instance_that_never_ran_does_not_keep_its_job_open(tmp_path: Path) -> None:
     rows = [*INSTANCES[:2], "a,worker,n3,w3,i1,Waiting,,,m1"]
-    trace = import_trace("pai", folder(tmp_path, job=JOBS[:1], instance=rows))
+    trace = read(tmp_path, job=JOBS[:1], instance=rows)
     assert trace.duration.tolist() == [230]
     rows[2] = "a,worker,n3,w3,i1,Running,170.0,,m1"
     with pytest.raises(InputError, match="no usable job"):
-        import_trace("pai", folder(tmp_path, job=JOBS[:1], instance=rows))
+        read(tmp_path, job=JOBS[:1], instance=rows)
 
 
 def test_other_tables_are_left_alone(tmp_path: Path) -> None:
@@ -186,36 +183,27 @@ def test_a_summary_is_no_table(tmp_path: Path) -> None:
         assert import_trace("pai", path).gpus.tolist() == [3]
 
 
-def test_what_cannot_be_a_workload_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_no_workload_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = folder(tmp_path)
     alone = made / NAMES["job"]
-    with pytest.raises(
-        InputError, match="found job, expected also a task table with columns job_name, task"
-    ):
-        import_trace("pai", alone)
-    with pytest.raises(InputError, match="a second job table"):
-        import_trace("pai", [alone, alone, made / NAMES["task"]])
-    with pytest.raises(InputError, match="none of PAI's tables"):
-        import_trace("pai", tmp_path / "pai" / "..")
-    with pytest.raises(InputError, match="2 files, expected one"):
-        import_trace("muri", [alone, alone])
-    with pytest.raises(InputError, match="no usable job"):
-        import_trace("pai", _without_tasks(made))
-    archive = tmp_path / "pai_job_table.tar.gz"
+    tasks, archive = made / NAMES["task"], tmp_path / "job.tar.gz"
     with tarfile.open(archive, "w:gz") as packed:
         packed.add(alone, NAMES["job"])
-    with pytest.raises(InputError, match="binary data"):
-        import_trace("pai", [archive, made / NAMES["task"]])
+    for name, files, found in (
+        ("pai", alone, "found job, expected also a task table with columns job_name, task"),
+        ("pai", [alone, alone, tasks], "a second job table"),
+        ("pai", tmp_path / "pai" / "..", "none of PAI's tables"),
+        ("muri", [alone, alone], "2 files, expected one"),
+        ("pai", [archive, tasks], "binary data"),
+    ):
+        with pytest.raises(InputError, match=found):
+            import_trace(name, files)
+    tasks.write_text(",".join(TABLES["task"]) + "\n")
+    with pytest.raises(InputError, match="no usable job"):
+        import_trace("pai", made)
     monkeypatch.setattr(pai_tables, "MAX_ROWS", 4)
     with pytest.raises(InputError, match="line 2: found more rows, expected at most 4"):
-        import_trace("pai", folder(tmp_path))
-
-
-def _without_tasks(made: Path) -> Path:
-    (made / NAMES["task"]).write_text(",".join(TABLES["task"]) + "\n")
-    return made
+        read(tmp_path)
 
 
 def test_the_command_takes_the_folder_or_the_files(tmp_path: Path) -> None:

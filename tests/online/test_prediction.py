@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from online.small import jobs_of
 from sampling import one_in
 
 from optsched.errors import InputError
 from optsched.generators.online import generate_workload
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
-from optsched.online.data.workload import Workload
 from optsched.online.prediction.models import Examples, fit_forest, tree_values
 from optsched.online.prediction.predictors import FITTED, NAMES, predict, report
 
@@ -23,16 +23,9 @@ def case(seed: int = 1, count: int = 400) -> Jobs:
 
 def small() -> Jobs:
     _, catalogue = generate_workload(50, OnlineCluster.of(8), seed=1)
-    model = next(key for key, job in catalogue.models.items() if job.gpus == 1)
-    workload = Workload.of(
-        submit_time=[0, 1e6, 2e6, 3e6, 4e6, 5e6, 6e6],
-        gpus=[1] * 7,
-        iterations=[10, 30, 20, 5, 1, 1, 1],
-        model=[model] * 7,
-        user=["u", "u", "v", "v", "u", "v", "w"],
-        group=["a", "a", "a", "b", "a", "c", "d"],
-    )
-    return prepare_jobs(workload, catalogue, OnlineCluster.of(8))
+    model = next(job for job in catalogue.models.values() if job.gpus == 1)
+    rows = [(1e6 * at, model, many) for at, many in enumerate((10, 30, 20, 5, 1, 1, 1))]
+    return jobs_of(*rows, servers=8, per_server=8, user=[*"uuvvuvw"], group=[*"aaabacd"])
 
 
 def values(name: str, **options: object) -> list[float]:
@@ -97,9 +90,9 @@ def test_running_statistics_are_refits_at_every_row(name: str) -> None:
 @pytest.mark.parametrize("name", one_in(2, NAMES))
 def test_every_predictor_and_its_report(name: str) -> None:
     jobs = case()
-    interval = 20_000.0 if name.startswith("online") else None
-    first = predict(jobs, name, training_share=0.8, seed=3, refit_interval=interval, unseen="zero")
-    again = predict(jobs, name, training_share=0.8, seed=3, refit_interval=interval, unseen="zero")
+    asked: dict[str, Any] = {"training_share": 0.8, "seed": 3, "unseen": "zero"}
+    asked["refit_interval"] = 20_000.0 if name.startswith("online") else None
+    first, again = (predict(jobs, name, **asked) for _ in range(2))
     assert np.array_equal(first.iterations, again.iterations)
     assert len(first.iterations) == len(first.jobs) == 80
     assert first.jobs.submit[0] == 0

@@ -109,7 +109,7 @@ def test_records_of_crowds_are_the_oracles(numbers: range, tmp_path: Path) -> No
     """Where more wait of a size than are kept in order."""
     seen: Counter[str] = Counter()
     for number in numbers:
-        case = Case(10_000 + number, tmp_path, most_jobs=500)
+        case = Case(10_000 + number, tmp_path, jobs=500)
         _compare(case, POLICIES[number % len(POLICIES)], seen)
         seen["crowds"] += len(case.rows) > 128
     assert seen["stops"], seen
@@ -123,7 +123,7 @@ def test_records_of_many_that_run_are_the_oracles(numbers: range, tmp_path: Path
     """Where more run than are kept in order by their keys, or by when they end."""
     seen: Counter[str] = Counter()
     for number in numbers:
-        case = Case(20_000 + number, tmp_path, most_jobs=1200, most_gpus=160)
+        case = Case(20_000 + number, tmp_path, jobs=1200, most_gpus=160)
         seen["many"] += _compare(case, POLICIES[number % len(POLICIES)], seen) > 64
     if len(numbers) >= 9:  # shares mean little in fewer
         assert seen["many"], seen
@@ -138,9 +138,8 @@ def test_audit_refuses_what_breaks_a_rule(numbers: range, tmp_path: Path) -> Non
         case = Case(number, tmp_path)
         policy = POLICIES[number % len(POLICIES)]
         settings = _settings(case, policy)
-        records = online.simulate_online(
-            case.jobs, policy, options=online.PolicyOptions(**settings)
-        )
+        asked = online.PolicyOptions(**settings)
+        records = online.simulate_online(case.jobs, policy, options=asked)
         segments = records.parts
         if segments is None:
             continue

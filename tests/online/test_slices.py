@@ -33,11 +33,9 @@ def test_jobs_of_a_multiple_are_sliced(slices: int) -> None:
 
 
 def test_without_slices_nothing_is_drawn_otherwise() -> None:
-    plain = optsched.generate("online", seed=3, jobs=60, servers=8)
-    assert (
-        plain.to_dict()
-        == optsched.generate("online", seed=3, jobs=60, servers=8, slices=0).to_dict()
-    )
+    asked: dict[str, Any] = {"seed": 3, "jobs": 60, "servers": 8}
+    plain = optsched.generate("online", **asked)
+    assert plain.to_dict() == optsched.generate("online", **asked, slices=0).to_dict()
     assert "slices" not in str(plain.provenance)
 
 
@@ -51,11 +49,10 @@ def test_in_the_shipped_workload_jobs_wait_for_their_slices() -> None:
     instance: Any = optsched.load("online/sliced-400x40")
     experts = [s.expert_bytes for job in instance.catalogue.models.values() for s in job.stages]
     assert max(experts) > 0
-    own = optsched.solve(instance, "a-srpt", options={"predictor": "perfect"})
-    other = optsched.solve(
-        instance, "a-srpt", options={"predictor": "perfect", "offer": "best-fit-last"}
+    own, other = (
+        optsched.solve(instance, "a-srpt", options={"predictor": "perfect", **offer})
+        for offer in ({}, {"offer": "best-fit-last"})
     )
-    assert own.check is not None
     assert own.check.feasible
     assert other.objective < own.objective / 2
 

@@ -7,25 +7,23 @@ import pytest
 
 import optsched
 from optsched.online.bounds.theorem import observed_ratio, theorem_one
-from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
-from optsched.online.prediction.predictors import predict_instance
+from optsched.online.prediction.predictors import Prediction, predict_instance
 from optsched.online.runs import run_policies
 
 
 @pytest.fixture(scope="module")
-def instance() -> OnlineInstance:
-    return optsched.load("online/small-400x40")
+def prediction() -> Prediction:
+    return predict_instance(optsched.load("online/small-400x40"), OnlineOptions(), 0)
 
 
-def test_the_ratio_by_its_formula(instance: OnlineInstance) -> None:
-    prediction = predict_instance(instance, OnlineOptions(), 0)
+def test_the_ratio_by_its_formula(prediction: Prediction) -> None:
     jobs, tau = prediction.jobs, 3.0
     found = theorem_one(jobs, prediction.iterations, tau)
     alpha_max = jobs.configurations.worst[jobs.configuration]
     alpha_min = jobs.configurations.estimate[jobs.configuration]
     rho = max(a / b for a, b in zip(alpha_max, alpha_min, strict=True))
-    g, total = max(jobs.gpus), instance.cluster.servers * instance.cluster.gpus_per_server
+    g, total = max(jobs.gpus), jobs.cluster.gpus
     share = total / (total - g)
     error = np.mean(np.abs(jobs.iterations - prediction.iterations))
     first = (2 + tau + rho * share) * rho
@@ -36,26 +34,18 @@ def test_the_ratio_by_its_formula(instance: OnlineInstance) -> None:
     assert perfect.ratio == perfect.with_perfect_predictions == pytest.approx(first)
 
 
-def test_what_a_run_shows_is_far_below_and_at_least_one(instance: OnlineInstance) -> None:
-    prediction = predict_instance(instance, OnlineOptions(), 0)
+def test_what_a_run_shows_is_far_below_and_at_least_one(prediction: Prediction) -> None:
     runs = list(run_policies(prediction, ["a-srpt", "a-srpt-perfect", "spjf"]))
     assert runs[2].theorem is None
     for run in runs[:2]:
-        assert run.theorem is not None
-        assert run.theorem.ratio is not None
-        assert run.theorem.observed is not None
-        records = run.records
-        completions = (
-            sum(record.end for record in records) - len(records) * prediction.jobs.submit[0]
-        )
+        completions = sum(record.end - prediction.jobs.submit[0] for record in run.records)
         assert 1 <= run.theorem.observed < run.theorem.ratio
         assert run.metrics.total_completion_time == pytest.approx(completions)
         part = replace(run.metrics, jobs=run.metrics.jobs - 1)
         assert observed_ratio(run.jobs, part) is None
 
 
-def test_the_sentence_has_no_digits_that_mean_nothing(instance: OnlineInstance) -> None:
-    prediction = predict_instance(instance, OnlineOptions(), 0)
+def test_the_sentence_has_no_digits_that_mean_nothing(prediction: Prediction) -> None:
     sure, unsure = (
         run.theorem.sentence
         for run in run_policies(prediction, ["a-srpt-perfect", "a-srpt"])
@@ -69,8 +59,7 @@ def test_the_sentence_has_no_digits_that_mean_nothing(instance: OnlineInstance) 
     assert "with perfect predictions" not in sure
 
 
-def test_a_job_of_the_whole_cluster_leaves_no_ratio(instance: OnlineInstance) -> None:
-    prediction = predict_instance(instance, OnlineOptions(), 0)
+def test_a_job_of_the_whole_cluster_leaves_no_ratio(prediction: Prediction) -> None:
     cluster = prediction.jobs.cluster.model_copy(
         update={"servers": 1, "gpus_per_server": int(max(prediction.jobs.gpus))}
     )

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from placement import jobs
+
 from optsched.placement.instance import PlacementInstance
 
 OWN: dict[str, Any] = {}
@@ -36,25 +38,15 @@ all-reduce     a moves 2 (1/2) 3 = 3 bytes, b 2 (2/3) 6 = 8, c none; 2 s a byte 
 
 def document() -> dict[str, Any]:
     """Stages a, b, c of 2, 3 and 1 replicas; servers that offer 3, 2 and 1 of their 4 GPUs."""
-    return {
-        "schema": "optsched/placement",
-        "version": 1,
-        "name": "by hand",
-        "cluster": {"gpus_per_server": 4, "inter_bandwidth": 2, "intra_bandwidth": 8},
-        "free_gpus": [3, 2, 1],
-        "job": {
-            "model": "by hand",
-            "all_reduce": "ring",
-            "stages": [
-                {"name": "a", "replicas": 2, "forward_time": 1, "backward_time": 0.5,
-                 "input_bytes": 0, "output_bytes": 6, "parameter_bytes": 3},
-                {"name": "b", "replicas": 3, "forward_time": 2, "backward_time": 0.25,
-                 "input_bytes": 4, "output_bytes": 2, "parameter_bytes": 6},
-                {"name": "c", "replicas": 1, "forward_time": 3, "backward_time": 4,
-                 "input_bytes": 6, "output_bytes": 0, "parameter_bytes": 5},
-            ],
-        },
-    }  # fmt: skip
+    stages = [
+        {"name": "a", "replicas": 2, "forward_time": 1, "backward_time": 0.5,
+         "output_bytes": 6, "parameter_bytes": 3},
+        {"name": "b", "replicas": 3, "forward_time": 2, "backward_time": 0.25,
+         "input_bytes": 4, "output_bytes": 2, "parameter_bytes": 6},
+        {"name": "c", "replicas": 1, "forward_time": 3, "backward_time": 4,
+         "input_bytes": 6, "parameter_bytes": 5},
+    ]  # fmt: skip
+    return jobs.document([3, 2, 1], stages, gpus=4, inter=2, intra=8, name="by hand")
 
 
 def instance(slow_stage: int | None = None) -> PlacementInstance:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from oracles import placement as oracle
+
 from optsched.placement.instance import PlacementInstance
 
 ZEROS = dict.fromkeys(
@@ -21,16 +23,10 @@ def document(
     **of_job: Any,
 ) -> dict[str, Any]:
     """A file's content; a stage's absent times and bytes are 0, its name is s0, s1, ..."""
-    cluster = {"gpus_per_server": gpus, "inter_bandwidth": inter, "intra_bandwidth": intra}
     named = [{"name": f"s{s}", **ZEROS, **stage} for s, stage in enumerate(stages)]
-    return {
-        "schema": "optsched/placement",
-        "version": 1,
-        "name": name,
-        "cluster": cluster,
-        "free_gpus": free,
-        "job": {"model": name, "all_reduce": kind, "stages": named, **of_job},
-    }
+    whole = oracle.document(name, (gpus, inter, intra), free, named, kind)
+    whole["job"] |= {"model": name, **of_job}
+    return whole
 
 
 def made(*arguments: Any, **keywords: Any) -> PlacementInstance:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from placement import jobs
 
 from optsched.library.verify.certificate import COMPARISON_RTOL
 from optsched.library.verify.placement import (
@@ -20,24 +21,9 @@ from optsched.verbs.judging import certificate_violations
 
 def instance(*stages: dict[str, Any], free: tuple[int, ...] = (4, 4, 2)) -> PlacementInstance:
     """Servers of 4 GPUs: a GPU's share of the NIC is 1 byte a second, 16 are in the server."""
-    usual = {
-        "forward_time": 1, "backward_time": 0, "input_bytes": 0, "output_bytes": 0,
-        "parameter_bytes": 0,
-    }  # fmt: skip
-    return PlacementInstance.from_dict(
-        {
-            "schema": "optsched/placement", "version": 1, "name": "by hand",
-            "cluster": {
-                "gpus_per_server": max(4, *free), "inter_bandwidth": max(4, *free),
-                "intra_bandwidth": 16,
-            },
-            "free_gpus": free,
-            "job": {
-                "model": "by hand", "all_reduce": "ring",
-                "stages": [{**usual, "name": f"{s}", **each} for s, each in enumerate(stages)],
-            },
-        }
-    )  # fmt: skip
+    size = max(4, *free)
+    several = [{"forward_time": 1, **each} for each in stages]
+    return jobs.made(list(free), several, gpus=size, inter=size, intra=16)
 
 
 A = {"replicas": 2, "backward_time": 2, "output_bytes": 3, "parameter_bytes": 8}

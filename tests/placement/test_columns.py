@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from placement.by_hand import BOTTLENECK
 from placement.jobs import made
 
 import optsched
@@ -50,28 +51,21 @@ def certified() -> tuple[PlacementInstance, PatternCertificate, float]:
 def test_a_certificate_is_checked() -> None:
     instance, certificate, best = certified()
     assert certificate_violations(instance, certificate) == []
-    stages = len(certificate.prices)
-    wrong: list[PatternCertificate] = [
-        replace(certificate, threshold=best * (1 + 1e-9)),
-        replace(certificate, threshold=float("nan")),
-        replace(certificate, prices=certificate.prices[:-1]),
-        replace(certificate, prices=(-1, *certificate.prices[1:])),
-        replace(certificate, prices=(10**10, *certificate.prices[1:])),
-        replace(certificate, prices=(0.5, *certificate.prices[1:])),
-        replace(certificate, prices=(1,) * stages),
-    ]
+    _, *others = prices = certificate.prices
+    wrong = [{"threshold": best * (1 + 1e-9)}, {"threshold": float("nan")}]
+    wrong += [{"prices": each} for each in (prices[:-1], (1,) * len(prices))]
+    wrong += [{"prices": (first, *others)} for first in (-1, 10**10, 0.5)]
     for each in wrong:
-        assert [v.rule for v in certificate_violations(instance, each)] == ["certificate"], each
+        found = certificate_violations(instance, replace(certificate, **each))
+        assert [v.rule for v in found] == ["certificate"], each
 
 
 def test_a_size_that_cannot_be_filled_in_time_needs_no_prices() -> None:
-    instance = drawn(0, 3, (3, 2, 3))
-    assert certificate_violations(instance, PatternCertificate(0.0, (0, 0, 0))) == []
+    assert certificate_violations(drawn(0), PatternCertificate(0.0, (0, 0, 0))) == []
 
 
 def test_more_gpus_than_replicas_are_refused() -> None:
-    instance = drawn(1, 3, (3, 2, 3))
-    data = instance.to_dict()
+    data = drawn(1).to_dict()
     data["cluster"]["intra_bandwidth"] = 1e8
     with pytest.raises(NotApplicableError, match="columns"):
         optsched.solve(PlacementInstance.from_dict(data), "columns")
@@ -84,12 +78,14 @@ def test_it_repeats_itself() -> None:
     assert first.bound == second.bound
 
 
+HUNDRED = (8, 7, 6, 5, 4, 3, 2, 1) * 4
+
+
 @pytest.mark.parametrize(("seed", "by"), [(0, "pattern prices"), (4, "no faster set of patterns")])
 def test_exact_proves_a_job_of_a_hundred_gpus_by_columns(seed: int, by: str) -> None:
-    instance = drawn(seed, 16, (8, 7, 6, 5, 4, 3, 2, 1) * 4)
+    instance = drawn(seed, 16, HUNDRED)
     result = optsched.solve(instance, "exact")
-    assert result.chosen == "columns"
-    assert result.proved
+    assert (result.chosen, result.proved) == ("columns", True)
     assert result.check.feasible
     assert result.bound_source == by
     if result.certificate is not None:
@@ -97,16 +93,15 @@ def test_exact_proves_a_job_of_a_hundred_gpus_by_columns(seed: int, by: str) -> 
 
 
 def test_columns_prove_the_bottleneck_option_by_minimum_counts() -> None:
-    instance = drawn(0, 16, (8, 7, 6, 5, 4, 3, 2, 1) * 4)
-    options = {"all_reduce_bandwidth": "bottleneck"}
-    result = optsched.solve(instance, "exact", options=options)
+    instance = drawn(0, 16, HUNDRED)
+    result = optsched.solve(instance, "exact", options=BOTTLENECK)
     assert (result.chosen, result.proved) == ("columns", True)
     assert result.check.feasible
     assert result.objective >= optsched.solve(instance, "exact").objective
 
 
 @pytest.mark.parametrize(("family", "seed"), [("even", 3), ("spread", 1)])
-def test_a_ring_job_needs_its_minimum_counts_chosen(
+def test_a_ring_job_needs_minimum_counts(
     family: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Priced at their smallest possible times, its patterns leave a gap that does not close."""
@@ -114,16 +109,13 @@ def test_a_ring_job_needs_its_minimum_counts_chosen(
     monkeypatch.syspath_prepend(folder)
     benchmark = runpy.run_path(str(folder / "placement.py"))
     instance = benchmark["ring_job"](family, 4, 8, seed)
-    options = {"all_reduce_bandwidth": "bottleneck"}
-    assert optsched.solve(instance, "columns", options=options, time_limit=8.0).proved
+    assert optsched.solve(instance, "columns", options=BOTTLENECK, time_limit=8.0).proved
 
 
 @pytest.mark.full
-def test_what_columns_found_is_theirs_where_no_other_method_takes_over(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_columns_found_is_theirs_if_no_other_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their tries may end before their time does; their seconds count, whoever goes on."""
-    instance = drawn(4, 16, (8, 7, 6, 5, 4, 3, 2, 1) * 4)
+    instance = drawn(4, 16, HUNDRED)
     start = optsched.solve(instance, "repartition")
     by_columns = optsched.solve(instance, "columns")
 

@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from placement.by_hand import BOTTLENECK, OWN
 from placement.jobs import made
+from sampling import first
 
 import optsched
 from optsched.errors import NotApplicableError
@@ -18,33 +20,27 @@ from optsched.result import Termination
 ANY = Training("global", oversized=True)
 
 
-def test_bounds_first() -> None:
-    result = optsched.solve("placement/vgg19-32")
-    assert result.chosen == "repartition"
-    assert "bound" in result.bound_source
-    assert result.termination is Termination.OPTIMAL
-
-
-@pytest.mark.parametrize(("reading", "method"), [("own", "columns"), ("bottleneck", "ilp")])
-def test_then_columns_or_the_model(reading: str, method: str) -> None:
-    options = {"all_reduce_bandwidth": reading}
-    result = optsched.solve("placement/vgg19-16", options=options)
+@pytest.mark.parametrize(
+    ("gpus", "options", "method"),
+    [(32, OWN, "repartition"), (16, OWN, "columns"), (16, BOTTLENECK, "ilp")],
+)
+def test_bounds_first_then_columns_or_the_model(
+    gpus: int, options: dict[str, str], method: str
+) -> None:
+    result = optsched.solve(f"placement/vgg19-{gpus}", options=options)
     assert (result.chosen, result.termination) == (method, Termination.OPTIMAL)
+    assert method != "repartition" or "bound" in result.bound_source
 
 
 @pytest.mark.parametrize("model", ["VGG19", "Inception-V3", "XLNet-large"])
 @pytest.mark.parametrize("seed", range(3))
 def test_exact_methods_agree_on_zoo_jobs(model: str, seed: int) -> None:
     instance = generate_placement(model, 32, stages=4, training=ANY, seed=seed)
-    values = {
-        method: optsched.solve(instance, method, gap=0.0) for method in ("columns", "ilp", "exact")
-    }
-    for method, result in values.items():
-        assert result.termination is Termination.OPTIMAL, method
-        assert result.objective == pytest.approx(values["ilp"].objective, rel=1e-9), method
-    assert values["ilp"].objective <= optsched.solve(instance, "repartition").objective * (
-        1 + 1e-12
-    )
+    best = optsched.solve(instance, "ilp", gap=0.0)
+    for result in (best, *(optsched.solve(instance, m, gap=0.0) for m in ("columns", "exact"))):
+        assert result.termination is Termination.OPTIMAL
+        assert result.objective == pytest.approx(best.objective, rel=1e-9)
+    assert best.objective <= optsched.solve(instance, "repartition").objective * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("method", ["exact", "columns", "ilp", "ilp-vertex"])
@@ -54,29 +50,20 @@ def test_a_gap_of_zero_is_proved_to_rounding(method: str) -> None:
     assert result.gap <= 1e-8
 
 
-SHORT_OF_ITS_TOLERANCE = (
-    (4, 0.002967281446853913, 0.027472142440659014, 0.0, 1479321.4980182655, 31830428.364337057),
-    (
-        6,
-        0.01945067217745695,
-        0.038815087070317424,
-        986214.7264979098,
-        4921711.5778144365,
-        1221422.7009804389,
-    ),
-    (8, 0.010354548501682303, 0.005941865034871255, 3691283.6833608276, 0.0, 19168806.630730387),
-)
-
-
 def test_a_model_proves_at_gap_zero_what_its_solver_can_tell_apart() -> None:
     """HiGHS, at 1e-9 a row, leaves a bound 1.03e-9 below the optimum here: that is optimal."""
-    fields = ("replicas", "forward_time", "backward_time")
-    fields += ("input_bytes", "output_bytes", "parameter_bytes")
-    stages = [dict(zip(fields, values, strict=True)) for values in SHORT_OF_ITS_TOLERANCE]
+    stages = [
+        {"replicas": 4, "forward_time": 0.002967281446853913, "backward_time": 0.027472142440659014,
+         "output_bytes": 1479321.4980182655, "parameter_bytes": 31830428.364337057},
+        {"replicas": 6, "forward_time": 0.01945067217745695, "backward_time": 0.038815087070317424,
+         "input_bytes": 986214.7264979098, "output_bytes": 4921711.5778144365,
+         "parameter_bytes": 1221422.7009804389},
+        {"replicas": 8, "forward_time": 0.010354548501682303, "backward_time": 0.005941865034871255,
+         "input_bytes": 3691283.6833608276, "parameter_bytes": 19168806.630730387},
+    ]  # fmt: skip
     bandwidths = {"inter": 2671438333.9145827, "intra": 46343296895.73976}
     instance = made([3, 9, 6], stages, gpus=9, kind="double-tree", **bandwidths)
-    options = {"all_reduce_bandwidth": "bottleneck"}
-    result = optsched.solve(instance, "ilp", options=options, gap=0.0)
+    result = optsched.solve(instance, "ilp", options=BOTTLENECK, gap=0.0)
     assert result.termination is Termination.OPTIMAL
     assert result.objective == pytest.approx(0.09489964939487441, rel=1e-9)
 
@@ -87,18 +74,15 @@ def test_columns_go_on_where_the_model_leaves_a_gap() -> None:
     received = {"replicas": 6, "input_bytes": 2.6060285185499556e-06, "backward_time": 520.7}
     received["parameter_bytes"] = 63.87758812060876
     instance = made([2, 2, 4, 2], [sent, received], gpus=4, inter=9.187035573769161e-09, intra=5e8)
-    options = {"all_reduce_bandwidth": "bottleneck"}
-    by_model = optsched.solve(instance, "ilp", options=options, gap=0.0)
-    result = optsched.solve(instance, "exact", options=options, gap=0.0)
+    by_model = optsched.solve(instance, "ilp", options=BOTTLENECK, gap=0.0)
+    result = optsched.solve(instance, "exact", options=BOTTLENECK, gap=0.0)
     assert not by_model.proved
     assert (result.chosen, result.proved) == ("columns", True)
 
 
 def test_repartition_refuses_the_bottleneck_reading() -> None:
     with pytest.raises(NotApplicableError, match=r"method repartition.*bottleneck"):
-        optsched.solve(
-            "placement/vgg19-16", "repartition", options={"all_reduce_bandwidth": "bottleneck"}
-        )
+        optsched.solve("placement/vgg19-16", "repartition", options=BOTTLENECK)
 
 
 def slow_inside() -> PlacementInstance:
@@ -156,21 +140,13 @@ def wide(gpus_per_server: int, replicas: int, stages: int) -> PlacementInstance:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="address-space limit: Linux only")
 @pytest.mark.parametrize(
-    "shape",
-    [
-        (1024, 1024, 1),
-        *(
-            pytest.param(s, marks=pytest.mark.full)
-            for s in ((256, 200, 10), (8, 8, 400), (1, 1, 1000))
-        ),
-    ],
+    ("gpus", "replicas", "stages"),
+    first(1, [(1024, 1024, 1), (256, 200, 10), (8, 8, 400), (1, 1, 1000)]),
 )
-def test_accepted_extremes_stay_in_memory_and_keep_a_bound(
-    shape: tuple[int, int, int], tmp_path: Path
-) -> None:
+def test_extremes_stay_in_memory(gpus: int, replicas: int, stages: int, tmp_path: Path) -> None:
     """4 GB of address space hold every method's tables; `exact` answers with what is proved."""
     path = tmp_path / "wide.json"
-    path.write_text(json.dumps(wide(*shape).to_dict()))
+    path.write_text(json.dumps(wide(gpus, replicas, stages).to_dict()))
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30));"
         "from optsched.cli import _code;"

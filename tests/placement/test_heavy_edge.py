@@ -36,7 +36,7 @@ def test_the_papers_figure_2() -> None:
 @pytest.mark.parametrize(
     ("name", "optimum"), [("a", 0.7621040), ("b", 1.0530581), ("c", 0.7786855)]
 )
-def test_replicas_left_over_prove_nothing(
+def test_what_is_left_proves_nothing(
     name: str, optimum: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = CASES / f"tensor-parallel-{name}.json"
@@ -62,12 +62,13 @@ def _two_stages(free: list[int]) -> PlacementInstance:
 
 
 def test_growth_by_hand() -> None:
-    """The heaviest edge is a pair edge (2): a0-b0. Outside, every pair edge weighs 2: a1 is lowest.
+    """Servers are filled in descending order; the heaviest edge is a pair edge (2): a0-b0.
 
-    Then b1 (edge 2) and the server with four GPUs is full; b2 goes to the other.
+    Outside, every pair edge weighs 2: a1 is lowest. Then b1 (edge 2) and the server with four GPUs
+    is full; b2 goes to the other.
     """
-    result = optsched.solve(_two_stages([4, 1]), "heavy-edge")
-    assert result.solution.counts == ((2, 0), (2, 1))
+    for free, counts in (([4, 1], ((2, 0), (2, 1))), ([1, 4], ((0, 2), (1, 2)))):
+        assert optsched.solve(_two_stages(free), "heavy-edge").solution.counts == counts
 
 
 def test_a_single_gpu_server_takes_the_lightest_replica() -> None:
@@ -77,11 +78,6 @@ def test_a_single_gpu_server_takes_the_lightest_replica() -> None:
     """
     result = optsched.solve(_two_stages([1, 1, 1, 1, 1]), "heavy-edge")
     assert result.solution.counts == ((0, 0, 0, 1, 1), (1, 1, 1, 0, 0))
-
-
-def test_servers_are_filled_in_descending_order() -> None:
-    result = optsched.solve(_two_stages([1, 4]), "heavy-edge")
-    assert result.solution.counts == ((0, 2), (1, 2))
 
 
 def test_worst_and_estimated_least_time_by_hand() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from placement import by_hand
+from placement import by_hand, jobs
 
 import optsched
 from optsched.errors import InputError
@@ -22,26 +22,14 @@ def document(micro_batches: int | None = None, **of_b: Any) -> dict[str, Any]:
     A GPU's share of the NIC is 2/4 B/s: 2 s a byte; inside a server 1/8 s.
     """
     b = {"tensor_parallel": 2, "tensor_bytes": 8, "expert_bytes": 4, **of_b}
-    job: dict[str, Any] = {
-        "model": "by hand",
-        "all_reduce": "ring",
-        "stages": [
-            {"name": "a", "replicas": 2, "forward_time": 1, "backward_time": 2,
-             "input_bytes": 0, "output_bytes": 3, "parameter_bytes": 5},
-            {"name": "b", "replicas": 2, "forward_time": 2, "backward_time": 4,
-             "input_bytes": 3, "output_bytes": 0, "parameter_bytes": 6, **b},
-        ],
-    }  # fmt: skip
-    if micro_batches is not None:
-        job["micro_batches"] = micro_batches
-    return {
-        "schema": "optsched/placement",
-        "version": 1,
-        "name": "parallel",
-        "cluster": {"gpus_per_server": 4, "inter_bandwidth": 2, "intra_bandwidth": 8},
-        "free_gpus": [4, 3],
-        "job": job,
-    }
+    stages = [
+        {"name": "a", "replicas": 2, "forward_time": 1, "backward_time": 2,
+         "output_bytes": 3, "parameter_bytes": 5},
+        {"name": "b", "replicas": 2, "forward_time": 2, "backward_time": 4,
+         "input_bytes": 3, "parameter_bytes": 6, **b},
+    ]  # fmt: skip
+    of_job = {} if micro_batches is None else {"micro_batches": micro_batches}
+    return jobs.document([4, 3], stages, gpus=4, inter=2, intra=8, name="parallel", **of_job)
 
 
 APART = ((1, 1), (1, 1))
@@ -67,9 +55,9 @@ def instance(micro_batches: int | None = None, **of_b: Any) -> PlacementInstance
     return PlacementInstance.from_dict(document(micro_batches, **of_b))
 
 
-ASYNCHRONOUS = {APART: 19.375, TOGETHER: 15.625}
-"""a waits longest both times: 9.375 + 10, 15 + 0.625."""
-SYNCHRONOUS = {
+ITERATIONS = {
+    (APART, None): 19.375,  # a waits longest both times: 9.375 + 10
+    (TOGETHER, None): 15.625,  # 15 + 0.625
     (APART, 1): 31.75,  # 9.375 + 12.375 + 10
     (APART, 2): 27.0625,  # (9.375 + 2 * 12.375)/2 + 10; b ends after 17.0625 - 2/2 + 6
     (APART, 8): 23.546875,  # (9.375 + 8 * 12.375)/8 + 10
@@ -91,17 +79,12 @@ def values(made: PlacementInstance, counts: Any, options: dict[str, Any] | None 
     ]
 
 
-@pytest.mark.parametrize("counts", [APART, TOGETHER])
-def test_asynchronous_by_hand(counts: Any) -> None:
-    assert values(instance(), counts) == pytest.approx([ASYNCHRONOUS[counts]] * 3, rel=1e-12)
-
-
-@pytest.mark.parametrize(("counts", "micro_batches"), SYNCHRONOUS)
-@pytest.mark.parametrize("reading", ["own", "bottleneck"])
-def test_micro_batches_by_hand(counts: Any, micro_batches: int, reading: str) -> None:
-    expected = SYNCHRONOUS[counts, micro_batches]
-    found = values(instance(micro_batches), counts, {"all_reduce_bandwidth": reading})
-    assert found == pytest.approx([expected] * 3, rel=1e-12)
+@pytest.mark.parametrize(("counts", "micro_batches"), ITERATIONS)
+def test_iterations_by_hand(counts: Any, micro_batches: int | None) -> None:
+    expected = pytest.approx([ITERATIONS[counts, micro_batches]] * 3, rel=1e-12)
+    assert values(instance(micro_batches), counts) == expected
+    if micro_batches is not None:
+        assert values(instance(micro_batches), counts, by_hand.BOTTLENECK) == expected
 
 
 MIXED = ((2, 0), (1, 1))
@@ -111,7 +94,8 @@ def test_the_second_example_of_the_readme() -> None:
     """models/placement/README.md works this instance out; the best of each column is in bold."""
     readme = Path(__file__).parents[2] / "models" / "placement" / "README.md"
     lines = readme.read_text(encoding="utf-8").split("| placement | asynchronous |")[1].splitlines()
-    rows = {name: rest for name, *rest in map(_cells, lines[2:5])}
+    table = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:5])
+    rows = {name: rest for name, *rest in table}
     assert set(rows) == {"apart", "together", "mixed"}
     for name, counts in (("apart", APART), ("together", TOGETHER), ("mixed", MIXED)):
         for cell, batches in zip(rows[name], (None, 1, 2, 8), strict=True):
@@ -120,10 +104,6 @@ def test_the_second_example_of_the_readme() -> None:
             value = optsched.check(made, solution).objective
             assert float(cell.strip("*")) == pytest.approx(value, rel=1e-12)
             assert (optsched.solve(made).solution.counts == counts) == cell.startswith("**")
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def test_overlaps_of_micro_batches_by_hand() -> None:
@@ -178,11 +158,7 @@ def test_tables_by_hand() -> None:
     assert made.saving_previous.tolist() == pytest.approx([0, 6 * 0.875 / 2])
     assert made.saving_next.tolist() == pytest.approx([6 * 1.875 / 2, 0])
     assert made.hidden.tolist() == [0, 1]
-    assert (made.micro_batches, made.num_micro_batches, made.pipeline_costs.micro_batches) == (
-        2,
-        2,
-        2,
-    )
+    assert made.micro_batches == made.num_micro_batches == made.pipeline_costs.micro_batches == 2
     asynchronous = tables_of(instance())
     assert (asynchronous.micro_batches, asynchronous.num_micro_batches) == (None, 1)
 
@@ -205,12 +181,10 @@ def test_floored_tables_by_hand() -> None:
     assert made.remote_time.tolist() == pytest.approx([15, 13])
     assert made.experts.tolist() == [[0, 0, 0, 0, 0], [0, 2, 0, 0, 0]]
     assert made.all_reduce[:, 1:3].tolist() == [[10, 0], [6, 0]]
-    higher = tables_of(instance(2)).floored(4.0)
+    higher = tables_of(instance(2)).floored(4.0)  # savings gone are had in full
     assert (higher.saving_previous.tolist(), higher.saving_next.tolist()) == ([0, 0], [5.625, 0])
     assert higher.colocated_time.tolist() == pytest.approx([0, 7.75])
-    assert higher.remote_time.tolist() == pytest.approx(
-        [11.25, 7.75]
-    )  # savings gone are had in full
+    assert higher.remote_time.tolist() == pytest.approx([11.25, 7.75])
     slow = document(2)
     slow["cluster"]["intra_bandwidth"] = 0.25
     tables = tables_of(PlacementInstance.from_dict(slow))
@@ -238,16 +212,11 @@ def test_the_pipeline_bound_by_hand() -> None:
 def test_the_explanation_names_each_part() -> None:
     explained = optsched.explain(instance(), PlacementSolution.of("parallel", APART))
     row = next(row for row in explained.rows if (row.name, row.server) == ("b", 1))
-    assert row.parts == pytest.approx(
-        {
-            "compute": 6.0,
-            "inter-server transfer": 3.0,
-            "intra-server transfer": 0.375,
-            "tensor all-reduce": 1.0,
-            "expert all-to-all": 2.0,
-            "all-reduce": 6.0,
-        }
-    )
+    parts = {
+        "compute": 6.0, "inter-server transfer": 3.0, "intra-server transfer": 0.375,
+        "tensor all-reduce": 1.0, "expert all-to-all": 2.0, "all-reduce": 6.0,
+    }  # fmt: skip
+    assert row.parts == pytest.approx(parts)
     assert row.gpus == 2
     headings = str(explained).splitlines()[1].split()
     assert headings[2:] == [
@@ -270,15 +239,15 @@ def test_every_replica_alone() -> None:
 
 def test_the_checker_counts_slices() -> None:
     """Three of a and one of b's two replicas would fit into 4 GPUs if it had one slice."""
-    report = optsched.check(instance(), PlacementSolution.of("parallel", ((2, 0), (2, 0))))
-    assert [(v.rule, v.where, v.amount) for v in report.violations] == [("capacity", "server 0", 2)]
-    report = optsched.check(instance(), PlacementSolution.of("parallel", ((2, 0), (0, 2))))
-    assert [(v.rule, v.where, v.amount) for v in report.violations] == [("capacity", "server 1", 1)]
+    for b, server, over in (((2, 0), 0, 2), ((0, 2), 1, 1)):
+        report = optsched.check(instance(), PlacementSolution.of("parallel", ((2, 0), b)))
+        (found,) = report.violations
+        assert (found.rule, found.where, found.amount) == ("capacity", f"server {server}", over)
 
 
 def test_the_checker_refuses_the_asynchronous_value_of_a_synchronous_job() -> None:
     made = instance(2)
-    for claim, broken in ((ASYNCHRONOUS[APART], True), (SYNCHRONOUS[APART, 2], False)):
+    for claim, broken in ((ITERATIONS[APART, None], True), (ITERATIONS[APART, 2], False)):
         solution = PlacementSolution.of(made.name, APART).model_copy(update={"objective": claim})
         rules = [violation.rule for violation in optsched.check(made, solution).violations]
         assert rules == (["claimed objective"] if broken else [])

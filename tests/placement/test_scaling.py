@@ -50,19 +50,15 @@ def choose(
     )
 
 
-def two_stages(replicas: tuple[int, int]) -> PlacementInstance:
-    first, second = replicas
-    stage = {"forward_time": 1.0, "backward_time": 2.0}
-    stages = [
-        {**stage, "replicas": first, "output_bytes": 6},
-        {**stage, "replicas": second, "input_bytes": 6 * first / second},
-    ]
-    return made([first, second], stages, inter=8.0, intra=1e9, name="two")
+def two_stages() -> PlacementInstance:
+    stage = {"replicas": 1, "forward_time": 1.0, "backward_time": 2.0}
+    stages = [{**stage, "output_bytes": 6}, {**stage, "input_bytes": 6}]
+    return made([1, 1], stages, inter=8.0, intra=1e9, name="two")
 
 
 def test_speed_up_by_hand() -> None:
     """Two stages of one replica, 3 s each, 12 bytes at 1 byte/s between them: 6 s against 15 s."""
-    instance = two_stages((1, 1))
+    instance = two_stages()
     assert one_gpu_time(instance) == 6.0
     result = optsched.solve(instance)
     assert result.objective == 15.0
@@ -83,7 +79,7 @@ def test_every_row_carries_it_and_what_is_slower_than_one_gpu_is_marked(
     tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "two.json"
-    path.write_text(json.dumps(two_stages((1, 1)).to_dict()))
+    path.write_text(json.dumps(two_stages().to_dict()))
     assert execute(["compare", str(path), "placement/fig2", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["speed_up"] for row in rows[:3]] == [0.4] * 3
@@ -143,36 +139,27 @@ def test_fewer_gpus_where_communication_decides() -> None:
     assert choose(4, bandwidth=1.0, batch="global", fewer_gpus=True).gpus == 1
     assert choose(4, bandwidth=1e9, batch="global", fewer_gpus=True).gpus == 4
     assert choose(4, bandwidth=1e9, fewer_gpus=True).gpus == 4
-    instance = instance_from_profile(
-        PROFILE,
-        4,
-        [2, 1, 1],
-        hardware=Hardware(2, 2.0, 1e9),
-        training=Training("global", fewer_gpus=True),
-    )
+    slow, fewer = Hardware(2, 2.0, 1e9), Training("global", fewer_gpus=True)
+    instance = instance_from_profile(PROFILE, 4, [2, 1, 1], hardware=slow, training=fewer)
     assert instance.free_gpus == (1,)
     assert instance.provenance["plan"]["gpus_offered"] == 4
 
 
 @pytest.mark.parametrize(
-    ("changed", "expected"),
+    ("make", "arguments", "expected"),
     [
-        ({"training": Training(device="P100")}, "device: found 'P100', expected 'V100'"),
-        ({"model": "GPT-175B"}, "GPT-175B, expected at most the GPU's 32 GB"),
+        (generate_placement, {"training": Training(device="P100")},
+         "device: found 'P100', expected 'V100'"),
+        (generate_placement, {"model": "GPT-175B"}, "GPT-175B, expected at most the GPU's 32 GB"),
+        (Training, {"batch": "weak"}, "batch"),
+        (Training, {"optimiser": "adagrad"}, "optimiser"),
+        (Training, {"accumulation_steps": 0}, "accumulation_steps"),
+        (Training, {"gpu_memory": 0.0}, "gpu_memory"),
     ],
-)
-def test_what_is_refused(changed: dict[str, Any], expected: str) -> None:
+)  # fmt: skip
+def test_what_is_refused(make: Any, arguments: dict[str, Any], expected: str) -> None:
     with pytest.raises(InputError, match=expected):
-        generate_placement(**changed)
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("batch", "weak"), ("optimiser", "adagrad"), ("accumulation_steps", 0), ("gpu_memory", 0.0)],
-)
-def test_trainings_that_are_refused(field: str, value: Any) -> None:
-    with pytest.raises(InputError, match=field):
-        Training(**{field: value})
+        make(**arguments)
 
 
 def test_the_provenance_states_it_all() -> None:

@@ -29,11 +29,10 @@ def slow_network(seed: int) -> dict:
 def test_optimal_at_gap_0(seed: int, reading: str) -> None:
     document = slow_network(seed)
     instance = PlacementInstance.from_dict(document)
-    optimum = oracle.optimum(document, {"all_reduce_bandwidth": reading})
+    options = {"all_reduce_bandwidth": reading}
+    optimum = oracle.optimum(document, options)
     for method in ("ilp", "ilp-vertex", "exact"):
-        result = optsched.solve(
-            instance, method, gap=0.0, options={"all_reduce_bandwidth": reading}
-        )
+        result = optsched.solve(instance, method, gap=0.0, options=options)
         assert result.termination is Termination.OPTIMAL, method
         assert result.objective == pytest.approx(optimum, rel=1e-9), method
         assert (1 - 2e-9) * optimum <= result.bound <= (1 + 1e-12) * optimum, method

@@ -1,5 +1,7 @@
 """Placement at a short limit: a placement in any case, nothing stated that time does not allow."""
 
+from typing import Any
+
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -12,6 +14,7 @@ from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds import combinatorial as bounds
 from optsched.placement.cost import tables_of
+from optsched.placement.instance import PlacementInstance
 from optsched.placement.models import cut_formulation, formulation, vertex_formulation
 from optsched.placement.models.parts import cut_nonzeros, ilp_nonzeros, vertex_nonzeros
 from optsched.placement.options import PlacementOptions
@@ -46,9 +49,7 @@ def test_a_placement_at_no_time_at_all(method: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("method", MODELS)
-def test_what_cannot_be_stated_in_time_is_not_begun(
-    method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_models_beyond_the_time_are_not_begun(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = []
     for module in (formulation, vertex_formulation, cut_formulation):
         monkeypatch.setattr(module, "build", lambda *given: begun.append(given))
@@ -59,21 +60,23 @@ def test_what_cannot_be_stated_in_time_is_not_begun(
     assert begun == []
 
 
+def stated(instance: PlacementInstance) -> list[tuple[Any, Any]]:
+    """Each formulation with what it is built of."""
+    counts = np.array(optsched.solve(instance, "heavy-edge").solution.counts)
+    return [
+        (formulation, formulation.model_data(instance, OWN, counts, 0.0, pruned=True)),
+        (vertex_formulation, vertex_formulation.vertex_data(instance, OWN, pruned=True)),
+        (cut_formulation, instance),
+    ]
+
+
 @pytest.mark.parametrize("looks", [0, 2])
 def test_a_deadline_between_two_families_of_rows(looks: int) -> None:
     instance = optsched.load("placement/fig2")
-    counts = np.array(optsched.solve(instance, "heavy-edge").solution.counts)
-    data = formulation.model_data(instance, OWN, counts, 0.0, pruned=True)
-    for build in (
-        lambda clock: formulation.build(data, clock),
-        lambda clock: vertex_formulation.build(
-            vertex_formulation.vertex_data(instance, OWN, pruned=True), clock
-        ),
-        lambda clock: cut_formulation.build(instance, clock),
-    ):
+    for module, data in stated(instance):
         with pytest.raises(OutOfTimeError):
-            build(Counted(looks))
-        assert build(Counted(20)).nconstraints() > 0
+            module.build(data, Counted(looks))
+        assert module.build(data, Counted(20)).nconstraints() > 0
 
 
 def test_once_the_deadline_passed_nothing_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,9 +89,7 @@ def test_once_the_deadline_passed_nothing_is_handed_over(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("method", MODELS)
-def test_what_takes_too_much_memory_is_refused(
-    method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_models_beyond_memory_are_refused(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes, "MAX_NONZEROS", 10)
     with pytest.raises(NotApplicableError, match=r"about \d+ nonzeros, expected at most 10: use"):
         optsched.solve("placement/vgg19-16", method)
@@ -97,17 +98,10 @@ def test_what_takes_too_much_memory_is_refused(
 @pytest.mark.parametrize("name", ["vgg19-16", "vgg19-128", "gpt-175b-32x1", "bert-large-32-tree"])
 def test_sizes_are_counted_before_building(name: str) -> None:
     instance = optsched.load(f"placement/{name}")
-    counts = np.array(optsched.solve(instance, "heavy-edge").solution.counts)
-    data = formulation.model_data(instance, OWN, counts, 0.0, pruned=True)
-    for counted, model in (
-        (ilp_nonzeros(instance), formulation.build(data)),
-        (
-            vertex_nonzeros(instance, bottleneck=False),
-            vertex_formulation.build(vertex_formulation.vertex_data(instance, OWN, pruned=True)),
-        ),
-        (cut_nonzeros(instance), cut_formulation.build(instance)),
-    ):
-        rows = model.component_data_objects(pyo.Constraint)
+    vertex = vertex_nonzeros(instance, bottleneck=False)
+    sizes_counted = (ilp_nonzeros(instance), vertex, cut_nonzeros(instance))
+    for counted, (module, data) in zip(sizes_counted, stated(instance), strict=True):
+        rows = module.build(data).component_data_objects(pyo.Constraint)
         built = sum(len(generate_standard_repn(row.body).linear_vars) for row in rows)
         assert built <= 1.3 * counted
 

@@ -25,7 +25,6 @@ def test_efficient_plans_are_worth_their_gpus(name: str) -> None:
     """Half of their GPUs' speed or more, at a NIC there is, in a GPU's memory, as they state."""
     instance = optsched.load(name)
     efficiency = measures(instance, best_known(name))["efficiency"]
-    assert efficiency is not None
     assert 0.5 <= efficiency <= 1
     stated = instance.provenance["scaling"]
     assert stated["efficiency"] == pytest.approx(efficiency, rel=0.01)
@@ -42,14 +41,13 @@ def test_communication_bound_plans_say_what_they_are(name: str) -> None:
     """One mini-batch for all GPUs at 10 Gbit/s; but for GPT-175B less than half as fast."""
     instance = optsched.load(name)
     efficiency = measures(instance, best_known(name))["efficiency"]
-    assert efficiency is not None
     assert (efficiency < 0.5) == (instance.job.model != "GPT-175B")
     assert instance.provenance["plan"]["batch"] == "global"
     assert instance.cluster.inter_bandwidth == 1.25e9
     assert instance.provenance["memory"]["bytes_per_gpu"] > 0
 
 
-def test_the_table_has_a_row_for_each(
+def test_a_row_for_each(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["worlds.py", "placement"])

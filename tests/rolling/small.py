@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from oracles.selection_cases import document
+
 from optsched.result import Settings
 from optsched.rolling.instance import SCHEMA, RollingInstance
 from optsched.rolling.options import RollingOptions
@@ -26,22 +28,17 @@ def job(name: str, submit: float, due: float, epochs: Any, **more: Any) -> dict[
     } | more
 
 
+def costing(*rates: float) -> dict[str, Any]:
+    """A node of two GPUs at such dollars a second for one of them and for both."""
+    return {"nodes": [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": list(rates)}]}
+
+
 def instance(jobs: list[dict[str, Any]], **more: Any) -> RollingInstance:
     """One node of two GPUs at 1 $/s each."""
-    return RollingInstance.from_dict(
-        {
-            "schema": SCHEMA,
-            "version": 1,
-            "name": "small",
-            "now": 0.0,
-            "interval": 1000.0,
-            "postponement_penalty": 2.0,
-            "gpu_types": {"A": {"memory_bytes": 8.0, "slowdown": {}}},
-            "nodes": [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [1.0, 2.0]}],
-            "jobs": jobs,
-        }
-        | more
-    )
+    types = {"A": {"memory_bytes": 8.0, "slowdown": {}}}
+    usual = {"interval": 1000.0, "postponement_penalty": 2.0, "schema": SCHEMA}
+    made = document("small", types, [], jobs, **usual)
+    return RollingInstance.from_dict({**made, **costing(1.0, 2.0), **more})
 
 
 def three_jobs(**more: Any) -> RollingInstance:

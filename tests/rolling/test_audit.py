@@ -18,16 +18,9 @@ FAST = [name for name in POLICIES if name not in SLOW]
 
 
 def assert_clean(seed: int, name: str, load: float) -> None:
-    settings = rolling_settings(
-        3,
-        arrivals="load",
-        load=load,
-        sharing=bool(seed % 2),
-        reconfiguration_delay=60.0 * (seed % 3),
-        jobs=24,
-        interval=1800.0,
-    )
-    instance = generate_rolling(settings, seed=seed)
+    usual = {"arrivals": "load", "jobs": 24, "interval": 1800.0}
+    drawn = {"sharing": bool(seed % 2), "reconfiguration_delay": 60.0 * (seed % 3)}
+    instance = generate_rolling(rolling_settings(3, load=load, **usual, **drawn), seed=seed)
     sharing = "on" if seed % 2 else "off"
     run = run_on(instance, name, seed, limits={"time_limit": 0.3}, sharing=sharing)
     metrics = compute_metrics(instance, run)

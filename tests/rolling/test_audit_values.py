@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from oracles.selection_cases import document
 
 from optsched.checking import CANCELLATION, CheckReport
 from optsched.rolling.audit import audit
@@ -46,26 +47,18 @@ def instance(at: float = 0.0, **more: Any) -> RollingInstance:
         job(at, 1, 10, 7.0, memory_bytes=4.0, epochs=of(3, 5), epoch_time=a, true_epochs=5.0),
         job(at, 20, 30, 11.0, memory_bytes=1.0, epochs=of(2), epoch_time=a),
     ]
-    document = {
-        "schema": SCHEMA,
-        "version": 1,
-        "name": "by hand",
-        "now": at,
-        "interval": 1000.0,
-        "postponement_penalty": 2.0,
-        "reconfiguration_delay": 2.0,
-        "gpu_types": {
-            "A": {"memory_bytes": 8.0, "slowdown": {"0.25": 2.0, "0.5": 1.5}},
-            "B": {"memory_bytes": 4.0, "slowdown": {}},
-        },
-        "nodes": [
-            {"name": "n0", "gpu_type": "A", "gpus": 2, "cost_rate": [1.0, 1.75]},
-            {"name": "n1", "gpu_type": "A", "gpus": 3, "cost_rate": [1.0, 1.5, 2.5]},
-            {"name": "n2", "gpu_type": "B", "gpus": 1, "cost_rate": [0.5]},
-        ],
-        "jobs": jobs,
+    types = {
+        "A": {"memory_bytes": 8.0, "slowdown": {"0.25": 2.0, "0.5": 1.5}},
+        "B": {"memory_bytes": 4.0, "slowdown": {}},
     }
-    return RollingInstance.from_dict({**document, **more})
+    nodes = [
+        {"name": "n0", "gpu_type": "A", "gpus": 2, "cost_rate": [1.0, 1.75]},
+        {"name": "n1", "gpu_type": "A", "gpus": 3, "cost_rate": [1.0, 1.5, 2.5]},
+        {"name": "n2", "gpu_type": "B", "gpus": 1, "cost_rate": [0.5]},
+    ]
+    usual = {"interval": 1000.0, "postponement_penalty": 2.0, "reconfiguration_delay": 2.0}
+    made = document("by hand", types, nodes, jobs, now=at, schema=SCHEMA, **usual)
+    return RollingInstance.from_dict({**made, **more})
 
 
 def run(at: float = 0.0) -> Records:
@@ -96,18 +89,12 @@ def run(at: float = 0.0) -> Records:
         JobRecord(2, 5, 2, 17, 0, 0, 0),
         JobRecord(3, 2, 20, 32, 1, 0, 0),
     )
-    return Records(
-        "by hand",
-        "hand",
-        0,
-        {},
-        tuple(replace(s, start=s.start + at, end=s.end + at) for s in segments),
-        tuple(replace(n, start=n.start + at, end=n.end + at) for n in nodes),
-        tuple(
-            replace(j, first_start=j.first_start + at, completion=j.completion + at) for j in jobs
-        ),
-        (),
+    later = (
+        tuple(replace(each, start=each.start + at, end=each.end + at) for each in rows)
+        for rows in (segments, nodes)
     )
+    done = (replace(j, first_start=j.first_start + at, completion=j.completion + at) for j in jobs)
+    return Records("by hand", "hand", 0, {}, *later, tuple(done), ())
 
 
 def changed(table: str, index: int, **fields: Any) -> Records:
@@ -169,9 +156,8 @@ def test_a_claim_may_be_off_by_what_the_clock_rounds(name: str) -> None:
         report = audit(instance(at), run(at), claimed)
         assert [v.rule for v in report.violations] == rules
     wrong = audit(instance(), run(), {name: cost + 1}).violations
-    assert [(v.rule, v.amount) for v in wrong] == [
-        ("claimed objective", pytest.approx(1 / (cost + 1)))
-    ]
+    claim = ("claimed objective", pytest.approx(1 / (cost + 1)))
+    assert [(v.rule, v.amount) for v in wrong] == [claim]
 
 
 # --- jobs and places
@@ -229,12 +215,9 @@ def test_sharing_where_it_is_off() -> None:
 
 
 def test_shares_of_a_gpu() -> None:
-    on_gpu_0 = segments(2, gpus=(0,))
-    over = [("GPU share", "(9)", "GPU 0 of node 1", 1.0, 0.0)]
-    assert found(on_gpu_0, "GPU share") == over
-    a_quarter = segments(2, gpus=(0,), end=17, fraction=0.5)
-    over = [("GPU share", "(9)", "GPU 0 of node 1", 0.5, 0.0)]
-    assert found(a_quarter, "GPU share") == over
+    for more, over in (({}, 1.0), ({"end": 17, "fraction": 0.5}, 0.5)):
+        expected = [("GPU share", "(9)", "GPU 0 of node 1", over, 0.0)]
+        assert found(segments(2, gpus=(0,), **more), "GPU share") == expected
 
 
 def test_one_node_at_a_time() -> None:

@@ -2,11 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from rolling.small import instance, job, three_jobs
+from rolling.small import costing, instance, job, three_jobs
 
 import optsched
 from optsched import load
@@ -33,7 +32,6 @@ from optsched.selection.heuristics.sts import sts_assignment
 from optsched.selection.options import SelectionOptions
 
 CASES = Path(__file__).parent.parent / "cases"
-CHEAP = [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [0.1, 0.2]}]
 
 
 class Idle:
@@ -79,7 +77,7 @@ def held(done: Run) -> list[tuple[int, float, int]]:
 
 def test_dp_runs_a_job_on_the_fastest_configuration() -> None:
     """Due in 20 s and 2 s an epoch: one GPU is in time, and (28) would take it, being cheaper."""
-    given = instance([job("a", 0.0, 20.0, 10)], interval=50.0, nodes=CHEAP)
+    given = instance([job("a", 0.0, 20.0, 10)], interval=50.0, **costing(0.1, 0.2))
     for name in ("dp", "avg-dp"):
         (done,) = run_policies(given, [name])
         assert held(done) == [(0, 0.0, 2)]
@@ -88,15 +86,15 @@ def test_dp_runs_a_job_on_the_fastest_configuration() -> None:
 
 def test_dp_serves_the_first_to_arrive_first() -> None:
     """(28) gives each of two jobs one GPU; the first one takes both, the other waits."""
-    given = instance([job("a", 0.0, 20.0, 10), job("b", 0.0, 20.0, 10)], interval=50.0, nodes=CHEAP)
+    jobs = [job(name, 0.0, 20.0, 10) for name in "ab"]
+    given = instance(jobs, interval=50.0, **costing(0.1, 0.2))
     (done,) = run_policies(given, ["dp"])
     assert held(done) == [(0, 0.0, 2), (1, 12.5, 2)]
 
 
 def test_dp_waits_for_a_due_date_far_away() -> None:
     """Waiting costs nothing until 5000 s less the 20 s of ten epochs on one GPU."""
-    dear = [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [50.0, 99.0]}]
-    given = instance([job("a", 0.0, 5000.0, 10)], interval=1.0, nodes=dear)
+    given = instance([job("a", 0.0, 5000.0, 10)], interval=1.0, **costing(50.0, 99.0))
     (done,) = run_policies(given, ["dp"])
     assert done.records.jobs[0].first_start == 4980
 
@@ -113,9 +111,8 @@ def test_dp_ends_where_waiting_is_cheap(weight: float) -> None:
 @pytest.mark.parametrize("name", ["price", "price-patterns"])
 def test_price_runs_a_job_that_costs_nothing_and_may_wait(name: str) -> None:
     """No energy to pay, no lateness to avoid: an epoch is worth nothing, and still made."""
-    free = [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [0.0, 0.0]}]
     jobs = [job("a", 0.0, 20.0, 10, tardiness_weight=0.0), job("b", 0.0, 20.0, 10)]
-    (done,) = run_policies(instance(jobs, interval=50.0, nodes=free), [name])
+    (done,) = run_policies(instance(jobs, interval=50.0, **costing(0.0, 0.0)), [name])
     assert done.check.feasible
     assert done.metrics.energy_cost == 0
     assert all(record.epochs == 10 for record in done.records.jobs)
@@ -170,7 +167,6 @@ def test_a_limit_is_kept_by_every_policy(workload: RollingInstance) -> None:
     for name in ("sts", "rg", "dp", "price", "milp"):
         result = optsched.solve(workload, name, time_limit=0.0)
         assert result.status == "time-limit"
-        assert result.check is not None
         assert result.check.feasible
         decisions = result.details["decisions"]
         said = f"time limit reached: {decisions} of {decisions} decisions made by fifo"
@@ -210,9 +206,8 @@ def test_policies_get_a_quick_bound_of_their_own_draw(workload: RollingInstance)
 
 
 def slow_instance(seconds: float, interval: float) -> RollingInstance:
-    jobs: list[dict[str, Any]] = [
-        job(name, 0.0, 1e9, 10, epoch_time={"A": [seconds, seconds / 2]}) for name in "abc"
-    ]
+    times = {"A": [seconds, seconds / 2]}
+    jobs = [job(name, 0.0, 1e9, 10, epoch_time=times) for name in "abc"]
     return instance(jobs, interval=interval)
 
 

@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracles.speed_profile_cases import document
 from rolling.small import instance, job, run_on
 
 import optsched
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import compute_metrics
-from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
+from optsched.speed_profile.instance import SpeedProfileInstance
 
 
 def alone(seed: int, epochs: dict[str, Any] | None = None, **more: Any) -> RollingInstance:
@@ -29,21 +30,10 @@ def alone(seed: int, epochs: dict[str, Any] | None = None, **more: Any) -> Rolli
 def expected_energy(rolling: RollingInstance) -> float:
     """The optimum of (P3), by the speed-profile slice's exact method and checker."""
     one, node = rolling.jobs[0], rolling.nodes[0]
-    profile = SpeedProfileInstance.from_dict(
-        {
-            "schema": SCHEMA,
-            "version": 1,
-            "name": "p",
-            "speeds": [1 / t for t in one.epoch_time["A"]],
-            "power": list(node.cost_rate),
-            "deadline": one.due_date - one.submit_time,
-            "completed": one.completed_epochs,
-            "work": one.epochs.model_dump(),
-        }
-    )
-    value = optsched.solve(profile, "hull").objective
-    assert value is not None
-    return value
+    speeds = [1 / t for t in one.epoch_time["A"]]
+    made = document("p", speeds, node.cost_rate, one.epochs.model_dump())
+    made |= {"deadline": one.due_date - one.submit_time, "completed": one.completed_epochs}
+    return optsched.solve(SpeedProfileInstance.from_dict(made), "hull").objective
 
 
 def energy(rolling: RollingInstance, *epochs: float) -> float:
@@ -60,9 +50,7 @@ def test_deterministic_epochs_cost_the_profiles_energy(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("seed", "done"), [(0, 0), (1, 0), (2, 15), (3, 0), (4, 47), (5, 0)])
-def test_weighted_by_probability_random_epochs_cost_the_profiles_energy(
-    seed: int, done: float
-) -> None:
+def test_random_epochs_weighted_cost_the_profiles_energy(seed: int, done: float) -> None:
     """Stronger than a mean of draws: every value of W once, exactly weighted."""
     rolling = alone(seed, RANDOM, completed_epochs=done)
     left = [

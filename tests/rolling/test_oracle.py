@@ -78,15 +78,10 @@ class Case:
 
     def runs(self) -> list[Any]:
         """Of every policy, with the bound."""
-        return list(
-            run_policies(
-                self.loaded,
-                self.policies,
-                options=RollingOptions.from_dict({"sharing": "on" if self.sharing else "off"}),
-                settings=Settings(seed=int(self.rng.integers(100))),
-                bound=BoundSettings(),
-            )
-        )
+        options = RollingOptions.from_dict({"sharing": "on" if self.sharing else "off"})
+        asked: dict[str, Any] = {"options": options, "bound": BoundSettings()}
+        asked["settings"] = Settings(seed=int(self.rng.integers(100)))
+        return list(run_policies(self.loaded, self.policies, **asked))
 
 
 def _stretches(run: Any) -> list[Stretch]:
@@ -113,16 +108,11 @@ def test_runs_are_sound_and_bounded(numbers: range, tmp_path: Path) -> None:
             assert rolled.check.feasible, f"{rolled.check} {where}"
             energy, late = energy_cost(case.instance, ours), tardiness_cost(case.instance, ends)
             clock = _rounding(case, max(ends))
-            assert math.isclose(rolled.metrics.energy_cost, energy, rel_tol=1e-7, abs_tol=clock), (
-                f"{rolled.metrics} {energy=} {where}"
-            )
-            assert math.isclose(rolled.metrics.tardiness_cost, late, rel_tol=1e-7, abs_tol=clock), (
-                f"{rolled.metrics} {late=} {where}"
-            )
+            found, told = rolled.metrics, f"{rolled.metrics} {energy=} {late=} {where}"
+            assert math.isclose(found.energy_cost, energy, rel_tol=1e-7, abs_tol=clock), told
+            assert math.isclose(found.tardiness_cost, late, rel_tol=1e-7, abs_tol=clock), told
             assert rolled.bound is not None, where
-            assert rolled.bound <= (energy + late) * (1 + 1e-9) + clock, (
-                f"{rolled.bound=} {energy=} {late=} {where}"
-            )
+            assert rolled.bound <= (energy + late) * (1 + 1e-9) + clock, f"{rolled.bound=} {told}"
             seen["runs"] += 1
             seen["late"] += late > 0
             seen["cut"] += len(ours) > len(ends)
@@ -233,11 +223,10 @@ def test_audit_refuses_what_breaks_a_rule(numbers: range, tmp_path: Path) -> Non
             changed = _changed(case, run.segments[at])
             segments = (*run.segments[:at], *changed, *run.segments[at + 1 :])
             broken = replace(run, segments=segments)
-            found = list(
-                violations_of(case.instance, _stretches(broken), epochs, ends, case.sharing)
-            )
-            report = audit(case.loaded, broken)
+            ours = _stretches(broken)
+            found = list(violations_of(case.instance, ours, epochs, ends, case.sharing))
             if found:
+                report = audit(case.loaded, broken)
                 assert not report.feasible, f"{found[:2]} {changed} {case.where}"
                 seen["refused"] += 1
     assert seen["refused"] >= len(numbers), seen

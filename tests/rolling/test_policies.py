@@ -80,26 +80,23 @@ def test_average_plans_revert_to_the_worst_case() -> None:
     """E[W] = 28: 56 s on one GPU seem in time. After 28 epochs, 72 more are planned."""
     epochs = {"values": [20, 100], "probabilities": [0.9, 0.1]}
     one = instance([job("a", 0.0, 90.0, epochs, true_epochs=100)], interval=30.0)
-    gpus = [
-        (s.start, len(s.gpus)) for s in run_on(one, "avg-rg", limits={"iterations": 1}).segments
-    ]
-    assert gpus == [(0.0, 1), (60.0, 2)]
-    assert [len(s.gpus) for s in run_on(one, "rg", limits={"iterations": 1}).segments] == [2]
+    average, worst = (
+        [(s.start, len(s.gpus)) for s in run_on(one, name, limits={"iterations": 1}).segments]
+        for name in ("avg-rg", "rg")
+    )
+    assert average == [(0.0, 1), (60.0, 2)]
+    assert [gpus for _, gpus in worst] == [2]
 
 
-def test_sts_gpus_never_fall_within_a_type() -> None:
-    """k_0: alone, a job only speeds up."""
+def test_sts_gpus_of_a_job_alone() -> None:
+    """k_0: alone, a job only speeds up. VI-C: of a node of two GPUs it is handed both at once."""
     epochs = {"values": [10, 40, 80], "probabilities": [0.5, 0.3, 0.2]}
     one = instance([job("a", 0.0, 130.0, epochs, true_epochs=80)], interval=7.0)
-    sizes = [len(s.gpus) for s in run_on(one, "sts").segments]
-    assert sizes == [1, 2]
-
-
-def test_postprocessing_hands_out_the_idle_gpus_of_open_nodes() -> None:
-    """VI-C: alone on a node of two GPUs a job has both at once; no node is opened for it."""
-    epochs = {"values": [10, 40, 80], "probabilities": [0.5, 0.3, 0.2]}
-    one = instance([job("a", 0.0, 130.0, epochs, true_epochs=80)], interval=7.0)
+    assert [len(s.gpus) for s in run_on(one, "sts").segments] == [1, 2]
     assert {len(s.gpus) for s in run_on(one, "sts-postprocessing").segments} == {2}
+
+
+def test_postprocessing_is_an_option_and_a_policy() -> None:
     given = workload(9, load=0.5)
     asked = run_on(given, "sts", sharing="off", postprocessing="on")
     named = run_on(given, "sts-postprocessing", sharing="off")
@@ -111,10 +108,7 @@ def test_postprocessing_hands_out_the_idle_gpus_of_open_nodes() -> None:
 def test_idle_gpus_make_no_job_change_by_turns() -> None:
     """Pieces down to a millisecond made 154 decisions of 20 jobs here, and tens of thousands of
     200: a moment on more GPUs is a moment of slack, which the next profile spends on fewer."""
-    settings = rolling_settings(
-        3, jobs=20, gpus_per_node=8, gpu_types=("K80", "M60"), arrivals="load", load=1.0
-    )
-    given = generate_rolling(settings, seed=9)
+    given = workload(9, load=1.0, gpus_per_node=8, gpu_types=("K80", "M60"))
     run = run_on(given, "sts-postprocessing", sharing="off")
     assert len(run.decisions) < 6 * len(run.jobs)
 
@@ -130,13 +124,11 @@ def test_patterns_optimises_each_interval() -> None:
     one = workload(8, load=3.0, jobs=6)
     world = World(one)
     view = View(world, 0.0, tuple(range(6)), (0.0,) * 6, {}, frozenset())
-    values = {
-        name: expected_cost(
-            view.tables, make_policy(name, world, Settings()).decide(view).placements
-        )
+    best, *others = (
+        expected_cost(view.tables, make_policy(name, world, Settings()).decide(view).placements)
         for name in ("patterns", "sts", "rg", "dp", "price")
-    }
-    assert values["patterns"] <= min(values.values()) * (1 + 2e-4)
+    )
+    assert best <= min(others) * (1 + 2e-4)
 
 
 @pytest.mark.parametrize(
@@ -151,11 +143,11 @@ def test_optima_of_intervals_agree(name: str) -> None:
     for done in (0.0, 3.5):
         view = View(world, 900.0, (0, 1, 3), (done,) * 3, {}, frozenset())
         first, other = (IntervalOptimum(world, n, Settings(300.0)) for n in ("patterns", name))
-        values = [
+        best, value = (
             expected_cost(view.tables, each.decide(view).placements) for each in (first, other)
-        ]
+        )
         assert (first.unproved, other.unproved, other.fallbacks) == (0, 0, 0)
-        assert values[1] == pytest.approx(values[0], rel=3e-4)
+        assert value == pytest.approx(best, rel=3e-4)
 
 
 def test_the_moment_counts_the_epochs_made() -> None:

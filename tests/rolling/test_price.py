@@ -11,10 +11,7 @@ from optsched.result import Settings
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.by_name import make_policy
 from optsched.rolling.policies.fewest_migrations import Placed
-from optsched.rolling.policies.price import (
-    Price,
-    PricePatterns,
-)
+from optsched.rolling.policies.price import Price, PricePatterns
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.cost import Tables
 

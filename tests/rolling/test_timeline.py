@@ -47,15 +47,11 @@ def test_three_jobs_by_sts() -> None:
         (1, 20.0, 24.5, 2),
         (0, 24.5, 32.5, 1),
     ]
+    causes = ["arrival", "arrival", "change", "arrival", "completion", "completion"]
     assert [d.time for d in run.decisions] == [0, 4, 12, 15, 20, 24.5]
-    assert [d.cause for d in run.decisions] == [
-        "arrival", "arrival", "change", "arrival", "completion", "completion",
-    ]  # fmt: skip
-    assert [(i.start, i.end, i.used) for i in run.nodes] == [
-        (0, 4, 1),
-        (4, 24.5, 2),
-        (24.5, 32.5, 1),
-    ]
+    assert [d.cause for d in run.decisions] == causes
+    used = [(0, 4, 1), (4, 24.5, 2), (24.5, 32.5, 1)]
+    assert [(i.start, i.end, i.used) for i in run.nodes] == used
     assert metrics.energy_cost == pytest.approx(53, rel=1e-12)
     assert metrics.tardiness_cost == pytest.approx(70, rel=1e-12)
     assert (metrics.late_jobs, metrics.preemptions, metrics.migrations) == (2, 2, 0)
@@ -93,9 +89,8 @@ def test_a_change_of_speed_costs_the_reconfiguration_delay() -> None:
 
 def test_a_decision_falls_due_after_h() -> None:
     run, _ = run_of(instance([job("a", 0.0, 100.0, 10)], interval=8.0), "sts")
-    assert [(d.time, d.cause) for d in run.decisions] == [
-        (0.0, "arrival"), (8.0, "interval"), (16.0, "interval"),
-    ]  # fmt: skip
+    made = [(0.0, "arrival"), (8.0, "interval"), (16.0, "interval")]
+    assert [(d.time, d.cause) for d in run.decisions] == made
     assert len(run.segments) == 1
 
 

@@ -1,12 +1,13 @@
 """Price certificates by hand: what they prove, what is refused, and by how much they miss."""
 
 import pytest
+from oracles.selection_cases import document
+from selection.small import at, solution
 
 from optsched.checking import BOUND_TOLERANCE, CLAIM_TOLERANCE
 from optsched.library.verify import RefusedError, verify
 from optsched.selection.check import check
-from optsched.selection.instance import SCHEMA, SelectionInstance
-from optsched.selection.solution import SelectionSolution
+from optsched.selection.instance import SelectionInstance
 
 JOB = {  # 4 epochs left, due in 2 s: 8 s and 12 $ late on a GPU of A, 12 s and 20 $ on half of one
     "name": "j0",
@@ -23,27 +24,16 @@ ROUNDED = 1e-8
 def instance(*jobs: dict[str, object], idle: bool = True, **changes: object) -> SelectionInstance:
     """Two nodes of A with a GPU each; if `idle`, one of a type that no job knows."""
     nodes = [
-        {"name": "a", "gpu_type": "A", "gpus": 1, "cost_rate": [1.0]},
-        {"name": "b", "gpu_type": "A", "gpus": 1, "cost_rate": [1.0]},
-        {"name": "idle", "gpu_type": "D", "gpus": 1, "cost_rate": [1.0]},
+        {"name": name, "gpu_type": kind, "gpus": 1, "cost_rate": [1.0]}
+        for name, kind in (("a", "A"), ("b", "A"), ("idle", "D"))
     ]
-    return SelectionInstance.from_dict(
-        {
-            "schema": SCHEMA,
-            "version": 1,
-            "name": "prices",
-            "now": 50.0,
-            "interval": 100.0,
-            "postponement_penalty": 3.0,
-            "gpu_types": {
-                "A": {"memory_bytes": 40.0, "slowdown": {"0.5": 1.5}},
-                "D": {"memory_bytes": 4.0, "slowdown": {}},
-            },
-            "nodes": nodes if idle else nodes[:2],
-            "jobs": list(jobs or (JOB,)),
-            **changes,
-        }
-    )
+    types = {
+        "A": {"memory_bytes": 40.0, "slowdown": {"0.5": 1.5}},
+        "D": {"memory_bytes": 4.0, "slowdown": {}},
+    }
+    usual = {"now": 50.0, "interval": 100.0, "postponement_penalty": 3.0}
+    made = document("prices", types, nodes if idle else nodes[:2], list(jobs or (JOB,)), **usual)
+    return SelectionInstance.from_dict({**made, **changes})
 
 
 def prices(
@@ -95,9 +85,9 @@ def test_postponing_costs(due: float, weight: float, dollars: float) -> None:
     """10 epochs at most of 8 s; slots and nodes are too dear for the job to run."""
     epochs = {"values": [10.0, 4.0], "probabilities": [0.5, 0.5]}
     job = {**JOB, "due_date": 50 + due, "tardiness_weight": weight, "epochs": epochs}
-    given = instance({**job, "epoch_time": {"A": [8 / 1.5]}}, postponement_penalty=3.0)
-    rates = [{**node, "cost_rate": [1e6]} for node in given.to_dict()["nodes"]]
-    given = instance({**job, "epoch_time": {"A": [8 / 1.5]}}, nodes=rates)
+    job["epoch_time"] = {"A": [8 / 1.5]}
+    rates = [{**node, "cost_rate": [1e6]} for node in instance(job).to_dict()["nodes"]]
+    given = instance(job, nodes=rates)
     certificate = prices(1e9, a=(1e6, 5e5))
     assert proved(given, certificate) == pytest.approx(dollars, abs=1e-2)
 
@@ -156,16 +146,11 @@ def violations(
     bound: float, postponed: bool = True, price: float = 50.0, opening: float = 0.0
 ) -> list[tuple[str, str, float, float]]:
     """Of a postponed job (660 $), or of one alone on a GPU, 12 $ late at 8 $ of energy."""
-    job = {"name": "j0", "node": None} if postponed else {"name": "j0", "node": "a", "gpus": [0]}
-    document = {
-        "schema": "optsched/selection-solution",
-        "version": 1,
-        "instance": "prices",
-        "jobs": [job],
-        "certificate": {**prices(price, opening=opening), "bound": bound},
-        "options": {"node_opening": "printed"} if opening else {},
-    }
-    found = check(instance(), SelectionSolution.from_dict(document)).violations
+    claimed = {**prices(price, opening=opening), "bound": bound}
+    options = {"node_opening": "printed"} if opening else {}
+    job = at("j0", None) if postponed else at("j0", "a", 0)
+    made = solution("prices", job, certificate=claimed, options=options)
+    found = check(instance(), made).violations
     assert {v.rule for v in found} <= {"certificate"}
     return [(v.equation, v.where, v.amount, v.tolerance) for v in found]
 

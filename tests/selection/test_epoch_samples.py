@@ -19,14 +19,14 @@ cifar,alexnet,64,nan
 """
 
 
-def encode_counts(folder: Path, text: str) -> Path:
+def written(folder: Path, text: str) -> Path:
     path = folder / "samples.csv"
     path.write_text(text, encoding="utf-8")
     return path
 
 
 def test_groups_and_distribution(tmp_path: Path) -> None:
-    alexnet, resnet = read_epoch_samples(encode_counts(tmp_path, TEXT))
+    alexnet, resnet = read_epoch_samples(written(tmp_path, TEXT))
     assert (alexnet.key, alexnet.epochs, alexnet.unfinished) == (("cifar", "alexnet"), (), 1)
     assert (resnet.epochs, resnet.unfinished) == ((3.0, 3.0, 5.0), 2)
     assert resnet.distribution.values.tolist() == [3, 5]
@@ -34,17 +34,14 @@ def test_groups_and_distribution(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at least one"):
         _ = alexnet.distribution
     finer = read_epoch_samples(tmp_path / "samples.csv", by=("network", "batch_size"))
-    assert [group.key for group in finer] == [
-        ("alexnet", "64"),
-        ("resnet", "128"),
-        ("resnet", "64"),
-    ]
+    keys = [("alexnet", "64"), ("resnet", "128"), ("resnet", "64")]
+    assert [group.key for group in finer] == keys
 
 
 def test_a_gzipped_file_reads_the_same(tmp_path: Path) -> None:
     path = tmp_path / "samples.csv.gz"
     path.write_bytes(gzip.compress(TEXT.encode()))
-    assert read_epoch_samples(path) == read_epoch_samples(encode_counts(tmp_path, TEXT))
+    assert read_epoch_samples(path) == read_epoch_samples(written(tmp_path, TEXT))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +54,7 @@ def test_a_gzipped_file_reads_the_same(tmp_path: Path) -> None:
 )
 def test_bad_files_are_one_line(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(InputError) as refused:
-        read_epoch_samples(encode_counts(tmp_path, text))
+        read_epoch_samples(written(tmp_path, text))
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
 

@@ -17,9 +17,7 @@ CASES = Path(__file__).parents[1] / "cases" / "selection"
 
 @pytest.mark.parametrize("method", ["milp", "minlp"])
 @pytest.mark.parametrize(("case", "optimum"), [("a", 0.437829), ("b", 17.453404), ("c", 0.0466673)])
-def test_choices_far_below_the_cost_of_postponing_are_proved(
-    case: str, optimum: float, method: str
-) -> None:
+def test_choices_far_below_postponing_are_proved(case: str, optimum: float, method: str) -> None:
     """A postponement penalty of 1e6: what is left to decide is 1e-7 of the mean postponement."""
     result = optsched.solve(CASES / f"milp-stops-{case}.json", method)
     assert result.termination == "optimal"

@@ -8,16 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from oracles.selection import Oracle
-from oracles.selection_cases import tiny
+from oracles.selection_cases import document, tiny
+from selection.small import at, solution
 
 import optsched
 from optsched import check, solve
 from optsched.cli import _code
 from optsched.files import read_document, write_document
 from optsched.library.verify import verify
-from optsched.selection.instance import SCHEMA, SelectionInstance
+from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
-from optsched.selection.solution import Certificate, SelectionSolution
+from optsched.selection.solution import Certificate
 
 JOB = {
     "due_date": 30.0,
@@ -30,63 +31,37 @@ JOB = {
 
 
 def instance(**changes: object) -> SelectionInstance:
-    document = {
-        "schema": SCHEMA,
-        "version": 1,
-        "name": "hand",
-        "now": 0.0,
-        "interval": 100.0,
-        "postponement_penalty": 10.0,
-        "gpu_types": {
-            "A": {"memory_bytes": 40.0, "slowdown": {"0.1": 1.5, "0.15": 1.25, "0.50": 1.1}},
-            "B": {"memory_bytes": 4.0, "slowdown": {}},
-        },
-        "nodes": [
-            {"name": "a", "gpu_type": "A", "gpus": 2, "cost_rate": [1.0, 1.5]},
-            {"name": "b", "gpu_type": "B", "gpus": 1, "cost_rate": [0.25]},
-        ],
-        "jobs": [{"name": "j0", **JOB}, {"name": "j1", **JOB}],
+    types = {
+        "A": {"memory_bytes": 40.0, "slowdown": {"0.1": 1.5, "0.15": 1.25, "0.50": 1.1}},
+        "B": {"memory_bytes": 4.0, "slowdown": {}},
     }
-    return SelectionInstance.from_dict({**document, **changes})
-
-
-def solution(*placements: dict, **more: object) -> SelectionSolution:
-    return SelectionSolution.from_dict(
-        {
-            "schema": "optsched/selection-solution",
-            "version": 1,
-            "instance": "hand",
-            "jobs": list(placements),
-            **more,
-        }
-    )
-
-
-ON_A = {"name": "j0", "node": "a", "gpus": [0], "fraction": 0.5}
-ON_B = {"name": "j1", "node": "b", "gpus": [0]}
-LATER = {"name": "j1", "node": None}
+    nodes = [
+        {"name": "a", "gpu_type": "A", "gpus": 2, "cost_rate": [1.0, 1.5]},
+        {"name": "b", "gpu_type": "B", "gpus": 1, "cost_rate": [0.25]},
+    ]
+    jobs = [{"name": "j0", **JOB}, {"name": "j1", **JOB}]
+    made = document("hand", types, nodes, jobs, interval=100.0, postponement_penalty=10.0)
+    return SelectionInstance.from_dict({**made, **changes})
 
 
 def test_fractions_are_summed_as_rationals() -> None:
     jobs = [{"name": f"j{i}", **JOB} for i in range(8)]
     shares = [0.1, 0.1, 0.1, 0.15, 0.15, 0.15, 0.15, 0.1]  # 1 on paper
-    placed = [
-        {"name": f"j{i}", "node": "a", "gpus": [0], "fraction": f} for i, f in enumerate(shares)
-    ]
+    placed = [at(f"j{i}", "a", 0, fraction=share) for i, share in enumerate(shares)]
     small = [{**job, "memory_bytes": 1.0} for job in jobs]
     assert sum(shares) > 1.0  # in binary
-    assert check(instance(jobs=small), solution(*placed)).feasible
+    assert check(instance(jobs=small), solution("hand", *placed)).feasible
 
 
 def test_memory_is_compared_exactly() -> None:
     exact = [{"name": "j0", **JOB, "memory_bytes": 6.0}, {"name": "j1", **JOB}]  # 0.15 x 40 = 6
-    assert check(instance(jobs=exact), solution({**ON_A, "fraction": 0.15}, LATER)).feasible
+    placed = solution("hand", at("j0", "a", 0, fraction=0.15), at("j1", None))
+    assert check(instance(jobs=exact), placed).feasible
 
 
 def test_certificate_is_recomputed_and_refused_when_wrong() -> None:
     given = optsched.load("selection/10x40")
     solved = solve(given, "columns").solution
-    assert solved.certificate is not None
     assert check(given, solved).feasible
     prices = solved.certificate
 
@@ -106,8 +81,8 @@ def test_certificate_is_recomputed_and_refused_when_wrong() -> None:
 def proved(
     given: SelectionInstance, prices: Certificate, options: SelectionOptions | None = None
 ) -> float:
-    document = {"kind": "prices", **prices.model_dump(mode="json")}
-    return verify(given.to_dict(), document, (options or SelectionOptions()).to_dict())
+    certificate = {"kind": "prices", **prices.model_dump(mode="json")}
+    return verify(given.to_dict(), certificate, (options or SelectionOptions()).to_dict())
 
 
 @pytest.mark.parametrize("opening", ["free", "printed"])
@@ -124,16 +99,15 @@ def test_any_prices_prove_a_bound(opening: str) -> None:
         prices = solve(given, "columns", options=options.to_dict()).solution.certificate
         close += proved(given, prices, options) > 0.8 * best
         for _ in range(20):
-            scaled = prices.model_copy(
-                update={
-                    "jobs": tuple(p * rng.uniform(0.5, 2.0) for p in prices.jobs),
-                    "slots": {
-                        name: tuple(p * rng.uniform(0.0, 2.0) for p in mu)
-                        for name, mu in prices.slots.items()
-                    },
-                    "opening": prices.opening + (rng.normal() if opening == "printed" else 0.0),
-                }
-            )
+            drawn = {
+                "jobs": tuple(p * rng.uniform(0.5, 2.0) for p in prices.jobs),
+                "slots": {
+                    name: tuple(p * rng.uniform(0.0, 2.0) for p in mu)
+                    for name, mu in prices.slots.items()
+                },
+                "opening": prices.opening + (rng.normal() if opening == "printed" else 0.0),
+            }
+            scaled = prices.model_copy(update=drawn)
             assert proved(given, scaled, options) <= best * (1 + 1e-9)
     assert close >= 2
 
@@ -161,8 +135,8 @@ def test_fractions_too_fine_are_refused_and_not_believed() -> None:
     jobs = [{"name": f"j{i}", **JOB, "memory_bytes": 1e-4} for i in range(2)]
     given = instance(jobs=jobs, gpu_types=types)
     prices = {"jobs": [1.0, 1.0], "slots": {"A": [0.0] * 6, "B": [0.0]}, "bound": 0.0}
-    found = check(given, solution({**ON_A, "fraction": 1.0}, ON_B, certificate=prices)).violations
-    assert [v.where for v in found] == ["fractions too fine to check"]
+    placed = solution("hand", at("j0", "a", 0), at("j1", "b", 0), certificate=prices)
+    assert [v.where for v in check(given, placed).violations] == ["fractions too fine to check"]
 
 
 def test_the_command_line_verifies_the_certificate(tmp_path: Path) -> None:
@@ -172,7 +146,7 @@ def test_the_command_line_verifies_the_certificate(tmp_path: Path) -> None:
     argv = ["solve", str(tmp_path / "i.json"), "--method", "columns", "-o", str(target)]
     assert _code(argv) == 0
     assert _code(["check", str(tmp_path / "i.json"), str(target)]) == 0
-    document = read_document(target)
-    document["certificate"]["bound"] *= 1.001
-    write_document(target, document)
+    solved = read_document(target)
+    solved["certificate"]["bound"] *= 1.001
+    write_document(target, solved)
     assert _code(["check", str(tmp_path / "i.json"), str(target)]) == 1

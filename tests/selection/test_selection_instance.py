@@ -65,8 +65,7 @@ def test_bad_input_is_one_line(path: list, value: object, says: str) -> None:
 def test_falling_cost_rate_is_refused_by_name() -> None:
     document = tiny(3).to_dict()
     node = next(n for n in document["nodes"] if n["gpus"] > 1)
-    node["cost_rate"] = list(reversed(range(1, node["gpus"] + 1)))
-    node["cost_rate"] = [float(c) for c in node["cost_rate"]]
+    node["cost_rate"] = [float(rate) for rate in range(node["gpus"], 0, -1)]
     with pytest.raises(InputError, match=node["name"]):
         SelectionInstance.from_dict(document)
 
@@ -102,11 +101,14 @@ def test_best_known_is_current(problem: str) -> None:
         assert entry["sha256"] == instance_sha256(instance.to_dict())
 
 
+def best_known(name: str) -> dict:
+    problem, _, key = name.partition("/")
+    return read_best_known(shipped_folder() / problem / "best_known.json")[key]
+
+
 @pytest.mark.parametrize("name", PROFILES)
 def test_best_known_profiles(name: str) -> None:
-    problem, _, key = name.partition("/")
-    entry = read_best_known(shipped_folder() / problem / "best_known.json")[key]
-    objective = optsched.solve(name).objective
+    entry, objective = best_known(name), optsched.solve(name).objective
     assert objective == (None if entry["objective"] is None else pytest.approx(entry["objective"]))
 
 
@@ -119,9 +121,7 @@ def test_best_known_profiles(name: str) -> None:
     ],
 )
 def test_best_known_selections(name: str) -> None:
-    problem, _, key = name.partition("/")
-    entry = read_best_known(shipped_folder() / problem / "best_known.json")[key]
-    result = optsched.solve(name, "columns")
+    entry, result = best_known(name), optsched.solve(name, "columns")
     assert result.check.feasible
     assert result.objective == pytest.approx(entry["objective"], rel=1e-6)
     assert result.bound <= entry["objective"] * (1 + 1e-9)

@@ -5,6 +5,8 @@ import shlex
 from pathlib import Path
 
 import pytest
+from oracles.selection_cases import document
+from selection.small import at, solution
 
 import optsched
 from optsched.cli import _code
@@ -19,7 +21,6 @@ from optsched.selection.cost import tables_of
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.patterns import is_small
 from optsched.selection.options import SelectionOptions
-from optsched.selection.solution import SelectionSolution
 
 ROOT = Path(__file__).resolve().parents[2]
 BY_HAND = {"one-atom", "plateau", "printed-loops", "printed-no-root", "printed-wrong"}
@@ -64,24 +65,27 @@ def test_example_plans_are_not_cut_by_time(name: str, units: int) -> None:
     assert sum(len(planned) for _, planned in expand(plan)) == units
 
 
-@pytest.mark.full
-def test_epoch_shapes_leave_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPTSCHED_DATA", raising=False)
-    assert "not published" in reproduce("sts-fig2", tmp_path, quick=True)
+def reproduced(name: str, folder: Path) -> str:
+    """What a quick reproduction says; it leaves every file."""
+    text = reproduce(name, folder, quick=True)
     for suffix in ("csv", "md", "png", "pdf", "verdict.json"):
-        assert (tmp_path / f"sts-fig2.{suffix}").stat().st_size > 100
+        assert (folder / f"{name}.{suffix}").stat().st_size > 100
+    return text
+
+
+@pytest.mark.full
+def test_epoch_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPTSCHED_DATA", raising=False)
+    assert "not published" in reproduced("sts-fig2", tmp_path)
     verdict = read_verdict(tmp_path, "sts-fig2")
     assert (verdict.finding, verdict.smoke) == (Finding.PARTLY, True)
     assert "not published" in verdict.paragraph
 
 
 @pytest.mark.full
-def test_decision_times_leave_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decision_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sts_fig7, "QUICK_NODES", (3, 6))
-    text = reproduce("sts-fig7", tmp_path, quick=True)
-    assert "| 6 | 24 |" in text
-    for suffix in ("csv", "md", "png", "pdf", "verdict.json"):
-        assert (tmp_path / f"sts-fig7.{suffix}").stat().st_size > 100
+    assert "| 6 | 24 |" in reproduced("sts-fig7", tmp_path)
     runs = (tmp_path / "sts-fig7.csv").read_text(encoding="utf-8").splitlines()
     assert len(runs) == 1 + 2 * 2 * 3 * len(sts_fig7.METHODS)  # sizes x loads x seeds x methods
     assert read_verdict(tmp_path, "sts-fig7").finding is not Finding.FAILS
@@ -105,30 +109,20 @@ def test_heuristics_refuse_an_exact_number_of_nodes_by_name(method: str) -> None
 def test_energy_to_the_last_completion_by_hand() -> None:
     """Two GPUs for one job, a third shared by two: each is in use until its last job ends."""
     job = {
-        "due_date": 1e4, "tardiness_weight": 0.1, "memory_bytes": 1.0, "completed_epochs": 0,
+        "due_date": 1e4, "tardiness_weight": 0.1, "memory_bytes": 1.0,
         "epochs": {"values": [10, 30], "probabilities": [0.5, 0.5]},
     }  # fmt: skip
-    instance = SelectionInstance.from_dict(
-        {
-            "schema": "optsched/selection", "version": 1, "name": "by-hand", "now": 0.0,
-            "interval": 0.0, "postponement_penalty": 1.0,
-            "gpu_types": {"A": {"memory_bytes": 10.0, "slowdown": {"0.5": 1.5}}},
-            "nodes": [{"name": "n", "gpu_type": "A", "gpus": 3, "cost_rate": [1.0, 2.0, 4.0]}],
-            "jobs": [
-                {**job, "name": name, "epoch_time": {"A": [one, one / 2, one / 2]}}
-                for name, one in (("x", 5.0), ("y", 2.0), ("z", 8.0))
-            ],
-        }
-    )  # fmt: skip
-    given = {"x": ((0, 1), 1.0), "y": ((2,), 0.5), "z": ((2,), 0.5)}
-    solution = {
-        "schema": "optsched/selection-solution", "version": 1, "instance": "by-hand",
-        "jobs": [
-            {"name": name, "node": "n", "gpus": gpus, "fraction": fraction}
-            for name, (gpus, fraction) in given.items()
-        ],
-    }  # fmt: skip
-    said = optsched.explain(instance, SelectionSolution.from_dict(solution))
+    types = {"A": {"memory_bytes": 10.0, "slowdown": {"0.5": 1.5}}}
+    node = {"name": "n", "gpu_type": "A", "gpus": 3, "cost_rate": [1.0, 2.0, 4.0]}
+    jobs = [
+        {**job, "name": name, "epoch_time": {"A": [one, one / 2, one / 2]}}
+        for name, one in (("x", 5.0), ("y", 2.0), ("z", 8.0))
+    ]
+    made = document("by-hand", types, [node], jobs, interval=0.0, postponement_penalty=1.0)
+    shared = (at(name, "n", 2, fraction=0.5) for name in "yz")
+    said = optsched.explain(
+        SelectionInstance.from_dict(made), solution("by-hand", at("x", "n", 0, 1), *shared)
+    )
     # x ends after 20 x 2.5 = 50 s, y after 20 x 2 x 1.5 = 60 s, z after 20 x 8 x 1.5 = 240 s
     assert said.energy == pytest.approx(50 * 4.0)
     assert said.full_run_energy == pytest.approx(50 * 4.0 + 190 * 1.0)

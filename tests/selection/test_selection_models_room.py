@@ -2,19 +2,18 @@
 
 import json
 import re
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pyomo.environ as pyo
 import pytest
 from models_room import optimum_in
 from oracles.selection import Oracle
+from scripts import script
 
 import optsched
 from optsched.methods import export
 
 ROOM = Path(__file__).resolve().parents[2] / "models" / "selection"
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 ERRATA = ("(8)", "(12)", "(13)", "(16)", "(16) with (13)", "(19)", "(20)")
 README = (ROOM / "README.md").read_text(encoding="utf-8")
 TINY = ROOM / "tiny.json"
@@ -43,9 +42,7 @@ def test_optimum_by_brute_force() -> None:
 
 @pytest.mark.parametrize("erratum", ERRATA)
 def test_printed_equations_do_what_the_table_says(erratum: str) -> None:
-    spec = spec_from_file_location("printed_selection", BENCHMARKS / "printed_selection.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = script("printed_selection")
     assert set(ERRATA) == set(module.ERRATA) - {"none"}
     row = next(line for line in README.splitlines() if line.startswith(f"| {erratum} |"))
     stated = row.strip("|").split("|")[-1].strip()
@@ -71,9 +68,7 @@ def test_files_have_the_optimum(method: str, name: str) -> None:
 
 
 def test_pyomo_solve_model() -> None:
-    spec = spec_from_file_location("selection_model", ROOM / "selection_model.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = script("selection_model", "models/selection")
     model = module.pyomo_create_model(model_options={"instance": "tiny.json", "method": "milp"})
     assert isinstance(model, pyo.ConcreteModel)
     assert module.pyomo_create_model().name == "selection-patterns"

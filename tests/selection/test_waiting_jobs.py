@@ -75,9 +75,7 @@ def test_without_time_a_heuristics_selection_stands() -> None:
 
 
 @pytest.mark.parametrize("method", ["fewest-waiting", "same-jobs"])
-def test_an_answer_between_vertices_is_seated_all_the_same(
-    monkeypatch: pytest.MonkeyPatch, method: str
-) -> None:
+def test_answers_between_vertices_are_seated(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     """Leaders in halves make the decoder seat by assignment; nobody more may wait then."""
 
     def halves(model: object) -> object:
@@ -94,9 +92,7 @@ def test_an_answer_between_vertices_is_seated_all_the_same(
 
 
 @pytest.mark.full
-def test_compare_says_where_the_excess_is_of_waiting_jobs(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_compare_says_where_excess_is_of_waiting_jobs(capsys: pytest.CaptureFixture[str]) -> None:
     frame = optsched.compare("selection/10x20", ["sts", "rg", "exact"], full=True)
     rows = frame.set_index("method")
     assert rows.loc["sts", "jobs_waiting"] > 0 == rows.loc["exact", "jobs_waiting"]
@@ -104,9 +100,7 @@ def test_compare_says_where_the_excess_is_of_waiting_jobs(
     assert list(parts) == pytest.approx(list(rows["objective"]))
     assert _code(["compare", "selection/10x20", "--methods", "sts,rg,exact"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert (
-        "most of the excess is the waiting cost of equation (20), not tardiness or energy: "
-        "10x20 (sts)"
-    ) in said
+    told = "most of the excess is the waiting cost of equation (20), not tardiness or energy"
+    assert f"{told}: 10x20 (sts)" in said
     assert _code(["compare", "selection/12x6-light", "--methods", "sts,exact"]) == 0
     assert "(20) charges" not in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from oracles.speed_profile_cases import document
 
 from optsched.checking import Violation
 from optsched.speed_profile.check import check
@@ -17,24 +18,15 @@ LINEAR = {"points": [0, 4, 10], "survival": [1, 0.5, 0]}
 
 def instance(**update: Any) -> SpeedProfileInstance:
     """2 of at most 10 epochs are done; energy per epoch is 3, 2.5 and 4."""
-    return SpeedProfileInstance.from_dict(
-        {
-            "schema": "optsched/speed-profile", "version": 1, "name": "by hand",
-            "speeds": [1, 2, 4], "power": [3, 5, 16], "deadline": 3, "completed": 2,
-            "work": DISCRETE, **update,
-        }
-    )  # fmt: skip
+    made = document("by hand", [1, 2, 4], [3, 5, 16], DISCRETE)
+    return SpeedProfileInstance.from_dict({**made, "deadline": 3, "completed": 2, **update})
 
 
 def solution(pieces: Pieces, status: str = "slack", **update: Any) -> SpeedProfileSolution:
-    document = {
-        "schema": "optsched/speed-profile-solution",
-        "version": 1,
-        "instance": "by hand",
-        "pieces": [{"from": a, "to": b, "speed": k} for a, b, k in pieces],
-        "status": status,
-    }
-    return SpeedProfileSolution.from_dict(document).model_copy(update=update)
+    made = {"schema": "optsched/speed-profile-solution", "version": 1, "instance": "by hand"}
+    several = [{"from": a, "to": b, "speed": k} for a, b, k in pieces]
+    whole = SpeedProfileSolution.from_dict({**made, "pieces": several, "status": status})
+    return whole.model_copy(update=update)
 
 
 GOOD: Pieces = [(2, 5, 1), (5, 10, 2)]
@@ -86,9 +78,7 @@ def test_energy_of_linear_survival_in_the_middle_of_three_spans() -> None:
         (4, [(4, 10, 0)], 3 * 1.5 / 0.5, 3 * 1 * 10),
     ],
 )  # fmt: skip
-def test_energy_of_linear_survival(
-    completed: float, pieces: Pieces, energy: float, terms: float
-) -> None:
+def test_linear_survival(completed: float, pieces: Pieces, energy: float, terms: float) -> None:
     """`terms` are by piece rate x F^c at its start x its end: the rounding of an end counts."""
     report = check(instance(work=LINEAR, completed=completed, deadline=20), solution(pieces))
     assert report.violations == ()
@@ -114,17 +104,15 @@ def test_a_claim_on_a_tail_that_few_runs_reach() -> None:
     energy = 10 * 1e-5 * (1e-5 / 6) / 2
     assert check(made, solution(pieces)).objective == pytest.approx(energy, rel=1e-9, abs=0)
     assert violations(made, pieces, objective=energy) == []
-    assert [v.rule for v in violations(made, pieces, objective=1.01 * energy)] == [
-        "claimed objective"
-    ]
+    (wrong,) = violations(made, pieces, objective=1.01 * energy)
+    assert wrong.rule == "claimed objective"
 
 
 def test_another_instances_profile() -> None:
     report = check(instance(), solution(GOOD, instance="other"))
+    told = "the solution is for 'other', not for 'by hand'"
     assert report.objective is None
-    assert report.violations == (
-        Violation("instance", "file", "the solution is for 'other', not for 'by hand'", 1),
-    )
+    assert report.violations == (Violation("instance", "file", told, 1),)
 
 
 BROKEN: list[tuple[Pieces, list[Violation]]] = [
@@ -157,13 +145,9 @@ def test_broken_pieces(pieces: Pieces, found: list[Violation]) -> None:
 def test_pieces_meet_within_rounding(at: int, sign: int) -> None:
     """1e-9 of the piece before, of the first at the start: 3, 3 and 5 epochs."""
     for share, feasible in ((0.9, True), (1.1, False)):
-        off = sign * share * 1e-9 * (3, 3, 5)[at]
-        moved = [[2, 5], [5, 10]]
-        if at < 2:
-            moved[at][0] += off
-        else:
-            moved[1][1] += off
-        pieces = [(start, end, speed) for (start, end), speed in zip(moved, (1, 2), strict=True)]
+        off = [0.0, 0.0, 0.0]
+        off[at] = sign * share * 1e-9 * (3, 3, 5)[at]
+        pieces = [(2 + off[0], 5, 1), (5 + off[1], 10 + off[2], 2)]
         assert check(instance(), solution(pieces)).feasible == feasible
 
 
@@ -172,12 +156,8 @@ def test_a_piece_of_no_length_is_a_piece() -> None:
 
 
 def late(amount: float, allowed: float) -> list[Violation]:
-    return [
-        Violation(
-            "deadline", "(P2.2)", "time",
-            pytest.approx(amount, rel=1e-5), pytest.approx(allowed, rel=1e-6, abs=0),
-        )
-    ]  # fmt: skip
+    amounts = pytest.approx(amount, rel=1e-5), pytest.approx(allowed, rel=1e-6, abs=0)
+    return [Violation("deadline", "(P2.2)", "time", *amounts)]
 
 
 def test_the_deadline() -> None:
@@ -193,21 +173,19 @@ def test_infeasible_is_infeasible() -> None:
     assert violations(instance(deadline=1.5), [], "infeasible") == []
     assert violations(instance(deadline=2 - 1e-11), [], "infeasible") == []
     for deadline, amount in ((2, 0), (2 + 1.8e-9, 1.8e-9), (3, 1)):
-        assert violations(instance(deadline=deadline), [], "infeasible") == [
-            Violation("status", "(P2.2)", "infeasible", pytest.approx(amount, rel=1e-5))
-        ]
-    assert violations(instance(deadline=1.5), GOOD, "infeasible") == [
-        Violation("pieces", "(P3.3)", "infeasible", 2)
-    ]
+        wrong = Violation("status", "(P2.2)", "infeasible", pytest.approx(amount, rel=1e-5))
+        assert violations(instance(deadline=deadline), [], "infeasible") == [wrong]
+    pieces = Violation("pieces", "(P3.3)", "infeasible", 2)
+    assert violations(instance(deadline=1.5), GOOD, "infeasible") == [pieces]
     assert check(instance(deadline=1.5), solution([], "infeasible")).objective is None
 
 
 def test_slack_leaves_time_or_costs_nothing() -> None:
     """2.75 s are met exactly at 21.5 J; without a deadline 2.5 J an epoch do, 4 s in all."""
+    amounts = pytest.approx(5.25), pytest.approx(2.15e-8)
     for deadline in (2.75, 2.75 + 2e-9):
-        assert violations(instance(deadline=deadline), GOOD, "slack") == [
-            Violation("status", "(P2.2)", "slack", pytest.approx(5.25), pytest.approx(2.15e-8))
-        ]
+        found = violations(instance(deadline=deadline), GOOD, "slack")
+        assert found == [Violation("status", "(P2.2)", "slack", *amounts)]
     assert violations(instance(deadline=2.75 + 4e-9), GOOD, "slack") == []
     assert violations(instance(deadline=4), [(2, 10, 1)], "slack") == []
 

@@ -5,6 +5,7 @@ import itertools
 import pytest
 from oracles.rolling_policies import first_piece_of
 from oracles.selection_cases import tiny
+from oracles.speed_profile_cases import document
 
 import optsched
 from optsched import solve
@@ -12,7 +13,7 @@ from optsched.errors import InputError
 from optsched.result import Termination
 from optsched.selection.cost import tables_of, type_rates
 from optsched.selection.options import SelectionOptions
-from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
+from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.power import energy_per_epoch, node_power
 
 
@@ -54,20 +55,10 @@ def test_the_first_piece_that_sts_uses_is_that_of_the_profile() -> None:
             if not times or due < 0 or any(b >= a for a, b in itertools.pairwise(times)):
                 continue
             speed, _, energy = first_piece_of(tables, j, 0, 0, 0.0)
-            single = solve(
-                SpeedProfileInstance.from_dict(
-                    {
-                        "schema": SCHEMA,
-                        "version": 1,
-                        "name": "one",
-                        "speeds": [1 / t for t in times],
-                        "power": [float(c) for c in type_rates(tables, 0)],
-                        "deadline": due,
-                        "completed": job.completed_epochs,
-                        "work": job.epochs.model_dump(mode="json"),
-                    }
-                )
-            )
+            work = job.epochs.model_dump(mode="json")
+            made = document("one", [1 / t for t in times], type_rates(tables, 0), work)
+            made |= {"deadline": due, "completed": job.completed_epochs}
+            single = solve(SpeedProfileInstance.from_dict(made))
             if single.objective is None:
                 assert speed == -1
                 continue
@@ -88,8 +79,8 @@ def test_the_first_piece_that_sts_uses_is_that_of_the_profile() -> None:
     ],
 )
 def test_bad_work_is_refused_by_its_own_key(work: object, where: str) -> None:
-    document = {**optsched.load("speed-profile/plateau").to_dict(), "work": work}
+    given = {**optsched.load("speed-profile/plateau").to_dict(), "work": work}
     with pytest.raises(InputError) as error:
-        SpeedProfileInstance.from_dict(document)
+        SpeedProfileInstance.from_dict(given)
     assert where in str(error.value)
     assert "function-after" not in str(error.value)
