@@ -54,9 +54,9 @@ def origin_of(model: Any) -> ModelOrigin:
 def solution_of(model: pyo.ConcreteModel) -> Solution:
     """Return the solution that a solved model holds.
 
-    It is read from the values of the variables that decide, whatever solver set them and whatever
-    constraints were added; auxiliary variables and the objective are ignored. The problem's checker
-    has accepted it.
+    It is read from the values of the deciding variables, which any solver may have set, and passes
+    the problem's checker. Constraints that you added are not checked; auxiliary variables and the
+    objective are ignored.
 
     Parameters
     ----------

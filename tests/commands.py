@@ -29,7 +29,7 @@ def json_of(line: str, *more: object, code: int = 0) -> Any:
     return json.loads(printed(line, *more, "--json", code=code))
 
 
-def told(line: str, *more: object, code: int = 0) -> str:
+def stderr_of(line: str, *more: object, code: int = 0) -> str:
     """The errors of a command that ends with this code."""
     found, _, error = run(line, *more)
     assert found == code, error

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import json_of, printed, quiet, refusal, run, told, transcript
+from commands import json_of, printed, quiet, refusal, run, stderr_of, transcript
 from placement.jobs import document
 from processes import ROOT, python
 
@@ -202,7 +202,7 @@ def test_an_interrupted_sweep_says_what_it_keeps(monkeypatch: pytest.MonkeyPatch
         raise KeyboardInterrupt
 
     monkeypatch.setattr("optsched.cli.sweeping.run_sweep", interrupted)
-    error = told("sweep plans/small --store rows.sqlite", code=130)
+    error = stderr_of("sweep plans/small --store rows.sqlite", code=130)
     assert "3 of 5 units are stored in rows.sqlite; resume with: optsched" in error
 
 
@@ -322,7 +322,7 @@ def test_code_2_unwritable() -> None:
         "export small.json --method ilp --format lp -o file/model.lp",
         "compare small.json --csv file/table.csv --methods heavy-edge",
     ):
-        assert told(command, code=2).splitlines()[-1].startswith("optsched: file"), command
+        assert stderr_of(command, code=2).splitlines()[-1].startswith("optsched: file"), command
 
 
 def test_code_3_limit_without_solution() -> None:
@@ -478,7 +478,7 @@ def test_best_known_never_holds_a_bound_above_its_value() -> None:
 
     impossible = {"objective": value / 2, "bound": None, "method": "by hand"}
     write("best.json", {"small": best | impossible})
-    line = told(UPDATE, code=2).splitlines()[-1]
+    line = stderr_of(UPDATE, code=2).splitlines()[-1]
     assert "by hand, expected at least the bound proved" in line
 
 
@@ -486,7 +486,7 @@ def test_best_known_refuses_another_instance_of_the_name() -> None:
     printed(UPDATE)
     before = Path("best.json").read_bytes()
     write("small.json", {**INSTANCE, "free_gpus": [2, 3]})
-    assert told(UPDATE, code=2).splitlines()[-1] == (
+    assert stderr_of(UPDATE, code=2).splitlines()[-1] == (
         "optsched: best.json: small: found the hash of another instance, expected the same instance"
     )
     assert Path("best.json").read_bytes() == before
@@ -569,4 +569,4 @@ def test_an_error_because_of_an_interrupt_is_the_interrupt(monkeypatch: pytest.M
             raise ImportError("initialization failed") from error
 
     monkeypatch.setattr("optsched.cli.run.solve_instance", interrupted)
-    assert told("solve placement/fig2", code=130).strip() == "optsched: interrupted"
+    assert stderr_of("solve placement/fig2", code=130).strip() == "optsched: interrupted"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import printed, refusal, told
+from commands import printed, refusal, stderr_of
 from processes import python
 
 import optsched
@@ -252,7 +252,7 @@ def test_files_hold_plain_numbers() -> None:
         Path("w/workload.csv").write_text("\n".join([text[0], ",".join(changed), ""]))
         assert "line 2" in refused("simulate w --policy spjf")
     Path("trace.csv").write_text("job_id,num_gpu,submit_time,duration\na,1_0,0,5\nb,1,0,5\n")
-    assert "1 kept" in told("import chronus trace.csv -o x.csv")
+    assert "1 kept" in stderr_of("import chronus trace.csv -o x.csv")
 
 
 # --- JSON

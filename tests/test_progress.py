@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 import pytest
-from commands import told
+from commands import stderr_of
 from sampling import first, one_in
 
 import optsched
@@ -117,7 +117,7 @@ def test_the_command_prints_events_on_standard_error(capfd: pytest.CaptureFixtur
     expected = [str(event).partition(" s  ")[2] for event in events]
     assert len(printed) > 2
     assert (printed[0], printed[-1]) == (expected[0], expected[-1])
-    assert told(command) == ""
+    assert stderr_of(command) == ""
     assert capfd.readouterr() == ("", "")
 
 

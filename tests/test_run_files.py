@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import json_of, printed, told
+from commands import json_of, printed, stderr_of
 from oracles.harness import seed_of_the_day
 from sampling import first
 
@@ -99,17 +99,17 @@ def test_a_folder_of_runs(tmp_path: Path) -> None:
     assert [path.stem for path in written] == ["three-by-hand-edf-s0", "three-by-hand-sts-s0"]
     for path in written:
         printed("check rolling/three-by-hand", path)
-    assert "a folder, for several policies" in told(command, tmp_path / "one.json", code=2)
+    assert "a folder, for several policies" in stderr_of(command, tmp_path / "one.json", code=2)
     assert not (tmp_path / "one.json").exists()
 
 
 def test_one_policy_a_file_and_few_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "run.json"
     command = f"{SIMULATE} --records {target} --policy"
-    said = told(command, "spjf,spwf", code=2)
+    said = stderr_of(command, "spjf,spwf", code=2)
     assert "found 2 policies, expected one policy for a .json file" in said
     monkeypatch.setattr("optsched.online.solution.MAX_JOBS", 399)
-    assert "found 400 jobs, expected at most 399" in told(command, "spjf", code=2)
+    assert "found 400 jobs, expected at most 399" in stderr_of(command, "spjf", code=2)
     assert not target.exists()
 
 

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from commands import printed, told
+from commands import printed, stderr_of
 from processes import started
 
 import optsched
@@ -141,7 +141,7 @@ def test_an_interrupted_command_says_so(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setitem(ARTEFACTS, NAME, replace(ARTEFACTS[NAME], plan=plan_of(5)))
     monkeypatch.setattr("optsched.experiments.run.processes.run_unit", interrupted)
-    said = told("reproduce --quick -o", tmp_path, NAME, code=130)
+    said = stderr_of("reproduce --quick -o", tmp_path, NAME, code=130)
     assert "repeat the command to resume" in said
     assert finished(tmp_path) == 2
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import distributed
 import pytest
-from commands import told
+from commands import stderr_of
 from processes import ROOT
 from stored_results import content
 
@@ -95,5 +95,5 @@ def test_nobody_there(tmp_path: Path, plan_file: Written, monkeypatch: pytest.Mo
     lines = {"tcp://127.0.0.1:9": "expected a Dask scheduler", "nope": missing}
     for address, line in lines.items():
         command = f"sweep --dask {address} --store"
-        error = told(command, tmp_path / "s", plan_file(PLAN), code=2)
+        error = stderr_of(command, tmp_path / "s", plan_file(PLAN), code=2)
         assert line in error.splitlines()[-1]

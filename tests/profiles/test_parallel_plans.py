@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import printed, refusal, told
+from commands import printed, refusal, stderr_of
 from processes import ROOT
 
 import optsched
@@ -94,7 +94,9 @@ def test_the_page_says_what_commands_print(tmp_path: Path, monkeypatch: pytest.M
     quoted = re.findall(r"^\$ optsched (generate .*)\n(?!\$)(.+)$", page, re.MULTILINE)
     assert len(quoted) == 4
     for command, line in quoted:
-        assert line in told(command, code=2 if line.startswith("optsched:") else 0).splitlines()
+        assert (
+            line in stderr_of(command, code=2 if line.startswith("optsched:") else 0).splitlines()
+        )
     for name, slower in (("gpt-13b-64-m32-s1", "5.1%"), ("gpt-13b-64-q4-m32-s1", "0.0%")):
         greedy, moved = optsched.compare(f"plans/{name}.json", GREEDY)["objective"]
         assert f"{100 * (greedy / moved - 1):.1f}%" == slower
