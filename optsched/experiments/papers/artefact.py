@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from optsched.declared import Between, flag, require_declared
 from optsched.errors import InputError, shown
+from optsched.experiments.papers.verdict import Verdict
 from optsched.experiments.plans.plan import Family, Limits
-from optsched.files import read_document, write_document
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,65 +51,6 @@ class Scale:
         return f"trace {Path(self.trace).name} ({self.trace_format}{scaled})"
 
 
-class Finding(StrEnum):
-    """Whether a claim holds on our settings; not testable: its data is not available."""
-
-    HOLDS = "holds"
-    PARTLY = "partly"
-    FAILS = "does not hold"
-    NOT_TESTABLE = "not testable here"
-
-    @classmethod
-    def of(cls, parts: Iterable[bool]) -> Finding:
-        """HOLDS if all parts of a claim hold, PARTLY if some do, FAILS if none does."""
-        holds = list(parts)
-        return cls.HOLDS if all(holds) else cls.PARTLY if any(holds) else cls.FAILS
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """One line of the verdict table, and a paragraph for a claim that does not hold everywhere.
-
-    `reproduce` sets `artefact` and `smoke` (too few seeds to draw a conclusion).
-    """
-
-    finding: Finding
-    paper: str
-    ours: str
-    spread: str
-    setting: str
-    paragraph: str = ""
-    artefact: str = ""
-    smoke: bool = False
-
-    def __str__(self) -> str:
-        smoke = "smoke: " if self.smoke else ""
-        return (
-            f"{self.artefact}: {smoke}{self.finding}; paper {self.paper}; ours {self.ours} "
-            f"({self.spread}); {self.setting}"
-        )
-
-
-def verdict_file(folder: Path, artefact: str) -> Path:
-    return folder / f"{artefact}.verdict.json"
-
-
-def write_verdict(folder: Path, verdict: Verdict) -> None:
-    write_document(verdict_file(folder, verdict.artefact), asdict(verdict))
-
-
-def read_verdict(folder: Path, artefact: str) -> Verdict | None:
-    """Read an artefact's verdict from a folder; None if there is none."""
-    path = verdict_file(folder, artefact)
-    if not path.is_file():
-        return None
-    document = read_document(path)
-    try:
-        return Verdict(**{**document, "finding": Finding(document["finding"])})
-    except (KeyError, TypeError, ValueError):
-        raise InputError(str(path), "", shown(document), "a verdict") from None
-
-
 @dataclass(frozen=True)
 class Artefact:
     """A table or figure of a paper.
@@ -125,7 +65,7 @@ class Artefact:
     judge : callable
         Whether the claim holds on those rows.
     draw : callable
-        The picture of those rows.
+        The picture of those rows; a map of the claims' cells where there are some.
     group_columns, value_columns : tuple of str
         The text table shows medians of the value columns for each group of rows.
     plan : callable, optional

@@ -21,13 +21,10 @@ from optsched.experiments.papers.artefact import (
     STORE,
     Artefact,
     Scale,
-    Verdict,
-    read_verdict,
-    verdict_file,
-    write_verdict,
 )
 from optsched.experiments.papers.pictures import headline, summary
 from optsched.experiments.papers.sts import epochs_and_arrivals, fig7, over_time
+from optsched.experiments.papers.verdict import Verdict, read_verdict, verdict_file, write_verdict
 from optsched.experiments.plans.plan import Plan
 from optsched.experiments.plans.units import canonical
 from optsched.experiments.run.runner import SweepState, sweep
@@ -133,17 +130,17 @@ def reproduce(
         raise InputError(str(folder), "", error.strerror or str(error), "a folder") from None
     rows = artefact.rows(runs_of(artefact, target, scale_, progress), scale_)
     verdict = replace(artefact.judge(rows, scale_), artefact=name, smoke=scale_.quick)
-    lines = [f"Verdict: {verdict}", *([verdict.paragraph] if verdict.paragraph else [])]
     table = summary(rows, artefact.group_columns, artefact.value_columns)
-    text = "\n".join([f"# {artefact.reference}: {artefact.claim}", "", *table, "", *lines])
+    lines = [f"# {artefact.reference}: {artefact.claim}", "", *table, "", f"Verdict: {verdict}"]
+    text = "\n".join([*lines, *([verdict.why] if verdict.why else [])])
     printable = rows.astype(object).where(rows.notna(), None)
     write_text(
         target / f"{name}.csv", csv_text(list(rows.columns), printable.itertuples(index=False))
     )
     write_text(target / f"{name}.md", text + "\n")
     with house_style():
-        result = f"Found: {verdict.finding}. {verdict.ours.partition('. ')[0]}."
-        figure = headline(artefact.draw(rows), f"Paper: {verdict.paper}.\n{result}")
+        found = [f"{part.claim}: holds in {part.count}" for part in verdict.parts]
+        figure = headline(artefact.draw(rows), f"{verdict.finding.capitalize()}. {'; '.join(found)}.")
         for kind, varying in (("png", "Software"), ("pdf", "CreationDate")):
             with replacing(target / f"{name}.{kind}") as path:
                 figure.savefig(path, format=kind, metadata={varying: None})

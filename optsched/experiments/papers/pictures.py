@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from optsched.experiments.papers.claims import Claim, select
 from optsched.experiments.statistics import spread
 from optsched.plotting.axes import legend_below, line_style, robust_scale, wrap
 from optsched.plotting.results import plot_strips
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+HOLDS, FAILS = "#88ccee", "#eecc99"
+"""Colours of cells in which a claim holds, and fails."""
 
 
 def summary(rows: pd.DataFrame, by: Sequence[str], values: Sequence[str]) -> list[str]:
@@ -107,4 +112,34 @@ def headline(figure: Figure, text: str) -> Figure:
     wrap(title, text, figure.bbox.width - 16)
     lines = title.get_text().count("\n") + 1
     figure.set_figheight(figure.get_figheight() + 0.2 * lines)
+    return figure
+
+
+def maps(claims: Sequence[Claim], cells: pd.DataFrame, place: str) -> Figure:
+    """A panel a claim: worlds by places, each with its value, blue where the claim holds."""
+    worlds, places = (list(dict.fromkeys(cells[name])) for name in ("world", "at"))
+    width, height = 2.6 + 0.6 * len(places), 0.9 + 0.24 * len(worlds)
+    longest = max(map(len, worlds), default=0)
+    columns = min(len(claims), max(1, int(12 / width)))
+    rows = -(-len(claims) // columns)
+    figure, axes = panels(0.06 * longest + width * columns, height * rows, columns, rows)
+    for number, (ax, claim) in enumerate(zip(axes, claims, strict=False)):
+        for cell in select(cells, claim=claim.text).to_dict("records"):
+            x, y = places.index(cell["at"]), worlds.index(cell["world"])
+            ax.barh(y, 1, 1, x - 0.5, color=HOLDS if cell["holds"] else FAILS, edgecolor="white")
+            text = f"{cell['value']:{claim.form}}"
+            ax.text(x, y, text, ha="center", va="center", fontsize="x-small")
+        unit = f", {claim.unit}" if claim.unit else ""
+        title = f"{claim.text}\n{claim.quantity}{unit}; paper: {claim.paper}"
+        ax.set_title(
+            "\n".join(textwrap.fill(line, int(14 * width)) for line in title.split("\n")),
+            fontsize="small",
+        )
+        ax.set(xlim=(-0.5, len(places) - 0.5), ylim=(len(worlds) - 0.5, -0.5))
+        ax.set_xlabel(place, fontsize="small")
+        ax.set_xticks(range(len(places)), places, fontsize="x-small")
+        ax.set_yticks(range(len(worlds)), worlds if number % columns == 0 else [])
+        ax.tick_params(axis="y", labelsize="x-small")
+    for ax in axes[len(claims) :]:
+        ax.set_axis_off()
     return figure

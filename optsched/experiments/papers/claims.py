@@ -1,0 +1,106 @@
+"""Claims of a table or figure, tested in every setting that the paper leaves open.
+
+A cell is one claim in one setting. A setting is a `world` (assumptions that the paper leaves open)
+and a place `at` which the claim is measured in it, such as a load. A cell has the claim's quantity
+as a `value`, a median or mean over draws, its range over them (`low`, `high`), and whether the
+claim `holds` there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from optsched.experiments.papers.verdict import Part, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("claim", "world", "at", "value", "low", "high", "holds")
+HOLDS, FAILS = "✓", "✗"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A part of a figure's claim.
+
+    Attributes
+    ----------
+    text : str
+        The part in a few words.
+    paper : str
+        The value that the paper gives, or how it shows the part.
+    quantity : str
+        What is measured for it, such as "makespan below FF's".
+    unit, form : str
+        Of the quantity: its unit, and the format of its numbers.
+    """
+
+    text: str
+    paper: str
+    quantity: str
+    unit: str = "%"
+    form: str = "z.0f"
+
+    def written(self, values: Sequence[float]) -> str:
+        """Median and range of some values, such as "12% (3 to 20)"."""
+        if not values:
+            return "none"
+        middle, low, high = (f"{f(values):{self.form}}" for f in (median, min, max))
+        unit = self.unit if self.unit in ("", "%") else f" {self.unit}"
+        return f"{middle}{unit}" if low == high else f"{middle}{unit} ({low} to {high})"
+
+
+def cells_of(rows: Iterable[tuple[str, str, str, Sequence[float], bool]]) -> pd.DataFrame:
+    """Cells from claim, world, place, the values of the draws, and whether the claim holds.
+
+    The cell's value is the median of its draws.
+    """
+    import pandas as pd
+
+    cells = [
+        (claim, world, at, median(values), min(values), max(values), holds)
+        for claim, world, at, values, holds in rows
+    ]
+    return pd.DataFrame(cells, columns=list(COLUMNS)).astype({"holds": bool})
+
+
+def select(rows: pd.DataFrame, **values: object) -> pd.DataFrame:
+    """Rows whose columns have the given values."""
+    for column, value in values.items():
+        rows = rows[rows[column] == value]
+    return rows
+
+
+def judge(
+    claims: Sequence[Claim], cells: pd.DataFrame, place: str = "at", **verdict: Any
+) -> Verdict:
+    """Count in how many cells each claim holds; `place` is what the cells' `at` means.
+
+    `verdict` are further fields of the verdict.
+    """
+    parts = []
+    for claim in claims:
+        own = select(cells, claim=claim.text)
+        ours = f"{claim.quantity} {claim.written(list(own['value']))}"
+        parts.append(Part(claim.text, claim.paper, ours, int(own["holds"].sum()), len(own)))
+    return Verdict(tuple(parts), table=table_of(claims, cells, place), **verdict)
+
+
+def table_of(
+    claims: Sequence[Claim], cells: pd.DataFrame, place: str
+) -> tuple[tuple[str, ...], ...]:
+    """A row a claim and world, a column a place: whether it holds, the value and its range."""
+    places = list(dict.fromkeys(cells["at"]))
+    rows = []
+    for claim in claims:
+        for world, own in select(cells, claim=claim.text).groupby("world", sort=False):
+            texts = {
+                cell["at"]: f"{HOLDS if cell['holds'] else FAILS} "
+                + claim.written([cell["low"], cell["value"], cell["high"]])
+                for cell in own.to_dict("records")
+            }
+            rows.append((claim.text, str(world), *(texts.get(at, "") for at in places)))
+    return (("claim", "setting", *(f"{place} {at}".strip() for at in places)), *rows)
