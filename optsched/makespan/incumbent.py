@@ -132,7 +132,10 @@ class Incumbent:
             extra = {"message": self._message()}
         else:
             status = termination_of(proves and self.is_optimal, limited)
-            extra = {"mean_completion_time": self.best.mean_completion_time}
+            extra = {
+                "mean_completion_time": self.best.mean_completion_time,
+                "mean_run_time": self.best.mean_run_time,
+            }
         return self._outcome(status, {**extra, **(details or {})})
 
     def bound_outcome(self, termination: Termination, message: str) -> Outcome:
