@@ -106,7 +106,8 @@ class Incumbent:
         with self.until_deadline():
             result = search(self.settings.deadline.share(SEARCH_TIME_SHARE))
             self.update_result(result)
-            self.compute_bound(self.settings.deadline)
+            if self.settings.bound:
+                self.compute_bound(self.settings.deadline)
         return self.outcome(result.details)
 
     @contextmanager
