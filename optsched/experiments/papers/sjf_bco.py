@@ -3,15 +3,15 @@
 Section 7 of the paper plots one draw and leaves open how much contention there is and in which
 order the baselines take the jobs. Here a setting is a range of exchange times, a degradation factor
 and an overhead (models/makespan), an order of the jobs, and the contention share xi_1; each has 20
-draws. Each claim is tested twice: on the curve of the medians, and on the single draws.
+draws. Each claim is tested twice: on the medians of the draws, and on the single draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
 
 from optsched.experiments.papers.artefact import Artefact, Scale, seeded
@@ -28,225 +28,182 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-SEEDS = 20
-HORIZON = 4800
-"""Slots; with the paper's 1,200 or 1,500, some policies have no schedule."""
-SERVERS, SERVER_COUNTS = 20, (10, 20)
+SEEDS, SERVERS, HORIZON = 20, 20, 4800
 KAPPAS, LAMBDAS = (1, 2, 4, 8, 16, 32), (1, 2, 4, 8)
-"""Job sizes are the only values of kappa that give different schedules."""
+"""Only the job sizes matter as kappa."""
 MILD, STRONG = CONTENTION["mild"], CONTENTION["strong"]
 EXCHANGES = (MILD.exchange, (0.02, 0.1), (0.04, 0.2))
 CONTENTIONS = {
     f"exchange {low:.0%} to {high:.0%}, a {world.degradation:g}, "
-    f"overhead {1000 * world.overhead:g} ms": {
-        "exchange": [low, high],
-        "degradation": world.degradation,
-        "overhead": world.overhead,
-    }
+    f"overhead {1000 * world.overhead:g} ms": replace(world, exchange=(low, high))
     for world, exchanges in ((MILD, EXCHANGES), (STRONG, (*EXCHANGES, STRONG.exchange)))
     for low, high in exchanges
 }
-"""From mild contention to strong contention: arguments of the generator."""
+"""From mild to strong contention."""
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 POLICIES = {"sjf-bco": "SJF-BCO", "first-fit": "FF", "list-scheduling": "LS", "random": "RAND"}
-FIG6_BASELINES = ("first-fit", "list-scheduling")
 OWN, PACKED = "", "packed"
-"""Instead of a baseline's order: SJF-BCO's runs, and its run with every job packed, which has the
-most contention."""
-PACKED_OPTIONS = {"kappa": max(KAPPAS)}
-MAX_ADDED = 0.15
-"""Share of contention and overhead in the jobs' run times that the paper states as its limit."""
-MIN_DRAWS = 0.75
-"""Share of the draws in which a claim must hold."""
+"""In place of a baseline's order: SJF-BCO, and its run with every job packed (kappa = 32)."""
+MAX_ADDED, MIN_DRAWS = 15, 75
+"""Percent: what contention and overhead may add to the run times; draws that show what holds."""
 PLACE = "xi_1"
 FIXED = (
-    f"Section 7 states 160 jobs and their sizes, {SERVERS} servers and their sizes, the "
-    "iterations, the times on one server, and lambda = 1 (but for Fig. 7). Progress is in whole "
-    "iterations per slot, as in the paper's (9). Bandwidths and the parts of an iteration are "
-    "fixed, since the range of exchange times sets what spanning costs. The overhead grows with a, "
-    f"as the paper makes them comparable. The horizon is {HORIZON} slots, so that every policy has "
-    "a schedule. The paper keeps the time that contention and overhead add within 15% of the "
-    "execution time. So a setting counts only if this share, of the jobs' run times over those on "
-    "one server each, is at most 15% (median of the draws) in SJF-BCO's schedules with every job "
-    "packed (kappa = 32), which have the most contention of its schedules."
+    "Section 7 states the jobs' sizes, iterations and times on one server, the servers, and "
+    "lambda = 1 except in Fig. 7. The range of exchange times sets the cost of spanning servers, "
+    "so the bandwidths and the parts of an iteration stay the same. a and the overhead grow "
+    f"together, since the paper makes them comparable. The horizon is {HORIZON} slots, so that "
+    "every policy has a schedule. The paper keeps what contention and overhead add within "
+    f"{MAX_ADDED}% of the execution time. A setting counts if it does so in SJF-BCO's costliest "
+    "schedules, with every job packed (kappa = 32): their run times against those on one server, "
+    "in the median of the draws."
 )
 
 
 def generate_cluster(
-    servers: int,
-    contention_share: float,
-    exchange: tuple[float, float],
-    degradation: float,
-    overhead: float,
-    *,
-    seed: int = 0,
+    servers: int, contention: str, contention_share: float, *, seed: int = 0
 ) -> MakespanInstance:
-    """The draw's jobs on the first so many of its servers: fewer servers keep the same jobs."""
-    instance = generate_makespan(
+    """The paper's cluster, cut to its first servers: other numbers of servers keep the jobs."""
+    world = CONTENTIONS[contention]
+    document = generate_makespan(
         servers=SERVERS,
         contention_share=contention_share,
-        exchange=exchange,
-        degradation=degradation,
-        overhead=overhead,
+        degradation=world.degradation,
+        overhead=world.overhead,
+        exchange=world.exchange,
         horizon=HORIZON,
         seed=seed,
     ).to_dict()
-    return MakespanInstance.from_dict(
-        {**instance, "servers": instance["servers"][:servers]}, "generate makespan"
-    )
+    cluster = {**document, "servers": document["servers"][:servers]}
+    return MakespanInstance.from_dict(cluster, "generate makespan")
 
 
-@dataclass(frozen=True)
-class Point:
-    """A point of a figure's axis: its place, SJF-BCO's options and the number of servers there."""
+def plan(
+    axis: Mapping[int, Mapping[str, Any]], baselines: Sequence[str], scale: Scale
+) -> list[Family]:
+    """A family per draw of a contention, xi_1, order and x; its name begins with the first two.
 
-    x: int
-    options: dict[str, Any]
-    servers: int = SERVERS
-
-
-def plan(points: Sequence[Point], baselines: Sequence[str], scale: Scale) -> list[Family]:
-    """A family per draw, contention, xi_1, order and point.
-
-    Its name begins with contention and xi_1: "exchange ...|0.5|". A setting of the claims begins
-    with the same contention, and is measured from all families of that contention and xi_1.
+    `axis` has SJF-BCO's options by x; with baselines, x is the number of servers. A world of the
+    claims is a contention, or one and an order; it is measured from all of the contention's runs.
     """
-    contentions = list(CONTENTIONS)[:2] if scale.quick else CONTENTIONS
-    families = []
-    for contention in contentions:
-        for share in SHARES[:: len(SHARES) - 1] if scale.quick else SHARES:
-            network = {"contention_share": share, **CONTENTIONS[contention]}
-            runs = [(PACKED, ["sjf-bco"], Point(0, PACKED_OPTIONS))]
-            for point in points:
-                runs += [(OWN, ["sjf-bco"], point)]
-                if baselines:
-                    runs += [(order, baselines, point) for order in ORDERS]
-            families += [
-                seeded(
-                    f"{contention}|{share:g}|{order}|{point.x}",
-                    "makespan",
-                    {"servers": point.servers, **network},
-                    seed,
-                    methods,
-                    generator=f"{__name__}:{generate_cluster.__name__}",
-                    options={"order": order} if order in ORDERS else point.options,
-                    bound=False,
-                )
-                for seed in scale.seeds(SEEDS)
-                for order, methods, point in runs
-            ]
-    return families
+    own, packed = ["sjf-bco"], {"kappa": max(KAPPAS)}
+    runs: list[tuple[str, int, Sequence[str], Mapping[str, Any]]] = [(PACKED, 0, own, packed)]
+    for x, options in axis.items():
+        runs += [(OWN, x, own, options)]
+        runs += [(order, x, baselines, {"order": order}) for order in ORDERS if baselines]
+    contentions = list(CONTENTIONS)[: 2 if scale.quick else None]
+    return [
+        seeded(
+            f"{contention}|{share:g}|{order}|{x}",
+            "makespan",
+            {
+                "servers": (baselines and x) or SERVERS,
+                "contention": contention,
+                "contention_share": share,
+            },
+            seed,
+            methods,
+            generator=f"{__name__}:{generate_cluster.__name__}",
+            options=options,
+            bound=False,
+        )
+        for contention, share in product(contentions, SHARES[:: 5 if scale.quick else 1])
+        for seed in scale.seeds(SEEDS)
+        for order, x, methods, options in runs
+    ]
 
 
 def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """A row a run; `added`: the share of contention and overhead in its jobs' run times, %."""
-    parts = runs["family"].str.split("|", expand=True)
+    """A row a run; `added`: what contention and overhead add, % of its jobs' run times."""
+    import pandas as pd
+
     on_one_server = {
         seed: durations_of(generate_makespan(seed=seed)).inside.mean() for seed in set(runs["seed"])
     }
-    details = runs["details"].apply
-    run_time = details(lambda values: values.get("mean_run_time"))
-    rows = runs.assign(
-        contention=parts[0],
-        **{PLACE: parts[1]},
-        order=parts[2],
-        x=parts[3].astype(int),
+    details = pd.DataFrame(list(runs["details"]))
+    parts = runs["family"].str.split("|", expand=True)
+    rows = parts.set_axis(["contention", PLACE, "order", "x"], axis=1).astype({"x": int})
+    return rows.assign(
         policy=runs["method"].map(POLICIES),
+        seed=runs["seed"],
         makespan=runs["objective"],
-        mean_completion=details(lambda values: values.get("mean_completion_time")),
-        added=100 * (1 - runs["seed"].map(on_one_server) / run_time),
+        mean_completion=details["mean_completion_time"],
+        added=100 * (1 - runs["seed"].map(on_one_server) / details["mean_run_time"]),
     )
-    columns = ["contention", PLACE, "order", "x", "policy", "seed", "makespan"]
-    return rows[[*columns, "mean_completion", "added"]]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a figure shows: a test and a quantity of a table of x by policies."""
+    """What a figure shows: a quantity and a test of a table of values by x and policy."""
 
     text: str
-    holds: Callable[[pd.DataFrame], bool]
     quantity: str
     value: Callable[[pd.DataFrame], float]
+    holds: Callable[[pd.DataFrame], bool]
     unit: str = "%"
     column: str = "makespan"
 
     @property
     def claims(self) -> tuple[Claim, Claim]:
-        """The claims of the medians and of the single draws."""
+        """The claims on the medians and on the single draws."""
         paper = "a plot of one draw"
         return (
             Claim(f"{self.text}: medians", paper, self.quantity, self.unit),
-            Claim(f"{self.text}: {MIN_DRAWS:.0%} of draws", paper, "draws that show it"),
+            Claim(f"{self.text}: {MIN_DRAWS}% of draws", paper, "draws that show it"),
         )
 
 
 def cells(shapes: Sequence[Shape], rows: pd.DataFrame, *, counted: bool = True) -> pd.DataFrame:
-    """Both claims of every shape in the settings that the paper's 15% allows, or in the others."""
-    tests = []
+    """Both claims of each shape where what contention adds is within the limit, or beyond it."""
+    found = []
     for (contention, share), runs in rows.groupby(["contention", PLACE], sort=False):
-        added = select(runs, order=PACKED)["added"].median()
-        if (added <= 100 * MAX_ADDED) != counted:
+        if (select(runs, order=PACKED)["added"].median() <= MAX_ADDED) != counted:
             continue
         for order in [order for order in ORDERS if order in set(runs["order"])] or [OWN]:
-            world = f"{contention}, {order}" if order else contention
-            own = runs[runs["order"].isin([OWN, order])]
+            world = f"{contention}, {order}" if order else str(contention)
             for shape in shapes:
+                own = runs[runs["order"].isin([OWN, order])]
                 table = own.pivot(index=["seed", "x"], columns="policy", values=shape.column)
-                table = table.fillna(float("inf"))
+                draws = [draw.droplevel("seed") for _, draw in table.groupby("seed")]
                 medians = table.groupby("x").median()
-                held = [
-                    bool(shape.holds(draw.droplevel("seed"))) for _, draw in table.groupby("seed")
-                ]
-                in_draws = sum(held) / len(held)
+                percent = 100 * sum(map(shape.holds, draws)) / len(draws)
                 of_medians, of_draws = (claim.text for claim in shape.claims)
-                tests += [
-                    (of_medians, world, share, [shape.value(medians)], shape.holds(medians)),
-                    (of_draws, world, share, [100 * in_draws], in_draws >= MIN_DRAWS),
+                found += [
+                    (of_medians, world, str(share), [shape.value(medians)], shape.holds(medians)),
+                    (of_draws, world, str(share), [percent], percent >= MIN_DRAWS),
                 ]
-    return cells_of(tests)
+    return cells_of(found)
 
 
 def judge_shapes(shapes: Sequence[Shape], why: str, rows: pd.DataFrame, scale: Scale) -> Verdict:
-    """Count the settings that the paper allows; name the others' counts beside them."""
+    """Count the settings within the limit; `why` also has the counts beyond it."""
     claims = [claim for shape in shapes for claim in shape.claims]
-    others = judge(claims, cells(shapes, rows, counted=False), PLACE)
-    counts = "; ".join(f"{part.claim}, in {part.count}" for part in others.parts)
-    beyond = (
-        f"\n\nBeyond the paper's 15%, not counted: {counts}." if others.parts[0].settings else ""
-    )
-    return judge(claims, cells(shapes, rows), PLACE, why=why + beyond, fixed=FIXED)
+    beyond = judge(claims, cells(shapes, rows, counted=False)).parts
+    counts = "; ".join(f"{part.claim}, in {part.count}" for part in beyond if part.settings)
+    if counts:
+        why += f"\n\nIn settings beyond {MAX_ADDED}%, which do not count: {counts}."
+    return judge(claims, cells(shapes, rows), PLACE, why=why, fixed=FIXED)
 
 
-def draw(shapes: Sequence[Shape], rows: pd.DataFrame) -> Figure:
+def draw_shapes(shapes: Sequence[Shape], rows: pd.DataFrame) -> Figure:
     return maps([claim for s in shapes for claim in s.claims], cells(shapes, rows), PLACE)
 
 
 def above_best_baseline(table: pd.DataFrame) -> float:
-    """How far SJF-BCO's value is above the best of the other policies', %."""
-    first = table.iloc[0]
-    return float(100 * (first["SJF-BCO"] / first.drop("SJF-BCO").min() - 1))
+    """How much SJF-BCO's value exceeds the best other policy's, %."""
+    values = table.iloc[0]
+    return float(100 * (values["SJF-BCO"] / values.drop("SJF-BCO").min() - 1))
 
 
-def drops_rises_drops(table: pd.DataFrame) -> bool:
+def turns_twice(table: pd.DataFrame) -> bool:
     """Whether the makespan drops, then rises, then drops again, as x grows."""
     steps = [step for step in table["SJF-BCO"].diff().iloc[1:] if step]
-    return [drops for drops, _ in groupby(step < 0 for step in steps)] == [True, False, True]
-
-
-def never_rises(table: pd.DataFrame) -> bool:
-    return bool(table["SJF-BCO"].is_monotonic_decreasing)
+    return [is_drop for is_drop, _ in groupby(step < 0 for step in steps)] == [True, False, True]
 
 
 def largest_rise(table: pd.DataFrame) -> float:
-    """Largest rise of the makespan over that of a smaller x, %."""
+    """The largest rise of the makespan over that of a smaller x, %."""
     makespans = table["SJF-BCO"]
     return float(100 * (makespans / makespans.cummin() - 1).max())
-
-
-def all_fall(table: pd.DataFrame) -> bool:
-    """Whether each policy's makespan falls at each step of x."""
-    return bool((table.diff().iloc[1:] < 0).all(axis=None))
 
 
 def least_fall(table: pd.DataFrame) -> float:
@@ -260,12 +217,56 @@ def first_fit_lead(table: pd.DataFrame) -> float:
     return float(falls["FF"] - falls.drop("FF").max())
 
 
+_BEST = (
+    "SJF-BCO over the best baseline",
+    above_best_baseline,
+    lambda t: above_best_baseline(t) <= 0,
+)
+SHAPES = {
+    4: (
+        Shape("SJF-BCO has the least makespan", *_BEST),
+        Shape("SJF-BCO has the least mean completion time", *_BEST, column="mean_completion"),
+    ),
+    5: (
+        Shape(
+            "the makespan drops, rises and drops again",
+            "largest rise over a smaller kappa",
+            largest_rise,
+            turns_twice,
+        ),
+    ),
+    6: (
+        Shape(
+            "FF, LS and SJF-BCO fall from 10 to 20 servers",
+            "least fall of the three",
+            least_fall,
+            lambda table: least_fall(table) > 0,
+        ),
+        Shape(
+            "FF falls most",
+            "FF's fall less the others' largest",
+            first_fit_lead,
+            lambda table: first_fit_lead(table) > 0,
+            "slots",
+        ),
+    ),
+    7: (
+        Shape(
+            "the makespan never rises with lambda",
+            "largest rise over a smaller lambda",
+            largest_rise,
+            lambda table: largest_rise(table) <= 0,
+        ),
+    ),
+}
+"""What each figure shows."""
+
+
 def _figure(
     number: int,
     summary: str,
     runtime: str,
-    points: Sequence[Point],
-    shapes: Sequence[Shape],
+    axis: Mapping[int, Mapping[str, Any]],
     why: str,
     baselines: Sequence[str] = (),
 ) -> Artefact:
@@ -273,98 +274,45 @@ def _figure(
         name=f"sjf-bco-fig{number}",
         reference=f"sjf-bco, Fig. {number}",
         claim=summary,
-        runtime=runtime,
-        plan=partial(plan, points, baselines),
+        runtime=f"{runtime} on two cores; --quick 10 s",
+        plan=partial(plan, axis, baselines),
         rows=rows_of,
-        judge=partial(judge_shapes, shapes, why),
-        draw=partial(draw, shapes),
+        judge=partial(judge_shapes, SHAPES[number], why),
+        draw=partial(draw_shapes, SHAPES[number]),
         group_columns=("contention", "order", "x", "policy"),
         value_columns=("makespan", "mean_completion", "added"),
     )
 
 
-SHAPES = {
-    4: [
-        Shape(
-            "SJF-BCO has the least makespan",
-            lambda table: above_best_baseline(table) <= 0,
-            "SJF-BCO's above the best baseline's",
-            above_best_baseline,
-        ),
-        Shape(
-            "SJF-BCO has the least mean completion time",
-            lambda table: above_best_baseline(table) <= 0,
-            "SJF-BCO's above the best baseline's",
-            above_best_baseline,
-            column="mean_completion",
-        ),
-    ],
-    5: [
-        Shape(
-            "the makespan drops, rises and drops again",
-            drops_rises_drops,
-            "largest rise over a smaller kappa's",
-            largest_rise,
-        )
-    ],
-    6: [
-        Shape(
-            "FF, LS and SJF-BCO fall from 10 to 20 servers",
-            all_fall,
-            "least fall of the three",
-            least_fall,
-        ),
-        Shape(
-            "FF falls most",
-            lambda table: first_fit_lead(table) >= 0,
-            "FF's fall less the others' largest",
-            first_fit_lead,
-            unit="slots",
-        ),
-    ],
-    7: [
-        Shape(
-            "the makespan never rises with lambda",
-            never_rises,
-            "largest rise over a smaller lambda's",
-            largest_rise,
-        )
-    ],
-}
-"""What each figure shows."""
 ARTEFACTS = (
     _figure(
         4,
         "SJF-BCO has the least makespan and mean completion time of four policies",
-        "TODO on two cores; --quick TODO s",
-        [Point(SERVERS, {})],
-        SHAPES[4],
+        "TODO",
+        {SERVERS: {}},
         "TODO",
         list(POLICIES)[1:],
     ),
     _figure(
         5,
         "as kappa grows, SJF-BCO's makespan drops, rises and drops again",
-        "TODO on two cores; --quick TODO s",
-        [Point(kappa, {"kappa": kappa}) for kappa in KAPPAS],
-        SHAPES[5],
+        "TODO",
+        {kappa: {"kappa": kappa} for kappa in KAPPAS},
         "TODO",
     ),
     _figure(
         6,
         "makespans fall from 10 to 20 servers, First-Fit's most",
-        "TODO on two cores; --quick TODO s",
-        [Point(servers, {}, servers) for servers in SERVER_COUNTS],
-        SHAPES[6],
         "TODO",
-        FIG6_BASELINES,
+        {10: {}, SERVERS: {}},
+        "TODO",
+        list(POLICIES)[1:3],
     ),
     _figure(
         7,
         "with kappa = 1, SJF-BCO's makespan falls as lambda grows",
-        "TODO on two cores; --quick TODO s",
-        [Point(factor, {"kappa": 1, "lambda": float(factor)}) for factor in LAMBDAS],
-        SHAPES[7],
+        "TODO",
+        {factor: {"kappa": 1, "lambda": float(factor)} for factor in LAMBDAS},
         "TODO",
     ),
 )
