@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 SEEDS, SERVERS, HORIZON = 20, 20, 4800
 KAPPAS, LAMBDAS = (1, 2, 4, 8, 16, 32), (1, 2, 4, 8)
-"""Only the job sizes matter as kappa."""
 MILD, STRONG = CONTENTION["mild"], CONTENTION["strong"]
 EXCHANGES = (MILD.exchange, (0.02, 0.1), (0.04, 0.2))
 CONTENTIONS: Mapping[str, dict[str, Any]] = {
@@ -41,14 +40,13 @@ CONTENTIONS: Mapping[str, dict[str, Any]] = {
     for world, exchanges in ((MILD, EXCHANGES), (STRONG, (*EXCHANGES, STRONG.exchange)))
     for low, high in exchanges
 }  # fmt: skip
-"""Arguments of the generator, from mild to strong contention."""
-SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""Arguments of the generator; on one server, a draw's jobs take equally long in all."""
+PLACE, SHARES = "xi_1", (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 POLICIES = {"sjf-bco": "SJF-BCO", "first-fit": "FF", "list-scheduling": "LS", "random": "RAND"}
 OWN, PACKED = "", "packed"
 """In place of a baseline's order: SJF-BCO, and its run with every job packed (kappa = 32)."""
 MAX_ADDED, MIN_DRAWS = 15, 75
 """Percent: what contention and overhead may add to the run times; draws that show what holds."""
-PLACE = "xi_1"
 Axis = Mapping[int, Mapping[str, Any]]  # SJF-BCO's options by x
 FIXED = (
     "Section 7 states the jobs' sizes, iterations and times on one server, the servers, and "
@@ -110,7 +108,6 @@ def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """A row a run; `added`: what contention and overhead add, % of its jobs' run times."""
     import pandas as pd
 
-    # On one server, a draw's jobs take equally long in all settings.
     on_one_server = {
         seed: durations_of(generate_makespan(seed=seed)).inside.mean() for seed in set(runs["seed"])
     }
@@ -231,7 +228,6 @@ SHAPES = {
     ),
     7: (Shape("never rises as lambda grows", "rise over a smaller lambda", never_rises),),
 }
-"""What each figure shows."""
 
 
 def _figure(
@@ -255,11 +251,12 @@ ARTEFACTS = (
     _figure(
         4,
         "SJF-BCO has the least makespan and mean completion time of four policies",
-        "4 min",
+        "5 min",
         {SERVERS: {}},
-        "Packing saves time where spanning servers is dear. Where it is cheap, the order of the "
-        "jobs decides: smallest first, SJF-BCO leaves the widest jobs for last, when other GPUs "
-        "stand idle, and ends many small jobs early, as do baselines with the same order.",
+        "The order of the baselines' jobs matters as much as placement. Smallest first ends many "
+        "jobs early and leaves the widest ones for last, when other GPUs stand idle. Baselines in "
+        "order of arrival avoid both: worse mean completion times, often better makespans. Against "
+        "baselines in its own order, SJF-BCO has only its placement, worth more with contention.",
         *list(POLICIES)[1:],
     ),
     _figure(
@@ -267,10 +264,10 @@ ARTEFACTS = (
         "as kappa grows, SJF-BCO's makespan drops, rises and drops again",
         "3 min",
         {kappa: {"kappa": kappa} for kappa in KAPPAS},
-        "Only the job sizes matter as kappa, so that a curve has five steps. FA-FFP, as printed, "
-        "takes the least used GPUs, wherever they are: it fills idle GPUs, but jobs span more "
-        "servers. The paper explains the second drop by shorter rings; in the table of this "
-        "figure, what contention and overhead add (`added`) tells whether they are.",
+        "Only the job sizes matter as kappa, so a curve has five steps. The paper explains the "
+        "last drop by shorter rings. But FA-FFP, as printed, takes the least used GPUs, wherever "
+        "they are: jobs start earlier and span more servers, so that contention and overhead add "
+        "more (`added` in the table of the figure) even where the makespan drops.",
     ),
     _figure(
         6,
@@ -278,16 +275,16 @@ ARTEFACTS = (
         "5 min",
         {10: {}, SERVERS: {}},
         "The paper explains FF's fall by a smaller limit theta on more servers. Here each policy "
-        "searches for its theta in the same way, so that FF gains no more than the others.",
+        "searches for its theta in the same way, so that nothing favours FF.",
         *list(POLICIES)[1:3],
     ),
     _figure(
         7,
         "with kappa = 1, SJF-BCO's makespan falls as lambda grows",
-        "2 min",
+        "3 min",
         {factor: {"kappa": 1, "lambda": float(factor)} for factor in LAMBDAS},
         "A larger lambda offers a job more servers, and LBSGF takes the least used GPUs of all of "
-        "them: jobs start earlier, but span more servers. Where contention is weak, the earlier "
-        "starts outweigh that. The paper expects less contention, not more.",
+        "them. So jobs start earlier, but contention and overhead add more (`added` in the table "
+        "of the figure), where the paper expects less. Monotony needs weak contention.",
     ),
 )
