@@ -251,7 +251,7 @@ ARTEFACTS = (
     _figure(
         4,
         "SJF-BCO has the least makespan and mean completion time of four policies",
-        "5 min",
+        "3 min",
         {SERVERS: {}},
         "The order of the baselines' jobs matters as much as placement. Smallest first ends many "
         "jobs early and leaves the widest ones for last, when other GPUs stand idle. Baselines in "
@@ -262,7 +262,7 @@ ARTEFACTS = (
     _figure(
         5,
         "as kappa grows, SJF-BCO's makespan drops, rises and drops again",
-        "3 min",
+        "2 min",
         {kappa: {"kappa": kappa} for kappa in KAPPAS},
         "Only the job sizes matter as kappa, so a curve has five steps. The paper explains the "
         "last drop by shorter rings. But FA-FFP, as printed, takes the least used GPUs, wherever "
@@ -281,7 +281,7 @@ ARTEFACTS = (
     _figure(
         7,
         "with kappa = 1, SJF-BCO's makespan falls as lambda grows",
-        "3 min",
+        "2 min",
         {factor: {"kappa": 1, "lambda": float(factor)} for factor in LAMBDAS},
         "A larger lambda offers a job more servers, and LBSGF takes the least used GPUs of all of "
         "them. So jobs start earlier, but contention and overhead add more (`added` in the table "
