@@ -140,7 +140,9 @@ def reproduce(
     write_text(target / f"{name}.md", text + "\n")
     with house_style():
         found = [f"{part.claim}: holds in {part.count}" for part in verdict.parts]
-        figure = headline(artefact.draw(rows), f"{verdict.finding.capitalize()}. {'; '.join(found)}.")
+        figure = headline(
+            artefact.draw(rows), f"{verdict.finding.capitalize()}. {'; '.join(found)}."
+        )
         for kind, varying in (("png", "Software"), ("pdf", "CreationDate")):
             with replacing(target / f"{name}.{kind}") as path:
                 figure.savefig(path, format=kind, metadata={varying: None})
