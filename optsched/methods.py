@@ -83,7 +83,7 @@ def solve(
     verbose : bool
         Whether such events are printed, a line each.
     bound : bool
-        Whether to compute a quick bound if the method returns none.
+        Whether to compute a quick bound if the method returns none, or as part of a heuristic.
     start : solution, Result, model, str or Path, optional
         A feasible solution. The method uses it as its first incumbent where it is better than its
         own heuristics'; placement's ``ilp`` passes that incumbent to the solver (HiGHS, SCIP and
@@ -119,7 +119,7 @@ def solve(
     ('optimal', True)
     """
     instance, problem = instance_and_problem(instance)
-    settings = Settings(time_limit, iterations, gap, threads, seed, solver)
+    settings = Settings(time_limit, iterations, gap, threads, seed, solver, bound)
     if callback is not None and not callable(callback):
         raise InputError("settings", "callback", shown(callback), "a callable")
     chosen = resolve(problem.options).from_dict(dict(options or {}))

@@ -263,6 +263,11 @@ class Evaluation:
         """Mean of the ends, in slots."""
         return float(self.ends.mean())
 
+    @property
+    def mean_run_time(self) -> float:
+        """Mean of the ends less the starts, in slots."""
+        return float((self.ends - self.schedule.starts).mean())
+
     @cached_property
     def times(self) -> Floats:
         """Starts and ends in order; rates are constant between consecutive times."""

@@ -28,7 +28,7 @@ from optsched.generators.makespan import generate_makespan
 NAME = "sjf-bco-fig7"
 JOBS = "optsched.experiments.papers.a_srpt.workloads"
 QUICK = Scale(quick=True)
-RUNS = 2 * 3 * 4  # strengths x draws x values of lambda
+RUNS = 2 * 2 * 3 * 5  # worlds x values of xi_1 x draws x (values of lambda, all jobs packed)
 
 
 def plan_of(draws: int) -> Callable[[Scale], list]:
