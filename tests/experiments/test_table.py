@@ -26,7 +26,7 @@ PLAN = """
 name = "by hand"
 [[families]]
 name = "A & <b>|50%"
-instances = ["placement/vgg19-*"]
+instances = ["placement/communication-bound/vgg19-*"]
 methods = ["heavy-edge", "repartition", "exact"]
 """
 OBJECTIVES = {  # instance: heavy-edge, repartition, exact and its bound
