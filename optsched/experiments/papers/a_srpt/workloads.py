@@ -19,15 +19,10 @@ from optsched.online.instance import OnlineInstance
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
 
-LOAD = 0.8
-SEEDS, LARGE_SEEDS = 10, 5
-"""LARGE_SEEDS: of runs at the paper's size, which share one forest of up to 600,000 jobs."""
 REFERENCE = OnlineCluster.of()
 """Durations are converted to iterations on its NIC of 10 Gbit/s, whatever NIC is simulated."""
 TRAINING_SHARE = 0.8
 """Share of a case's jobs that a predictor is fitted to; the others run."""
-JOBS_PER_TEST_JOB = 5
-"""80% of the jobs train the forest, 20% run."""
 SHARE_TOLERANCE = 0.05
 """Tolerance on the share of single-GPU jobs of a trace, whose groups are changed as a whole."""
 MIN_TRACE_JOBS = 375
@@ -156,13 +151,3 @@ def jobs_of(name: str, count: int, scale: Scale, max_gpus: int | None = None) ->
         expected = f"{required}, four of five of them to fit the forest to"
         raise InputError(scale.trace, name, f"{available} jobs that fit the cluster", expected)
     return count
-
-
-def setting(scale: Scale, fitted: str, *, simulated: bool = True) -> str:
-    """Workload, cluster and parameters, as a verdict states them."""
-    load = "the trace's own load" if scale.load is None else f"load {scale.load:g}"
-    run = ", tau 100, COMM_HEAVY 1.5, baselines by most-available" if simulated else ""
-    return (
-        f"{scale.source}, {servers_of(scale)} x 8 GPUs, {fitted}, "
-        f"{load if scale.trace else f'load {LOAD}'}{run}"
-    )
