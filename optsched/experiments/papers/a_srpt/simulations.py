@@ -15,29 +15,25 @@ from itertools import product
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from optsched.experiments.papers import claims
 from optsched.experiments.papers.a_srpt import runs, workloads
 from optsched.experiments.papers.a_srpt.fig4 import NEEDS_TRACE
-from optsched.experiments.papers.a_srpt.runs import KNOWN, PREDICTIONS
 from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.claims import Claim, cells_of, select
-from optsched.experiments.papers.claims import judge as judge_claims
+from optsched.experiments.papers.claims import Claim, select
 from optsched.experiments.papers.pictures import maps
 from optsched.experiments.papers.verdict import Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.generators.online import default_durations
-from optsched.online.policies.by_name import PAPER
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
-SEEDS, LARGE_SEEDS = 10, 3
+TESTBED_SEEDS, SEEDS, LARGE_SEEDS = 10, 5, 3
 """LARGE_SEEDS: of runs at the paper's size, which fit a forest to up to 600,000 jobs."""
 LOADS, TESTBED_LOADS = ("0.8", "1.5", "3"), ("0.3", "0.8", "2", "10", "70")
-LARGE, GPUS = 250, 14
-"""Servers of the paper's simulations, and GPUs of its testbed."""
-JOBS_PER_TEST_JOB, TESTBED_JOBS_PER_TEST_JOB = 5, 50
-"""The forest is fitted to the others; on a trace Fig. 5 takes 5 too."""
+GPUS, LARGE, JOBS_PER_SERVER = 14, 250, 150
+"""GPUs of the testbed; servers of the simulations, and the jobs of 5% of the trace by server."""
 TESTBED: Mapping[str, Any] = {
     "servers": 1,
     "gpus_per_server": GPUS,
@@ -51,21 +47,20 @@ MIXES: Mapping[str, Mapping[str, Any]] = {
     "90% single-GPU jobs": {"single_gpu_share": 0.9},
     "wider spread of lengths": {"durations": [600 * (s / 600) ** 1.5 for s in default_durations()]},
 }
-"""Jobs of Fig. 5, of which the paper's have over 70% one GPU; the last multiplies the spread of log
-durations by 1.5."""
-BASELINES, PERFECT, BELOW = PAPER[2:], PAPER[1], "below every baseline"
-TOLERANCE = 5
-"""Percentage points that a reduction may fall short, and that a trend must change it by."""
+"""Jobs of Fig. 5; the last has 1.5 times the spread of log durations."""
+BELOW = "below every baseline"
 READINGS = {"completion": "completion time", "mean_flow": "flow time"}
 """The paper says flow time in V-A, and completion time in V-B."""
+TOLERANCE, POSITIVE = 5, 1e-9
+"""TOLERANCE: percentage points that a reduction may fall short, or that a trend must change it."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a claim, by completion time, by flow time, or by each ("{}" in its texts).
+    """A part of a claim, by one or both readings of completion time ("{}" in its texts).
 
-    `share` gives a share by seed, from a table of how far a-srpt is below each policy
-    (`reductions`); the part holds where its median in percent is between `least` and `most`.
+    `share` gives a share by seed, from a table of how far a-srpt is below each policy; the part
+    holds where its median in percent is between `least` and `most`.
     """
 
     text: str
@@ -78,14 +73,16 @@ class Part:
 
     def claims(self) -> Iterator[tuple[str, Claim]]:
         for column in self.columns:
-            reading = READINGS.get(column, column)
-            text, quantity = self.text.format(reading), self.quantity.format(reading)
+            texts = (
+                text.format(READINGS.get(column, column)) for text in (self.text, self.quantity)
+            )
+            text, quantity = texts
             yield column, Claim(text, self.paper, quantity)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: its points (name, number of jobs, arguments and options of each) and its claims."""
+    """A figure: its points (name, multiple of the jobs, arguments, options) and its claims."""
 
     number: int
     summary: str
@@ -103,11 +100,11 @@ class Figure:
 def plan(figure: Figure, scale: Scale) -> list[Family]:
     """The runs of a figure, in families named "prefix|load|case".
 
-    A run simulates all worlds of its prefix. A cell's runs are those of the families whose prefix
-    its world begins with, and whose load is its place.
+    A run simulates all worlds of its prefix: a cell's runs are those of the families whose prefix
+    begins its world, and whose load is its place.
     """
     name, is_testbed = f"a-srpt-fig{figure.number}", figure.number == 5
-    per_job = TESTBED_JOBS_PER_TEST_JOB if is_testbed and not scale.trace else JOBS_PER_TEST_JOB
+    per_job = 50 if is_testbed and scale.trace is None else 5  # the forest is fitted to the others
     families = []
     for prefix, jobs, arguments, loads, seeds, method in _groups(figure, scale):
         loads = loads[:: 2 if scale.quick else 1]
@@ -118,16 +115,10 @@ def plan(figure: Figure, scale: Scale) -> list[Family]:
                 needed = per_job * parts * jobs
                 count = workloads.jobs_of(name, needed, scale, GPUS if is_testbed else None)
                 given = {"jobs": count, **({} if scale.trace else {"load": float(load)})}
-                families.append(
-                    runs.workload(
-                        f"{prefix}|{load}|{case.format(parts * jobs)}",
-                        {**given, **arguments, **changes},
-                        seed,
-                        scale,
-                        method,
-                        **{"training_share": 1 - 1 / per_job, **options},
-                    )
-                )
+                label = f"{prefix}|{load}|{case.format(parts * jobs)}"
+                chosen = {"training_share": 1 - 1 / per_job, **options}
+                given |= {**arguments, **changes}
+                families.append(runs.workload(label, given, seed, scale, method, **chosen))
     return families
 
 
@@ -137,27 +128,28 @@ def _groups(
     """First words of worlds (a mix of jobs or a cluster), jobs, arguments, loads, seeds, method."""
     if figure.number == 5:
         for mix, changes in (MIXES if scale.trace is None else {"the trace": {}}).items():
-            yield mix, 75, {**TESTBED, **changes}, TESTBED_LOADS, SEEDS, figure.method
+            yield mix, 75, {**TESTBED, **changes}, TESTBED_LOADS, TESTBED_SEEDS, figure.method
         return
     servers = workloads.servers_of(scale)
-    jobs = 250 if scale.quick else 150 * servers
+    jobs = 250 if scale.quick else JOBS_PER_SERVER * servers
     if scale.trace is not None and not scale.full:
         jobs = workloads.fitting_jobs(scale, 8 * servers) // 20
     yield f"{servers} servers", jobs, {"servers": servers}, LOADS, SEEDS, figure.method
     if scale == Scale() and figure.number != 9:
-        jobs, words = 150 * LARGE, f"{LARGE} servers"
+        words, jobs = f"{LARGE} servers", JOBS_PER_SERVER * LARGE
         yield words, jobs, {"servers": LARGE}, LOADS[:1], LARGE_SEEDS, "by_prediction"
 
 
 def cells(figure: Figure, rows: pd.DataFrame) -> pd.DataFrame:
     """Each part of the claim by world and load: its percentages by seed."""
-    return cells_of(
-        (claim.text, world, load, list(values), part.least <= values.median() <= part.most)
+    return claims.cells_of(
+        (claim.text, str(world), str(load), list(values), part.least <= middle <= part.most)
         for part in figure.parts
         for column, claim in part.claims()
         for (world, load), group in rows.groupby(["world", "load"], sort=False)
-        if part.share is not above_perfect or not world.endswith(KNOWN)
+        if part.share is not above_perfect or not str(world).endswith(runs.KNOWN)
         for values in [100 * part.share(reductions(group, column))]
+        for middle in [values.median()]
     )
 
 
@@ -168,79 +160,77 @@ def reductions(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def judge(figure: Figure, rows: pd.DataFrame, scale: Scale) -> Verdict:
-    found, is_testbed = cells(figure, rows), figure.number == 5
-    tails = "" if figure.number in (5, 9) else _of_tails(rows, found)
-    return judge_claims(
+    found, is_varied = cells(figure, rows), figure.number not in (5, 9)
+    return claims.judge(
         figure.claims,
         found,
         "load",
-        why=figure.why + tails,
+        why=figure.why + (_by_prediction(rows, found) if is_varied else ""),
         fixed=f"{rows['seed'].nunique()} seeds; {scale.source} jobs. "
-        + (TESTBED_FIXED if is_testbed else FIXED),
+        + (TESTBED_FIXED if figure.number == 5 else FIXED),
         is_testable=figure.number != 9 or scale.trace is not None,
     )
 
 
-def _of_tails(rows: pd.DataFrame, found: pd.DataFrame) -> str:
-    """By kind of prediction, its errors and how far a-srpt is below the best baseline."""
-    lines = []
-    for kind in PREDICTIONS:
+def _by_prediction(rows: pd.DataFrame, found: pd.DataFrame) -> str:
+    """A line a kind of prediction: its errors, and how far a-srpt is below the best baseline."""
+    lines = [""]
+    for kind in runs.PREDICTIONS:
         world = next(x for x in rows["world"] if x.endswith(f", {kind}"))
-        errors = select(rows, world=world)[[*runs.TAIL]].median()
-        below = select(found, world=world, claim=BELOW).to_dict("records")
-        by_load = ", ".join(f"{cell['value']:z.0f}% at load {cell['at']}" for cell in below)
-        lines.append(f"\n- {kind}: {' and '.join(f'{x:,.3g}' for x in errors)}; {by_load}")
-    return "\n" + "".join(lines)
+        ratios = select(rows, world=world)[[*runs.TAIL]].median()
+        own = select(found, world=world, claim=BELOW).to_dict("records")
+        by_load = ", ".join(f"{cell['value']:z.0f}% at load {cell['at']}" for cell in own)
+        lines.append(f"- {kind}: {' and '.join(f'{x:,.3g}' for x in ratios)}; {by_load}")
+    return "\n".join(lines)
 
 
 def draw(figure: Figure, rows: pd.DataFrame) -> Picture:
     return maps(figure.claims, cells(figure, rows), "load")
 
 
-def below(table: pd.DataFrame) -> pd.DataFrame:
+def below_best(table: pd.DataFrame) -> pd.DataFrame:
     """How far a-srpt is below the best baseline: rows are seeds, columns cases."""
-    best = table[[*BASELINES]].min(axis=1).unstack("case")
+    best = table[[*runs.BASELINES]].min(axis=1).unstack("case")
     return best[table.index.unique("case")]
 
 
 def least(table: pd.DataFrame) -> pd.Series:
     """How far a-srpt is below the best baseline in the case where its median is least."""
-    by_case = below(table)
+    by_case = below_best(table)
     return by_case[by_case.median().idxmin()]
 
 
 def most(table: pd.DataFrame) -> pd.Series:
-    """How far a-srpt is below a baseline, where in some case its median is largest."""
-    every = table[[*BASELINES]].unstack("case")
+    """How far a-srpt is below the baseline, in the case, where its median is largest."""
+    every: Any = table[[*runs.BASELINES]].unstack("case")
     return every[every.median().idxmax()]
 
 
 def growth(table: pd.DataFrame) -> pd.Series:
     """How much further a-srpt is below the best baseline in the last case than in the first."""
-    by_case = below(table)
+    by_case = below_best(table)
     return by_case.iloc[:, -1] - by_case.iloc[:, 0]
 
 
 def above_perfect(table: pd.DataFrame) -> pd.Series:
     """How far a-srpt is above itself with every length known, in the first case."""
-    return -table[PERFECT].groupby("seed").first()
+    return -table["a-srpt-perfect"].groupby("seed").first()
 
 
 def others_above_first(table: pd.DataFrame) -> pd.Series:
     """How much further above perfect the better of the other cases is than the first."""
-    above = (-table[PERFECT]).groupby("seed")
+    above = (-table["a-srpt-perfect"]).groupby("seed")
     return above.apply(lambda values: values.iloc[1:].min() - values.iloc[0])
 
 
 def makespan_above_work_conserving(table: pd.DataFrame) -> pd.Series:
-    return -table[[*BASELINES[2:]]].min(axis=1).groupby("seed").first()
+    return -table[[*runs.BASELINES[2:]]].min(axis=1).groupby("seed").first()
 
 
 LEAST = "{} below the best baseline's, least case"
 LARGEST = "{} below a baseline's, at most"
 GAIN = "{} below the best's, last less first case"
 OTHERS = "{} above perfect, less the forest's"
-POSITIVE = 1e-9
 BELOW_ALL = Part(BELOW, "shown", LEAST, least, POSITIVE, columns=("completion",))
 """A total of flow times is one of completion times less the submissions: either has this sign."""
 TAILS = (
