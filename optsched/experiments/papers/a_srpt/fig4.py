@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optsched.experiments.papers.a_srpt.runs import FOREST, workload
-from optsched.experiments.papers.a_srpt.workloads import jobs_of, servers_of
+from optsched.experiments.papers.a_srpt.workloads import jobs_of, require_groups, servers_of
 from optsched.experiments.papers.artefact import Artefact, Scale
 from optsched.experiments.papers.claims import Claim, cells_of, select
 from optsched.experiments.papers.claims import judge as judge_claims
@@ -35,6 +35,7 @@ RATIO = "predicted / true iterations"
 
 def plan(scale: Scale) -> list[Family]:
     """Each predictor on the same jobs."""
+    require_groups("a-srpt-fig4", scale)
     count = PAPER_JOBS if scale.full else QUICK_JOBS if scale.quick else JOBS
     arguments = {"jobs": jobs_of("a-srpt-fig4", count, scale), "servers": servers_of(scale)}
     return [

@@ -105,6 +105,8 @@ def plan(figure: Figure, scale: Scale) -> list[Family]:
     """
     name, is_testbed = f"a-srpt-fig{figure.number}", figure.number == 5
     per_job = 50 if is_testbed and scale.trace is None else 5  # the forest is fitted to the others
+    if figure.number == 9:
+        workloads.require_groups(name, scale)
     families = []
     for prefix, jobs, arguments, loads, seeds, method in _groups(figure, scale):
         loads = loads[:: 2 if scale.quick else 1]

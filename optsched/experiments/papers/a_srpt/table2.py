@@ -18,7 +18,7 @@ from optsched.experiments.papers.claims import judge as judge_claims
 from optsched.experiments.papers.pictures import maps
 from optsched.experiments.papers.verdict import Verdict
 from optsched.experiments.plans.plan import Family
-from optsched.placement.options import measures
+from optsched.placement.options import one_gpu_time
 from optsched.problems import PROBLEMS
 
 if TYPE_CHECKING:
@@ -121,31 +121,23 @@ def rows_of_table(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
 def rows_of(runs: pd.DataFrame, settings: Sequence[Setting]) -> pd.DataFrame:
     """One row per method and offer; the bound is the best that any method proves for the offer.
 
-    PITT is the per-iteration training time, PCT the computation time of the placement.
+    PITT is the per-iteration training time, PCT the computation time of the placement. The
+    efficiency is the speed-up over one GPU by GPU.
     """
     from optsched.verbs.generating import generate
 
-    arguments = {setting.label: setting.arguments for setting in settings}
-    bound = runs.groupby(["family", "seed"])["bound"].transform("max")
-    offers = list(zip(runs["family"], runs["seed"], strict=True))
-    instances: dict[Any, Any] = {
-        (label, seed): generate("placement", int(seed), **arguments[label])
-        for label, seed in set(offers)
-    }
+    one_gpu: dict[str, float] = {}
+    for setting in settings:
+        instance: Any = generate("placement", 0, **setting.arguments)
+        one_gpu[setting.label] = one_gpu_time(instance) / setting.gpus
     rows = runs.assign(
         setting=runs["family"],
-        free_gpus=[" ".join(map(str, instances[offer].free_gpus)) for offer in offers],
         pitt_ms=1e3 * runs["objective"],
         pct_ms=1e3 * (runs["build_time"] + runs["solve_time"]),
-        bound_ms=1e3 * bound,
-        excess=runs["objective"] / bound - 1,
-        efficiency=[
-            float(measures(instances[offer], seconds)["efficiency"] or 0)
-            for offer, seconds in zip(offers, runs["objective"], strict=True)
-        ],
+        excess=runs["objective"] / runs.groupby(["family", "seed"])["bound"].transform("max") - 1,
+        efficiency=runs["family"].map(one_gpu) / runs["objective"],
     )
-    columns = ["setting", "seed", "free_gpus", "method", "chosen", "pitt_ms", "pct_ms"]
-    return rows[[*columns, "bound_ms", "excess", "efficiency", "termination", "feasible"]]
+    return rows[["setting", "seed", "method", "pitt_ms", "pct_ms", "excess", "efficiency"]]
 
 
 def excesses(rows: pd.DataFrame, setting: Setting) -> list[float]:

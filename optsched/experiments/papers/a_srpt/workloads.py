@@ -27,8 +27,8 @@ SHARE_TOLERANCE = 0.05
 """Tolerance on the share of single-GPU jobs of a trace, whose groups are changed as a whole."""
 MIN_TRACE_JOBS = 375
 """Jobs that a trace must have: those of Fig. 5."""
-FIGURES_OF_GROUPS, FORMATS_WITH_GROUPS = ("a-srpt-fig4", "a-srpt-fig9"), ("pai", "helios", "swf")
-"""Figures that need users and groups, and the trace formats that have them."""
+FORMATS_WITH_GROUPS = ("pai", "helios", "swf")
+"""Formats of traces that have users and groups."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,13 @@ def fitting_jobs(scale: Scale, max_gpus: int) -> int:
     return int((trace_of(scale).gpus <= max_gpus).sum())
 
 
+def require_groups(name: str, scale: Scale) -> None:
+    """Raise InputError where jobs of a trace have no user and group."""
+    if scale.trace is not None and scale.trace_format not in FORMATS_WITH_GROUPS:
+        found = f"format {scale.trace_format}, whose jobs have no user and group of their own"
+        raise InputError(scale.trace, name, found, f"one of {', '.join(FORMATS_WITH_GROUPS)}")
+
+
 def servers_of(scale: Scale) -> int:
     return 250 if scale.full else 25
 
@@ -142,9 +149,6 @@ def jobs_of(name: str, count: int, scale: Scale, max_gpus: int | None = None) ->
     """Number of jobs of a case; raises InputError where a trace has too few."""
     if scale.trace is None:
         return count
-    if name in FIGURES_OF_GROUPS and scale.trace_format not in FORMATS_WITH_GROUPS:
-        found = f"format {scale.trace_format}, whose jobs have no user and group of their own"
-        raise InputError(scale.trace, name, found, f"one of {', '.join(FORMATS_WITH_GROUPS)}")
     available = fitting_jobs(scale, max_gpus or 8 * servers_of(scale))
     required = max(count, MIN_TRACE_JOBS)
     if available < required:
