@@ -28,6 +28,7 @@ from optsched.online.data.jobs import prepare_jobs
 from optsched.online.prediction.predictors import predict
 
 FIGURE = {figure.number: figure for figure in FIGURES}
+JUDGE = {number: ARTEFACTS[f"a-srpt-fig{number}"].judge for number in range(4, 10)}
 
 
 def test_table_1_counts_parameters() -> None:
@@ -105,41 +106,35 @@ def test_perfect_prediction_is_not_judged_against_itself() -> None:
     """Fig. 5; a-srpt's makespan is twice the baselines', and its parts are counted by world."""
     worlds = (f"m, {KNOWN}", "m, other")
     rows = pd.concat([rows_by_hand({"a": 50}, world=world, makespan=18.0) for world in worlds])
-    verdict = FIGURES_JUDGED[5](rows, Scale())
+    verdict = JUDGE[5](rows, Scale())
     assert [part.count for part in verdict.parts] == ["1 of 1"] * 2 + ["2 of 2"] * 4
     assert verdict.parts[-1].ours == "makespan above the shortest work-conserving 100%"
 
 
 def test_the_reason_lists_the_predictions() -> None:
     rows = pd.concat([rows_by_hand({"a": 40}, world=f"25 servers, {x}") for x in PREDICTIONS])
-    verdict = FIGURES_JUDGED[7](rows, Scale())
+    verdict = JUDGE[7](rows, Scale())
     assert verdict.finding is Finding.PARTLY
     for kind in PREDICTIONS:
         assert f"\n- {kind}: 2 and 3; 50% at load 0.8" in verdict.why
-
-
-FIGURES_JUDGED = {number: ARTEFACTS[f"a-srpt-fig{number}"].judge for number in range(4, 10)}
 
 
 @pytest.mark.parametrize("number", [4, 9])
 def test_recurrence_claims_are_not_testable_without_the_trace(number: int) -> None:
     rows = rows_by_hand({"forest": 57, "group-mean": 60})
     if number == 4:
-        named = [
-            (seed, runs.FOREST, exact, 0.9, 0.95, 2.0) for seed, exact in enumerate((0.6, 0.7))
-        ]
+        named = [(seed, runs.FOREST, 0.6, 0.9, 0.95, 2.0) for seed in range(2)]
         rows = pd.DataFrame(named, columns=["seed", "prediction", *fig4.READINGS, "share", "ratio"])
         assert list(fig4.cells(rows)["holds"]) == [True, False]
-    verdict = FIGURES_JUDGED[number](rows, Scale())
+    verdict = JUDGE[number](rows, Scale())
     assert verdict.finding is Finding.NOT_TESTABLE
     assert "--trace" in verdict.why
-    verdict = FIGURES_JUDGED[number](rows, Scale(trace="t.csv"))
+    verdict = JUDGE[number](rows, Scale(trace="t.csv"))
     assert verdict.finding is not Finding.NOT_TESTABLE
 
 
 def test_predictions_are_as_wrong_as_said() -> None:
-    machine = Machine(2)
-    case = generate_case(5_000, machine, seed=1)
+    case = generate_case(5_000, Machine(2), seed=1)
     jobs = prepare_jobs(case.workload, case.catalogue, case.cluster)
     fitted = predict(jobs, "forest", training_share=0.2, unseen="zero", seed=1)
     true = fitted.jobs.iterations
@@ -164,13 +159,10 @@ def test_no_cell_of_the_page_is_too_long() -> None:
     assert max(len(setting.world) for own in SETTINGS.values() for setting in own) < 60
 
 
-def plan_of(number: int, scale: Scale, prefix: str = "", load: str = "") -> list[Family]:
-    """The families of a figure, or those of one cell."""
+def plan_of(number: int, scale: Scale, start: str = "") -> list[Family]:
+    """The families of a figure whose names start so, such as with "25 servers|0.8|"."""
     plan = ARTEFACTS[f"a-srpt-fig{number}"].plan
-    families = plan(scale) if plan else []
-    return (
-        [x for x in families if x.name.startswith(f"{prefix}|{load}|")] if prefix else [*families]
-    )
+    return [family for family in plan(scale) if family.name.startswith(start)] if plan else []
 
 
 def judged(number: int, families: Sequence[Family], scale: Scale, folder: Path) -> Verdict:
@@ -188,7 +180,7 @@ def judged(number: int, families: Sequence[Family], scale: Scale, folder: Path) 
 )
 def test_one_cell_is_run_and_drawn(number: int, prefix: str, load: str, tmp_path: Path) -> None:
     scale = Scale(quick=True)
-    families = plan_of(number, scale, prefix, load)
+    families = plan_of(number, scale, f"{prefix}|{load}|")
     verdict = judged(number, families[: len(FIGURE[number].cases)], scale, tmp_path)
     worlds = PREDICTIONS if number == 5 else runs.WORLDS
     assert verdict.table[0] == ("claim", "setting", f"load {load}")
@@ -206,7 +198,7 @@ def test_the_page_has_what_one_cell_says(number: int, prefix: str, tmp_path: Pat
     if section is None or head is None:
         pytest.skip("the page has no settings of this figure yet")
     column = head[0].split(" | ").index("load 0.8")
-    verdict = judged(number, plan_of(number, Scale(), prefix, "0.8"), Scale(), tmp_path)
+    verdict = judged(number, plan_of(number, Scale(), f"{prefix}|0.8|"), Scale(), tmp_path)
     for claim, world, value in verdict.table[1:]:
         row = next(x for x in section[0].splitlines() if x.startswith(f"| {claim} | {world} |"))
         assert row.strip("| ").split(" | ")[column] == value
