@@ -33,11 +33,12 @@ PREDICTION = {"predictor": "forest", "unseen": "zero"}
 """The paper's: 0 for groups that do not occur in the jobs that it is fitted to."""
 GENERATOR = "optsched.experiments.papers.a_srpt.workloads:generate_case"
 BASELINES = PAPER[2:]
-QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 TAIL = {"quantile_0.95": 0.95, "quantile_0.99": 0.99}
+ACCURACY = ("exact", "within_tenth", *TAIL)
+"""Shares of the jobs that are predicted exactly and within 10%, and quantiles of n~/n."""
 METRICS = ("total_completion_time", "mean_flow_time", "makespan")
 COLUMNS = ("world", "load", "case", "seed", "label", "completion", "mean_flow", "makespan")
-"""Columns of `outcomes`, before the quantiles of n~/n; seconds."""
+"""Columns of `outcomes`, before `ACCURACY`; seconds."""
 
 
 @dataclass(frozen=True)
@@ -120,19 +121,6 @@ def workload(
     )
 
 
-def accuracy(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
-    """Accuracy of a predictor, and with the forest of all `PREDICTIONS`; nothing is simulated."""
-    fitted = predict_instance(instance, options, settings.seed)
-    is_forest = options.predictor == PREDICTION["predictor"]
-    rows = []
-    for name, world in (PREDICTIONS if is_forest else {options.predictor: FITTED}).items():
-        predicted = world.predictions(fitted, settings.seed)
-        errors = report(replace(fitted, iterations=predicted))
-        shares = quantiles(predicted, fitted.jobs.iterations)
-        rows += [(name, errors.exact, errors.within_tenth, *pair) for pair in shares.items()]
-    return Outcome(None, Termination.FEASIBLE, details={"rows": rows})
-
-
 def as_fitted(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
     return _simulate(instance, options, settings, {"": FITTED})
 
@@ -156,7 +144,8 @@ def _simulate(
     known: dict[tuple[str, World], list[float]] = {}
     for name, world in worlds.items():
         predicted = world.predictions(fitted, settings.seed)
-        ratios = quantiles(predicted, fitted.jobs.iterations)
+        errors = report(replace(fitted, iterations=predicted))
+        ratios = np.quantile(predicted / fitted.jobs.iterations, list(TAIL.values())).tolist()
         for policy in PAPER:  # only a-srpt has delays; only the baselines' offers vary
             own = replace(world, tau=None) if policy in BASELINES else replace(world, offer=None)
             if (policy, own) not in known:
@@ -164,13 +153,9 @@ def _simulate(
                 chosen = replace(options.policy, tau=tau, offer=own.offer)
                 run = compute_metrics(simulate_online(fitted.jobs, policy, predicted, chosen))
                 known[policy, own] = [getattr(run, metric) for metric in METRICS]
-            runs.append((name, policy, [*known[policy, own], *(ratios[q] for q in TAIL.values())]))
+            accuracy = [errors.exact, errors.within_tenth, *ratios]
+            runs.append((name, policy, [*known[policy, own], *accuracy]))
     return Outcome(None, Termination.FEASIBLE, details={"runs": runs})
-
-
-def quantiles(predicted: Floats, true: Floats) -> dict[float, float]:
-    """Quantiles of n~/n by share of the jobs."""
-    return {q: float(np.quantile(predicted / true, q)) for q in QUANTILES}
 
 
 def outcomes(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
@@ -183,4 +168,4 @@ def outcomes(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
         for prefix, load, case in [run["family"].split("|")]
         for world, label, values in run["details"]["runs"]
     ]
-    return pd.DataFrame(rows, columns=[*COLUMNS, *TAIL])
+    return pd.DataFrame(rows, columns=[*COLUMNS, *ACCURACY])

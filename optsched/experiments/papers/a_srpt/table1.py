@@ -49,10 +49,11 @@ def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     import pandas as pd
 
     rows = [
-        (model, paper, parameters_of(model), batch, MODELS[model].batch_size)
+        (model, paper, ours, 100 * (paper / ours - 1), rounds_to(ours, paper) and batch == size)
         for model, (paper, batch) in PAPER.items()
+        for ours, size in [(parameters_of(model), MODELS[model].batch_size)]
     ]
-    return pd.DataFrame(rows, columns=["model", "paper", "ours", "paper_batch", "our_batch"])
+    return pd.DataFrame(rows, columns=["model", "paper", "ours", "difference", "agrees"])
 
 
 def parameters_of(model: str) -> float:
@@ -70,13 +71,7 @@ def rounds_to(value: float, printed: float) -> bool:
 def cells(rows: pd.DataFrame) -> pd.DataFrame:
     """A cell per model."""
     return cells_of(
-        (
-            CLAIM.text,
-            row["model"],
-            "",
-            [100 * (row["paper"] / row["ours"] - 1)],
-            rounds_to(row["ours"], row["paper"]) and row["paper_batch"] == row["our_batch"],
-        )
+        (CLAIM.text, row["model"], "", [row["difference"]], row["agrees"])
         for row in rows.to_dict("records")
     )
 
@@ -98,5 +93,5 @@ ARTEFACT = Artefact(
     judge=judge,
     draw=draw,
     group_columns=("model",),
-    value_columns=("paper", "ours", "paper_batch", "our_batch"),
+    value_columns=("paper", "ours", "difference"),
 )
