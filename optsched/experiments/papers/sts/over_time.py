@@ -1,226 +1,413 @@
 """Figs. 4, 5 and 6 of sts: total and energy cost over time, with and without shared GPUs.
 
-The paper's epochs, speeds and seeds are not published, so its digits cannot be reproduced. The
-clusters are those of `workloads`: nodes of 8 GPUs, at most 400 jobs in the system at 100 nodes.
-What else the paper leaves open is varied on the map of `claims`, and a claim holds where the map
-says so. Costs are averaged over seeds before ratios (29) and percentage cost reductions (PCR, 30)
-are taken, as in the paper. RG and avgRG are run several times on each workload and averaged, on the
-largest clusters and on the map once.
+The paper does not state the relative speeds of its GPUs, how far jobs speed up, the load, and
+whether STS ends with the postprocessing of VI-C. A setting is a choice of these, and each claim is
+tested in every setting at every load. Costs are means over draws before ratios (29) and percentage
+cost reductions (PCR, 30) are taken, as in the paper.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
-from optsched.experiments.papers.cells import cases, counts, select
-from optsched.experiments.papers.pictures import curves
-from optsched.experiments.papers.sts import claims
-from optsched.experiments.papers.sts.workloads import (
-    ARRIVALS,
-    GPUS,
-    MAX_JOBS_A_NODE,
-    SPEEDUP,
-    outcomes,
-    workload,
-)
+from optsched.experiments.papers.artefact import Artefact, Scale
+from optsched.experiments.papers.claims import COLUMNS, Claim
+from optsched.experiments.papers.claims import judge as judge_claims
+from optsched.experiments.papers.pictures import maps
+from optsched.experiments.papers.sts.workloads import outcomes, workload
+from optsched.experiments.papers.verdict import Verdict
 from optsched.experiments.plans.plan import Family
-from optsched.experiments.statistics import span
+from optsched.generators.rolling import (
+    RollingGenerator,
+    due_dates,
+    generate_rolling,
+)
+from optsched.generators.selection import GB
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.metrics import cost_reduction
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-SIZES = {10: 5, 20: 2, 100: 1}
-"""Seeds by number of nodes; the paper has three."""
-SHARING_SIZES = {10: 5, 20: 3}
-"""Seeds by number of nodes for Fig. 6, which has four times the clusters."""
-REPEATS = {10: 3, 20: 2, 100: 1}
-"""Runs of RG on a workload by number of nodes."""
-QUICK_SIZES, QUICK_REPEATS = {4: 2}, {4: 2}
-STS = tuple(claims.VARIANTS)
-POLICIES = {4: (*STS, *claims.BASELINES), 5: (*STS, "edf", "dp", "avg-dp"), 6: STS}
-"""By figure."""
-MEASURED = ("sts", "edf", "rg")
-"""The policies of VII-C."""
-SHARING_FIGURE = 6
-Quantities = Mapping[str, Callable[[claims.Means, str], float]]
-"""PCR (30) of a variant of STS, by what it is compared with."""
+Costs = Mapping[str, Mapping[str, float]]
+"""Means over draws in one setting at one load, by column and run."""
+
+PLACE, LOADS, QUICK_LOADS = "rho", (0.05, 0.25, 0.5, 0.75, 1.0), (0.25, 1.0)
+SEEDS, NODES, MANY_NODES = 3, 10, 100
+QUICK_NODES, QUICK_MANY_NODES = 3, 6
+MAX_JOBS_A_NODE = 4.0
+"""Jobs in the system: 400 on 100 nodes (VII-C)."""
+GPUS = 8
+"""GPUs of a node: the most in Table III."""
+SPEEDUPS, MIDDLE_SPEEDUP = (0.5, 0.7, 0.9), 0.7
+"""Exponents x of the speed-up k^x on k GPUs."""
+RESNET_RATIO, MEDIAN_RATIO, RATIO_RANGE = 6.7, 4.1, (0.7, 11.6)
+"""V100 over K80 in Gavel's measured throughputs of 26 jobs on one GPU: the median of the nine
+ResNet jobs, and the median and range of all."""
+USUAL_RATIO = 6.0
+"""A100 over K80 in the generator."""
+RATIOS = (USUAL_RATIO, MEDIAN_RATIO, 3.0, 2.1)
+READINGS = {"sts": "STS", "sts-postprocessing": "STS with VI-C"}
+AVERAGED = ("avg-edf", "avg-rg")
+CLUSTERS = {" on K80 and M60": ["K80", "M60"], " on A100": ["A100"]}
+"""GPU types of Fig. 6's clusters, by the suffix of their runs."""
+SHARED, ON_MANY = " shared", " on many nodes"
+"""Suffixes of runs."""
+MEANS = ("total", "energy", "tardiness", "late", "jobs", "jobs_a_node")
+ON_MANY_POLICIES = (*READINGS, "edf")
+OTHERS: dict[str, dict[str, Any]] = {
+    "4 GPUs a node": {"gpus_per_node": 4},
+    "H 15 min": {"interval": 900.0},
+    "H 4 h": {"interval": 14_400.0},
+    "postponement penalty 2": {"penalty": 2.0},
+}
+"""Further choices, made one at a time at the middle speeds."""
+OTHERS_OF_SHARING: dict[str, dict[str, Any]] = {
+    "jobs of 3.5 GB": {"memory": 3.5},
+    "jobs of 12 GB": {"memory": 12.0},
+    "later due dates only if shared": {"sharing": False},
+}
+TOLERANCE = 5.0
+"""Percentage points by which a value may miss the paper's."""
 
 
-def plan(figure: int, scale: Scale) -> list[Family]:
-    """Policies by size and arrivals, the largest clusters first, then on the map's cells."""
-    policies, sharing = POLICIES[figure], figure == SHARING_FIGURE
-    sizes, repeats = (SHARING_SIZES if sharing else SIZES), REPEATS
+@dataclass(frozen=True)
+class Measure:
+    """A claim, its value for a reading of STS, its test, and the suffix of STS's runs in it."""
+
+    claim: Claim
+    value: Callable[[Costs, str], float]
+    holds: Callable[[float], bool]
+    suffix: str = ""
+
+
+def setting(figure: int, ratio: float, exponent: float) -> dict[str, dict[str, Any]]:
+    """A setting and its arguments; no ratio matters in Fig. 6, whose A100s are alone."""
+    arguments = {"gpus_per_node": GPUS, "speedup": exponent}
+    if figure == 6:
+        return {f"k^{exponent:g}": arguments}
+    name = f"A100 {ratio:g} x K80, k^{exponent:g}"
+    return {name: {**arguments, "a100_speed": ratio / USUAL_RATIO}}
+
+
+def settings_of(figure: int, scale: Scale) -> dict[str, dict[str, Any]]:
+    """The generator's arguments by setting, the middle one first."""
+    settings = setting(figure, MEDIAN_RATIO, MIDDLE_SPEEDUP)
+    ((middle, arguments),) = settings.items()
     if scale.quick:
-        sizes, repeats = QUICK_SIZES, QUICK_REPEATS
-    families = [
-        family
-        for nodes, seeds in reversed(sizes.items())
-        for name, changes, shared in claims.clusters_of(sharing=sharing)
-        for arrivals, rate in ARRIVALS.items()
+        return settings | setting(figure, USUAL_RATIO, MIDDLE_SPEEDUP)
+    for ratio in RATIOS:
+        for exponent in SPEEDUPS:
+            settings |= setting(figure, ratio, exponent)
+    others = OTHERS | (OTHERS_OF_SHARING if figure == 6 else {})
+    return settings | {f"{middle}, {other}": arguments | others[other] for other in others}
+
+
+def clusters(figure: int, arguments: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Suffixes of runs with their sharing and arguments."""
+    if figure != 6:
+        yield "", "off", arguments
+        return
+    for suffix, types in CLUSTERS.items():
+        unshared = {"sharing": True, **arguments, "gpu_types": types}
+        yield suffix, "off", unshared
+        yield suffix, "on", {**unshared, "sharing": True}
+
+
+def plan(figure: int, policies: Sequence[str], scale: Scale) -> list[Family]:
+    """Policies on every draw; a family's name begins with its setting and load, "...|0.25|".
+
+    The claims' worlds are a setting and a reading of STS, after a comma.
+    """
+    loads, seeds = (QUICK_LOADS, 1) if scale.quick else (LOADS, SEEDS)
+    nodes, many = (QUICK_NODES, QUICK_MANY_NODES) if scale.quick else (NODES, MANY_NODES)
+    settings = settings_of(figure, scale)
+    workloads = [
+        (f"{name}|{load:g}|{suffix}", {"load": load, "nodes": nodes, **own}, seed, policies, shared)
+        for name, arguments in settings.items()
+        for load in loads
+        for suffix, shared, own in clusters(figure, arguments)
         for seed in range(seeds)
+    ]
+    if figure == 4:
+        middle, arguments = next(iter(settings.items()))
+        workloads += [
+            (
+                f"{middle}|{load:g}|{ON_MANY}",
+                {"load": load, "nodes": many, **arguments},
+                0,
+                ON_MANY_POLICIES,
+                "off",
+            )
+            for load in loads
+        ]
+    return [
+        family
+        for case, arguments, seed, methods, sharing in workloads
         for family in workload(
-            f"{name}, {arrivals}" if name else arrivals,
-            {"nodes": nodes, "gpus_per_node": GPUS, "speedup": SPEEDUP, **rate, **changes},
+            case,
+            {"arrivals": "load", **arguments},
             seed,
-            policies,
-            sharing=shared,
-            repeats=repeats[nodes],
+            methods,
+            sharing=sharing,
+            generator=f"{__name__}:{generate_setting.__name__}",
         )
     ]
-    return [*families, *claims.plan_map(policies, scale, sharing=sharing)]
 
 
-def draw(column: str, compared: str, base: str, label: str, rows: pd.DataFrame) -> Figure:
-    """Plot the ratio of a column to its value in the base case, by number of nodes."""
-    rows = rows[~claims.on_map(rows)]
-    keys = [k for k in ("case", "nodes", "seed", "sharing", "policy") if k != compared]
-    bases = select(rows, **{compared: base})[[*keys, column]].rename(columns={column: "base"})
-    shown = rows[rows[compared] != base].merge(bases, on=keys, how="left")
-    shown = shown.assign(ratio=shown[column] / shown["base"])
-    return curves(shown, "nodes", {"ratio": label}, line="policy", panel="case", xscale="log")
+def generate_setting(
+    settings: RollingGenerator, memory: float | None = None, *, seed: int = 0
+) -> RollingInstance:
+    """A workload whose due dates keep their place in (31) on A100s of another speed.
+
+    `memory`: GB of every job.
+    """
+    usual = generate_rolling(replace(settings, a100_speed=1.0), seed=seed).to_dict()
+    other = generate_rolling(settings, seed=seed).to_dict()
+    for before, job in zip(usual["jobs"], other["jobs"], strict=True):
+        old, new = (due_dates(version, settings.cluster.sharing) for version in (before, job))
+        share = (before["due_date"] - before["submit_time"] - old[0]) / (old[1] - old[0])
+        job["due_date"] = round(job["submit_time"] + new[0] + share * (new[1] - new[0]), 3)
+        if memory is not None:
+            job["memory_bytes"] = memory * GB
+    return RollingInstance.from_dict(other, "generate rolling")
 
 
-def reductions(quantities: Quantities, rows: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
-    """One value per cluster size, by variant of STS and what it is compared on."""
-    means = claims.means_of(rows)
-    return {
-        variant: {
-            f"{case}, {compared}" if compared else case: [
-                value(group, variant) for (name, _), group in means.items() if name == case
-            ]
-            for case in cases(rows)
-            for compared, value in quantities.items()
-        }
-        for variant in claims.VARIANTS
-    }
+def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
+    """A row a run, named by its policy, sharing and cluster."""
+    rows = outcomes(runs)
+    parts = rows["case"].str.split("|", expand=True)
+    shared = rows["sharing"].map({"off": "", "on": SHARED})
+    rows = rows.assign(
+        setting=parts[0],
+        load=parts[1],
+        run=rows["policy"] + shared + parts[2],
+        jobs_a_node=rows["most_jobs"] / rows["nodes"],
+    )
+    return rows[["setting", "load", "run", "nodes", "seed", "rho", *MEANS]]
 
 
-def why_fig4(rows: pd.DataFrame) -> str:
-    """Where jobs are late, and how often the average variants use less energy."""
-    ours = rows[~claims.on_map(rows)]
-    late = "; ".join(
-        f"{case} "
-        + ", ".join(
-            f"{100 * group['late'].sum() / group['jobs'].sum():.1f}%"
-            for group in (select(ours, case=case, policy=p) for p in claims.VARIANTS)
+def costs_of(rows: pd.DataFrame) -> Costs:
+    means: dict[str, dict[str, float]] = rows.groupby("run")[list(MEANS)].mean().to_dict()
+    return means
+
+
+def cells(measures: Sequence[Measure], rows: pd.DataFrame) -> pd.DataFrame:
+    """Every claim in the settings in which STS has no more jobs in the system than the paper's."""
+    import pandas as pd
+
+    found = []
+    for (setting, load), group in rows.groupby(["setting", "load"], sort=False):
+        costs = costs_of(group)
+        draws = [costs_of(draw) for _, draw in group.groupby("seed")]
+        for measure in measures:
+            for policy, reading in READINGS.items():
+                jobs = costs["jobs_a_node"].get(policy + measure.suffix)
+                if jobs is None or jobs > MAX_JOBS_A_NODE:
+                    continue
+                value = measure.value(costs, policy)
+                values = [
+                    measure.value(draw, policy)
+                    for draw in draws
+                    if policy + measure.suffix in draw["total"]
+                ]
+                spread = min(value, *values), max(value, *values)
+                world = f"{setting}, {reading}"
+                found.append(
+                    (measure.claim.text, world, load, value, *spread, measure.holds(value))
+                )
+    return pd.DataFrame(found, columns=list(COLUMNS)).astype({"holds": bool})
+
+
+def reduction(
+    column: str, *baselines: str, of: Callable[[list[float]], float] = mean
+) -> Callable[[Costs, str], float]:
+    """PCR (30) of STS over the baselines: their mean, or their least."""
+
+    def value(costs: Costs, sts: str) -> float:
+        own = costs[column]
+        return of([cost_reduction(own[sts], own[baseline]) for baseline in baselines])
+
+    return value
+
+
+def saved_by_sharing(suffix: str) -> Callable[[Costs, str], float]:
+    """PCR (30) of shared GPUs over whole ones."""
+    return lambda costs, sts: cost_reduction(
+        costs["total"][sts + SHARED + suffix], costs["total"][sts + suffix]
+    )
+
+
+def late_share(costs: Costs, run: str) -> float:
+    return 100 * costs["late"][run] / costs["jobs"][run]
+
+
+def energy_excess(costs: Costs, sts: str) -> float:
+    """STS's energy above that of the average variants, the least of the two."""
+    return min(100 * (costs["energy"][sts] / costs["energy"][name] - 1) for name in AVERAGED)
+
+
+def more_are_late(costs: Costs, sts: str) -> float:
+    """Late jobs of the average variants, the least of the two, less those of STS."""
+    return min(late_share(costs, name) for name in AVERAGED) - late_share(costs, sts)
+
+
+def change_on_many(costs: Costs, sts: str) -> float:
+    """How much more of EDF's cost STS has on many nodes than on few, percentage points."""
+    total = costs["total"]
+    on_many = total[sts + ON_MANY] / total["edf" + ON_MANY]
+    return 100 * (on_many - total[sts] / total["edf"])
+
+
+def at_least(paper: float) -> Callable[[float], bool]:
+    """Whether a value reaches the paper's, within the tolerance."""
+    return lambda value: value >= paper - TOLERANCE
+
+
+def is_positive(value: float) -> bool:
+    return value > 0
+
+
+MEASURES = {
+    4: (
+        Measure(
+            Claim(
+                "STS costs about 40% less than the others", "about 40%", "mean PCR over the four"
+            ),
+            reduction("total", "edf", "rg", *AVERAGED),
+            at_least(40),
+        ),
+        Measure(
+            Claim("STS costs 32 to 80% less than EDF and RG", "32% or more", "PCR, the least"),
+            reduction("total", "edf", "rg", of=min),
+            at_least(32),
+        ),
+        Measure(
+            Claim("STS misses no due date", "none", "jobs of STS that are late", form="z.1f"),
+            late_share,
+            lambda value: value == 0,
+        ),
+        Measure(
+            Claim(
+                "STS uses less energy than EDF and RG",
+                "significantly lower",
+                "PCR of the energy, the least",
+            ),
+            reduction("energy", "edf", "rg", of=min),
+            lambda value: value >= TOLERANCE,
+        ),
+        Measure(
+            Claim(
+                "avgEDF and avgRG use less energy",
+                "both below STS",
+                "STS's above theirs, the least",
+            ),
+            energy_excess,
+            is_positive,
+        ),
+        Measure(
+            Claim(
+                "more jobs of avgEDF and avgRG are late",
+                "frequently late",
+                "their late jobs less STS's, the least",
+                unit="points",
+            ),
+            more_are_late,
+            is_positive,
+        ),
+        Measure(
+            Claim(
+                "STS's cost over EDF's is stable in the nodes",
+                "very stable",
+                f"its change from {NODES} to {MANY_NODES} nodes",
+                unit="points",
+            ),
+            change_on_many,
+            lambda value: abs(value) <= TOLERANCE,
+            ON_MANY,
+        ),
+    ),
+    5: (
+        Measure(
+            Claim("STS's energy is 67% below DP's", "67%", "PCR of the energy"),
+            reduction("energy", "dp"),
+            at_least(67),
+        ),
+        Measure(
+            Claim("STS's energy is 32% below avgDP's", "32%", "PCR of the energy"),
+            reduction("energy", "avg-dp"),
+            at_least(32),
+        ),
+        Measure(
+            Claim(
+                "STS uses the least energy",
+                "below EDF, DP and avgDP",
+                "PCR of the energy, the least",
+            ),
+            reduction("energy", "edf", "dp", "avg-dp", of=min),
+            is_positive,
+        ),
+    ),
+    6: tuple(
+        Measure(
+            Claim(f"sharing{suffix} saves {paper}%", f"about {paper}%", "PCR of the total cost"),
+            saved_by_sharing(suffix),
+            at_least(paper),
+            suffix,
         )
-        for case in cases(ours)
-    )
-    energy = {p: select(rows, policy=p)["energy"].to_numpy() for p in ("sts", *claims.AVERAGED)}
-    sts = energy.pop("sts")
-    lower = " and ".join(
-        f"{(other < sts).sum()} of {len(sts)} runs ({p})" for p, other in energy.items()
-    )
-    return (
-        f"On the figure's own clusters, late jobs of STS and with VI-C: {late}. "
-        "While GPUs are "
-        "idle, STS starts slow and speeds up only if a job lives on, and saves: the more, the "
-        "worse jobs speed up. As the cluster fills, the time that was to be made up for later "
-        "is lost: due dates pass, and by (27) and Algorithm 3 the jobs that are late the most "
-        "come first, each on its fastest configuration, k GPUs for k^x times the speed, so "
-        "that the cluster does less work an hour while others become late. RG chooses by the "
-        "same rule but keeps the best of its passes by expected cost, and EDF leaves running "
-        "jobs alone; against EDF, which starts nothing faster once it runs, the saving is "
-        "tardiness. The avg- methods' energy is below STS's, as the paper says, in "
-        f"{lower}; they pay for it with late jobs."
-    )
+        for suffix, paper in zip(CLUSTERS, (17, 29), strict=True)
+    ),
+}
+"""By figure."""
 
 
-def why_fig5(rows: pd.DataFrame) -> str:
-    """How DP chooses configurations; one GPU in place of K saves at most 1 - K^(x - 1)."""
-    return (
-        "DP is the paper's: a dynamic programme by (28), exact over the pooled GPUs of each "
-        "type, says who runs, and in order of arrival each takes the fastest configuration "
-        "available (the sentence after (28)). So configurations do not depend on how long a "
-        "job is thought to last, and avgDP hardly differs from DP: the paper's 67% and 32% "
-        "cannot both come of that rule. With linear prices STS can save at most 1 - K^(x - 1) "
-        "of a type's energy by one GPU in place of K: 24% at K = 4 and x = 0.8, "
-        "34% at 8 and 0.8, 65% at 8 and 0.5."
-    )
+def fixed(figure: int) -> str:
+    """What is the same in all settings, and why."""
+    return "TODO"
 
 
-def why_fig6(rows: pd.DataFrame) -> str:
-    """How many runs have late jobs; sharing saves energy in the others."""
-    late = {sharing: group["late"] > 0 for sharing, group in rows.groupby("sharing")}
-    return (
-        f"Of these runs and the map's {late['off'].sum()} of {len(late['off'])} have late jobs "
-        f"without sharing, and {late['on'].sum()} with it. "
-        "In all others what it saves is energy, of jobs that have time to be slowed down: STS "
-        "gives a fraction only where the job still meets its due date (31)."
-    )
+def why4(rows: pd.DataFrame, cells: pd.DataFrame) -> str:
+    return "TODO"
 
 
 def judge(
-    figure: int,
-    paper: str,
-    quantities: Quantities,
-    why: Callable[[pd.DataFrame], str],
-    rows: pd.DataFrame,
-    scale: Scale,
+    figure: int, why: Callable[[pd.DataFrame, pd.DataFrame], str], rows: pd.DataFrame, scale: Scale
 ) -> Verdict:
-    """A figure's verdict: its claims on the map, the numbers of its own clusters."""
-    cells, ours = claims.inside(claims.judge_cells(rows, [figure])), rows[~claims.on_map(rows)]
-    by_variant = reductions(quantities, ours)
-    numbers = (
-        f"{claims.VARIANTS[variant]}: "
-        + ", ".join(f"{words} {mean(x):.0f}%" for words, x in pcr.items())
-        for variant, pcr in by_variant.items()
-    )
-    values = [x for pcr in by_variant.values() for by_size in pcr.values() for x in by_size]
-    seeds_at: dict[Any, int] = ours.groupby("nodes")["seed"].nunique().to_dict()
-    loads = select(ours, policy="sts").groupby("case", sort=False)[["rho", "utilisation"]].mean()
-    load_texts = (f"{case} {rho:.2f} ({used:.2f})" for case, rho, used in loads.itertuples())
-    largest = select(ours, nodes=max(seeds_at))
-    most_jobs = largest[largest["policy"].isin(MEASURED)]["most_jobs"].max()
-    seeds = claims.SHARING_SEEDS if figure == SHARING_FIGURE else claims.SEEDS
-    map_setting = f"{claims.NODES} nodes, seeds a cell: {seeds}"
-    return Verdict(
-        finding=Finding.of(cells["holds"]),
-        paper=paper,
-        ours=f"on the map {counts(cells, 'cells')}. PCR of {'. '.join(numbers)}",
-        spread=f"{span(values, '.0f', ' to ')}%, a value a size",
-        setting=(
-            f"our generator; {'-'.join(map(str, seeds_at))} nodes x {GPUS} GPUs, k^{SPEEDUP:g}, "
-            f"seeds: {', '.join(f'{count} at {n}' for n, count in seeds_at.items())}; "
-            f"rho (plan): {', '.join(load_texts)}; at most {most_jobs:.0f} jobs in the system at "
-            f"{max(seeds_at)} nodes (the paper's: {MAX_JOBS_A_NODE:g} a node); "
-            f"map: {map_setting}"
-        ),
-        paragraph=(
-            f"On the map ({map_setting}; worlds in which STS has more than "
-            f"{MAX_JOBS_A_NODE:g} jobs a node in the system are not the paper's and are left out; "
-            "[drawn](sts-map.png)):\n\n"
-            + "\n".join(f"- {line}" for line in claims.describe(cells))
-            + f"\n\n{why(rows)}"
-        ),
-    )
+    """Count the settings and loads in which each claim holds."""
+    measures = MEASURES[figure]
+    found = cells(measures, rows)
+    claims = [measure.claim for measure in measures]
+    return judge_claims(claims, found, PLACE, why=why(rows, found), fixed=fixed(figure))
+
+
+def draw(figure: int, rows: pd.DataFrame) -> Figure:
+    measures = MEASURES[figure]
+    return maps([measure.claim for measure in measures], cells(measures, rows), PLACE)
 
 
 def _figure(
     number: int,
     claim: str,
     runtime: str,
-    paper: str,
-    quantities: Quantities,
-    why: Callable[[pd.DataFrame], str],
-    draw: Callable[[pd.DataFrame], Figure],
+    policies: Sequence[str],
+    why: Callable[[pd.DataFrame, pd.DataFrame], str],
 ) -> Artefact:
     return Artefact(
         name=f"sts-fig{number}",
         reference=f"sts, Fig. {number}",
         claim=claim,
         runtime=runtime,
-        plan=partial(plan, number),
-        rows=outcomes,
-        judge=partial(judge, number, paper, quantities, why),
-        draw=draw,
-        group_columns=("case", "nodes", "policy", "sharing"),
-        value_columns=("rho", "total", "energy", "tardiness", "late", "jobs"),
+        plan=partial(plan, number, policies),
+        rows=rows_of,
+        judge=partial(judge, number, why),
+        draw=partial(draw, number),
+        group_columns=("setting", "load", "run"),
+        value_columns=("total", "energy", "tardiness", "late", "jobs"),
     )
 
 
@@ -228,28 +415,22 @@ ARTEFACTS = (
     _figure(
         4,
         "STS costs about 40% less than EDF, RG and their average variants, to 80%",
-        "5 min on two cores; --quick 15 s",
-        "PCR about 40% on average, to 80%; no due date missed",
-        {name: claims.reduction("total", name) for name in claims.BASELINES},
-        why_fig4,
-        partial(draw, "total", "policy", "edf", "total cost over EDF's"),
+        "TODO on two cores; --quick TODO s",
+        (*READINGS, "edf", "rg", *AVERAGED),
+        why4,
     ),
     _figure(
         5,
         "STS's energy is 67% below DP's and 32% below avgDP's",
-        "4 min on two cores; --quick 10 s",
-        "PCR of the energy 67% over DP, 32% over avgDP",
-        {name: claims.reduction("energy", name) for name in ("dp", "avg-dp")},
-        why_fig5,
-        partial(draw, "energy", "policy", "edf", "energy cost over EDF's"),
+        "TODO on two cores; --quick TODO s",
+        (*READINGS, "edf", "dp", "avg-dp"),
+        why4,
     ),
     _figure(
         6,
         "sharing GPUs saves STS about 17%, 29% on A100",
-        "3 min on two cores; --quick 10 s",
-        "PCR about 17% (K80 and M60), PCR about 29% (A100)",
-        {"": claims.saved_by_sharing},
-        why_fig6,
-        partial(draw, "total", "sharing", "off", "total cost with shared GPUs over without"),
+        "TODO on two cores; --quick TODO s",
+        tuple(READINGS),
+        why4,
     ),
 )
