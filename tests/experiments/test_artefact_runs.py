@@ -17,8 +17,9 @@ from processes import started
 import optsched
 from optsched.errors import InputError, OptschedError
 from optsched.experiments.papers import artefacts as running
-from optsched.experiments.papers.artefact import STORE, Scale, read_verdict, seeded
+from optsched.experiments.papers.artefact import STORE, Scale, seeded
 from optsched.experiments.papers.artefacts import ARTEFACTS, runs_of
+from optsched.experiments.papers.verdict import read_verdict
 from optsched.experiments.plans.plan import Family, Plan
 from optsched.experiments.run.processes import run_unit
 from optsched.experiments.run.runner import SweepState, sweep
