@@ -45,16 +45,9 @@ COLUMNS = ("world", "load", "case", "seed", "label", "completion", "mean_flow", 
 class World:
     """Assumptions that the paper leaves open, besides the load.
 
-    Attributes
-    ----------
-    exact, unseen : float
-        Shares of the jobs that are predicted exactly, and as 0 (of groups not met before).
-    sigma : float or None
-        Standard deviation of log(n~/n) of the other jobs; None: the fitted predictor's n~.
-    tau : float or None
-        Of a-srpt's delays; None: that of the options.
-    offer : str or None
-        Offer rule of the baselines; None: most-available.
+    Shares of the jobs are predicted exactly, and as 0 (groups not met before). The others are wrong
+    by a log-normal factor of spread `sigma`, or by None as the fitted predictor is. `tau` and the
+    baselines' `offer` are by None those of the options.
     """
 
     exact: float = 0.6
@@ -73,7 +66,11 @@ class World:
 
 
 FITTED = World(exact=0.0, unseen=0.0, sigma=None)
-KNOWN, CENTRE, FOREST = "every length known", "60% exact, log-normal errors", "the forest's lengths"
+KNOWN, CENTRE, FOREST = (
+    "every length known",
+    "60% exact, log-normal errors",
+    "lengths by the forest",
+)
 PREDICTIONS: Mapping[str, World] = {
     KNOWN: World(exact=1.0, unseen=0.0),
     CENTRE: World(),
