@@ -34,6 +34,7 @@ from optsched.rolling.metrics import cost_reduction
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 Costs = Mapping[str, Mapping[str, float]]
 """Means over draws in one setting at one load, by column and run."""
@@ -293,14 +294,14 @@ MEASURES = {
 
 
 FIXED = (
-    f"{NODES} nodes (the last claim of Fig. 4: {MANY_NODES} too) of {GPUS} GPUs, the most in Table "
-    f"III, and ten jobs a node, as in the paper; {SEEDS} draws, whose costs are averaged. In the "
-    "middle setting, also 4 GPUs a node, H of 15 min or 4 h in place of 1 h, and a penalty of 2 in "
-    "place of 10 on postponed jobs. The paper's arrivals are Poisson processes whose rates depend on times that it does not "
+    f"{NODES} nodes (for the last claim of Fig. 4 also {MANY_NODES}) of {GPUS} GPUs, the most in "
+    f"Table III, and ten jobs a node, as in the paper; {SEEDS} draws, whose costs are averaged. "
+    "The paper's arrivals are Poisson processes whose rates depend on times that it does not "
     f"state; rho takes their place. Left out is where STS has more than {MAX_JOBS_A_NODE:g} jobs a "
-    "node in the system (VII-C: 400 on 100 nodes). An M60 is 1.6 times a K80: their prices are "
-    "close too. No public table has both A100s and K80s. In Gavel's throughputs of one GPU, a V100 "
-    f"is {RESNET_RATIO:g} times a K80 for ResNets, and {MEDIAN_RATIO:g} in the median of 26 jobs "
+    "node in the system (VII-C: 400 on 100 nodes). H is 1 h and the penalty on postponed jobs 10 "
+    "where no other is named. An M60 is 1.6 times a K80, as their prices are close. No public "
+    "table has both A100s and K80s: in Gavel's throughputs of one GPU, a V100 is "
+    f"{RESNET_RATIO:g} times a K80 for ResNets, and {MEDIAN_RATIO:g} in the median of 26 jobs "
     f"({RATIO_RANGE[0]:g} to {RATIO_RANGE[1]:g}). Fig. 6's clusters have A100s alone or none, so "
     "no ratio matters there; the jobs' memory does. Epochs are the stand-ins of Fig. 2. RG runs "
     f"once a draw, the best of {PASSES} passes. A value may miss the paper's by {MARGIN:g} points."
@@ -337,12 +338,11 @@ def why4(rows: pd.DataFrame, found: pd.DataFrame) -> str:
         "While GPUs are idle, STS starts slow and speeds up only if a job lives on. That saves "
         "energy, the more, the worse jobs speed up; with VI-C, idle GPUs speed jobs up at once. As "
         "the cluster fills, the time that was to be made up for later is lost. Due dates pass, and "
-        "by (27) and Algorithm 3 late jobs come first, each on its fastest configuration, k GPUs "
-        "for k^x times the speed, so that the cluster does less work an hour and more jobs become "
-        "late. RG takes the cheapest configuration that is in time, too, and keeps the best of its "
-        f"passes: it costs less than EDF in {rg_saves.sum()} of {len(rg_saves)} draws, which leaves "
-        "STS little to save over it. The largest mean saving over the four in any setting is "
-        f"{savings.max():.0f}%.\n\n{on_types()}"
+        "by (27) and Algorithm 3 late jobs come first, each on its fastest configuration, so that "
+        "the cluster does less work an hour and more jobs become late. RG also takes the cheapest "
+        "configuration that is in time, and keeps the best of its passes: it costs less than EDF "
+        f"in {rg_saves.sum()} of {len(rg_saves)} draws, which leaves STS little to save over it. "
+        f"The largest mean saving over the four is {savings.max():.0f}%.\n\n{on_types()}"
     )
 
 
@@ -374,67 +374,70 @@ def why6(rows: pd.DataFrame, found: pd.DataFrame) -> str:
 
 
 def judge(
-    measures: Sequence[Measure],
-    why: Callable[[pd.DataFrame, pd.DataFrame], str],
-    rows: pd.DataFrame,
-    scale: Scale,
+    figure: int, why: Callable[[pd.DataFrame, pd.DataFrame], str], rows: pd.DataFrame, scale: Scale
 ) -> Verdict:
     """Count the settings and loads in which each claim holds."""
-    found = cells(measures, rows)
-    return judge_claims(measures, found, "rho", why=why(rows, found), fixed=FIXED)
+    found = cells(MEASURES[figure], rows)
+    return judge_claims(MEASURES[figure], found, "rho", why=why(rows, found), fixed=FIXED)
 
 
-def _figure(
-    number: int,
-    claim: str,
-    runtime: str,
-    runs: Sequence[Runs],
-    why: Callable[[pd.DataFrame, pd.DataFrame], str],
-) -> Artefact:
-    measures = MEASURES[number]
-    return Artefact(
+def draw(figure: int, rows: pd.DataFrame) -> Figure:
+    return maps(MEASURES[figure], cells(MEASURES[figure], rows), "rho")
+
+
+ARTEFACTS = tuple(
+    Artefact(
         name=f"sts-fig{number}",
         reference=f"sts, Fig. {number}",
         claim=claim,
         runtime=runtime,
         plan=partial(plan, runs),
         rows=rows_of,
-        judge=partial(judge, measures, why),
-        draw=lambda rows: maps(measures, cells(measures, rows), "rho"),
+        judge=partial(judge, number, why),
+        draw=partial(draw, number),
         group_columns=("setting", "load", "run"),
         value_columns=("total", "energy", "tardiness", "late", "jobs"),
     )
-
-
-ARTEFACTS = (
-    _figure(
-        4,
-        "STS costs about 40% less than EDF, RG and their average variants, to 80%",
-        "8 min on two cores; --quick 15 s",
-        [
-            Runs((*READINGS, *FOUR), SETTINGS),
-            Runs(
-                (*READINGS, "edf"), {MIDDLE: SETTINGS[MIDDLE]}, ON_MANY, nodes=MANY_NODES, seeds=1
-            ),
-        ],
-        why4,
-    ),
-    _figure(
-        5,
-        "STS's energy is 67% below DP's and 32% below avgDP's",
-        "8 min on two cores; --quick 15 s",
-        [Runs((*READINGS, *OF_FIG5), SETTINGS)],
-        why5,
-    ),
-    _figure(
-        6,
-        "sharing GPUs saves STS about 17%, 29% on A100",
-        "8 min on two cores; --quick 15 s",
-        [
-            Runs(tuple(READINGS), SHARING_SETTINGS, suffix, sharing, {"gpu_types": types, **later})
-            for suffix, types in CLUSTERS.items()
-            for sharing, later in {"off": {}, "on": {"sharing": True}}.items()
-        ],
-        why6,
-    ),
+    for number, claim, runtime, why, runs in (
+        (
+            4,
+            "STS costs about 40% less than EDF, RG and their average variants, to 80%",
+            "8 min on two cores; --quick 15 s",
+            why4,
+            [
+                Runs((*READINGS, *FOUR), SETTINGS),
+                Runs(
+                    (*READINGS, "edf"),
+                    {MIDDLE: SETTINGS[MIDDLE]},
+                    ON_MANY,
+                    nodes=MANY_NODES,
+                    seeds=1,
+                ),
+            ],
+        ),
+        (
+            5,
+            "STS's energy is 67% below DP's and 32% below avgDP's",
+            "6 min on two cores; --quick 15 s",
+            why5,
+            [Runs((*READINGS, *OF_FIG5), SETTINGS)],
+        ),
+        (
+            6,
+            "sharing GPUs saves STS about 17%, 29% on A100",
+            "7 min on two cores; --quick 15 s",
+            why6,
+            [
+                Runs(
+                    tuple(READINGS),
+                    SHARING_SETTINGS,
+                    suffix,
+                    sharing,
+                    {"gpu_types": types, **later},
+                )
+                for suffix, types in CLUSTERS.items()
+                for sharing, later in {"off": {}, "on": {"sharing": True}}.items()
+            ],
+        ),
+    )
 )
