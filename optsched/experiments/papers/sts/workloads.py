@@ -14,11 +14,6 @@ if TYPE_CHECKING:
 PASSES = 5
 """Passes per decision of the randomised policies."""
 BOUND = "clairvoyant-bound"
-COLUMNS = (
-    *("case", "nodes", "seed", "sharing", "policy", "rho"),
-    *("total", "energy", "tardiness", "late", "most_jobs", "jobs", "bound"),
-)
-"""Columns of `outcomes`; most_jobs is the largest number of jobs in the system."""
 
 
 def workload(
@@ -33,8 +28,6 @@ def workload(
     passes: int = PASSES,
 ) -> list[Family]:
     """The families of policies on one workload, with one draw of the true epochs."""
-    runs: list[tuple[Sequence[str], int]] = [(policies, passes)]
-    runs += [([BOUND], bound)] if bound else []
     return [
         seeded(
             f"{case}|{arguments['nodes']}",
@@ -47,7 +40,8 @@ def workload(
             iterations=iterations,
             bound=False,
         )
-        for methods, iterations in runs
+        for methods, iterations in ((policies, passes), ([BOUND], bound))
+        if iterations
     ]
 
 
@@ -55,21 +49,22 @@ def outcomes(runs: pd.DataFrame, _: object = None) -> pd.DataFrame:
     """One row per policy and workload; costs are in dollars."""
     import pandas as pd
 
-    bounds = runs[runs["method"] == BOUND].set_index(["family", "seed"])["bound"].to_dict()
+    bounds: Any = runs[runs["method"] == BOUND].set_index(["family", "seed"])["bound"].to_dict()
     runs = runs[runs["method"] != BOUND].reset_index(drop=True)
-    details = pd.DataFrame(list(runs["details"]))
     names = runs["family"].str.rsplit("|", n=1, expand=True)
-    rows = details[["most_jobs", "jobs"]].assign(
+    details = pd.DataFrame(list(runs["details"])).rename(
+        columns={
+            "offered_load": "rho",
+            "energy_cost": "energy",
+            "tardiness_cost": "tardiness",
+            "late_jobs": "late",
+        }
+    )
+    rows = runs[["seed", "method", "objective"]].set_axis(["seed", "policy", "total"], axis=1)
+    return rows.assign(
         case=names[0],
         nodes=names[1].astype(int),
-        seed=runs["seed"],
         sharing=[options["sharing"] for options in runs["options"]],
-        policy=runs["method"],
-        rho=details["offered_load"],
-        total=runs["objective"],
-        energy=details["energy_cost"],
-        tardiness=details["tardiness_cost"],
-        late=details["late_jobs"],
         bound=[bounds.get(key) for key in zip(runs["family"], runs["seed"], strict=True)],
+        **details[["rho", "energy", "tardiness", "late", "most_jobs", "jobs"]],
     )
-    return rows[list(COLUMNS)]
