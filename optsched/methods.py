@@ -209,8 +209,8 @@ def build_model(
     The model holds for every feasible solution of the instance, so that constraints may be added
     to it and the objective replaced. Solve it by any solver of Pyomo's; then `optsched.solution_of`
     returns its solution. ``print(optsched.explain(model))`` lists its sets, variables and
-    constraints, and units: ``alpha`` counts multiples of the seconds shown there. For a policy over
-    time it is the model of the first decision.
+    constraints, and units: a placement's ``alpha`` counts multiples of the time shown there, its
+    ``seconds`` is in seconds. For a policy over time it is the model of the first decision.
 
     Parameters
     ----------

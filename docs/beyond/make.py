@@ -8,26 +8,23 @@ import argparse
 import sys
 from pathlib import Path
 
-import a_srpt_map
 import heavy_edge_nic
 import optimum_over_time
 import price_robustness
-import sts_map
 
-from optsched.experiments.papers.artefacts import names_of, reproduce, verdicts
+from optsched.experiments.papers.artefacts import names_of, reproduce
 
 sys.path.append(str(Path(__file__).parents[1]))
-from reproduction import page
+from reproduction import write_page
 
-MODULES = (heavy_edge_nic, a_srpt_map, sts_map, price_robustness, optimum_over_time)
+MODULES = (heavy_edge_nic, price_robustness, optimum_over_time)
 ARTEFACTS = {module.ARTEFACT.name: module.ARTEFACT for module in MODULES}
-HEAD = (
-    "# Beyond the papers",
-    "",
-    "Written by `python docs/beyond/make.py all -o results --page docs/beyond.md`; do not edit.",
-    "Questions that the papers leave open, measured and judged as the papers' own claims are in",
-    "[reproduction.md](reproduction.md). One row: `python docs/beyond/make.py NAME -o results`.",
-)
+COMMAND = "python docs/beyond/make.py"
+HEAD = """# Beyond the papers
+
+Questions that the papers do not ask, measured and judged as their claims are in
+[Do the papers' claims hold?](reproduction.md).
+"""
 
 
 def main() -> None:
@@ -41,9 +38,7 @@ def main() -> None:
     for name in names_of(arguments.names, ARTEFACTS):
         print(reproduce(name, arguments.folder, artefacts=ARTEFACTS, quick=arguments.quick))
     if arguments.page is not None:
-        before = arguments.page.read_text("utf-8") if arguments.page.is_file() else ""
-        made = verdicts(arguments.folder, ARTEFACTS)
-        arguments.page.write_text(page(made, before, ARTEFACTS, HEAD, ()), encoding="utf-8")
+        write_page(arguments.page, Path(arguments.folder), ARTEFACTS, HEAD, "", COMMAND)
 
 
 if __name__ == "__main__":

@@ -1,25 +1,16 @@
 """The papers' figures: rows, verdicts and pictures at small sizes, and verdicts worked by hand."""
 
 import csv
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-from commands import refusal
 
 pytest.importorskip("matplotlib")
 
 from optsched import read_store
 from optsched.errors import InputError
-from optsched.experiments import ARTEFACTS, reproduce
-from optsched.experiments.papers.a_srpt import fig5, predictors, simulations, table2
-from optsched.experiments.papers.a_srpt.runs import ACCURACY_COLUMNS, BASELINES, COLUMNS
-from optsched.experiments.papers.a_srpt.simulations import Claim
-from optsched.experiments.papers.a_srpt.table1 import rounds_to
-from optsched.experiments.papers.a_srpt.table2 import Setting
-from optsched.experiments.papers.a_srpt.workloads import Machine, Source, generate_case
+from optsched.experiments import reproduce
 from optsched.experiments.papers.artefact import Finding, Scale, Verdict, read_verdict
 from optsched.experiments.papers.cells import cells_of, counts, describe_regions
 from optsched.experiments.papers.pictures import curves, strips, summary
@@ -31,8 +22,6 @@ from optsched.experiments.papers.sts.workloads import ARRIVALS, GPUS, outcomes, 
 from optsched.experiments.plans.plan import Plan
 from optsched.experiments.run.runner import sweep
 from optsched.generators.rolling import due_dates, generate_rolling, rolling_settings
-from optsched.online.data.jobs import prepare_jobs
-from optsched.online.policies.by_name import PAPER
 from optsched.plotting.axes import house_style
 from optsched.rolling.options import RollingOptions
 
@@ -47,7 +36,6 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sts_map, "QUICK_LOADS", (0.25,))
     monkeypatch.setattr(sts_map, "QUICK_SPEEDUPS", (0.5, 0.8))
     monkeypatch.setattr(sts_map, "QUICK_NODES", 2)
-    monkeypatch.setattr(predictors, "PREDICTORS", ("forest", "group-mean"))
 
 
 def made(name: str, folder: Path, **scale: object) -> tuple[list[dict[str, str]], Verdict]:
@@ -81,209 +69,6 @@ def test_medians_and_ranges_are_drawn_and_tabulated() -> None:
     assert dots.get_offsets().tolist() == [[1.0, 0.0], [2.0, 0.0]]
     assert mean.get_segments()[0][0][0] == 1.5
     assert not right.spines["top"].get_visible()
-
-
-# a-srpt
-
-
-def test_table_1_counts_parameters(tmp_path: Path) -> None:
-    """BERT-large: 24 blocks of 12 d^2 + 13 d, (30522 + 512 + 2) d, a norm, the pooler, the head."""
-    rows = {row["model"]: row for row in made("a-srpt-table1", tmp_path)[0]}
-    d = 1024
-    by_hand = 24 * (12 * d**2 + 13 * d) + 31036 * d + 2 * d + (d**2 + d) + (2 * d + 2)
-    assert float(rows["BERT-large"]["ours"]) == by_hand
-    assert rounds_to(6.65e9, 6.7e9)
-    assert not rounds_to(6.64e9, 6.7e9)
-    assert rounds_to(335e6, 340e6)
-    assert not rounds_to(334e6, 340e6)
-
-
-def offer_rows(settings: Sequence[Setting], at_ten: float) -> pd.DataFrame:
-    """Two offers each; 1% above the optimum, `at_ten` at 10 Gbit/s."""
-    return pd.DataFrame(
-        {
-            "setting": setting.label,
-            "method": method,
-            "seed": seed,
-            "excess": (at_ten if setting.gbits == 10 else 0.01) if method == "heavy-edge" else 0.0,
-            "pitt_ms": 90.0,
-            "efficiency": 0.4 if setting.gbits == 10 else 0.6,
-        }
-        for setting in settings
-        for method in ("heavy-edge", "exact")
-        for seed in range(2)
-    )
-
-
-def test_table_2_says_at_which_cards_it_holds() -> None:
-    rows = offer_rows([s for case in table2.CASES for s in (*case.curve, *case.searched)], 0.2)
-    verdict = table2.judge(rows, Scale())
-    assert verdict.finding is Finding.PARTLY
-    assert verdict.paragraph.startswith(
-        "By Gbit/s holds in VGG19: 25, 50, 100, 200 (1%); fails in VGG19: 10 (20%), GPT-175B: all"
-    )
-    assert len(table2.draw(rows).axes) == len(table2.CASES)
-
-
-def test_figure_5_says_where_each_part_holds() -> None:
-    """With lengths known a-srpt takes 50 s, or 90 at load 2; spjf takes 100 and the others 95."""
-    mix = "70% single-GPU jobs"
-    rows = [
-        (f"{mix}|{load}", f"{lengths} {load}", seed, label, 75, took, took, 9, lengths, mix, load)
-        for lengths, load, own in (
-            *((fig5.FOREST, 0.5, 500.0), (fig5.EXACT_60, 0.5, 52.0), (fig5.EXACT_60, 2.0, 99.0)),
-            *((fig5.KNOWN, 0.5, 50.0), (fig5.KNOWN, 2.0, 90.0)),
-        )
-        for seed in range(3)
-        for label in PAPER
-        for took in (
-            {"a-srpt": own, "a-srpt-perfect": 50 if load < 1 else 90, "spjf": 100}.get(label, 95),
-        )
-    ]
-    frame = pd.DataFrame(rows, columns=[*COLUMNS, "lengths", "mix", "load"])
-    verdict = fig5.judge(frame, Scale())
-    assert verdict.finding is Finding.PARTLY
-    assert verdict.ours == (
-        "within 7% of perfect prediction: holds in 1 of 2 worlds; "
-        "below every baseline: holds in 3 of 4 worlds; "
-        "up to 44% below the baselines: holds in 2 of 4 worlds; "
-        "a work-conserving baseline has the shorter makespan: holds in 0 of 4 worlds"
-    )
-    near, below, *_ = (x for x in verdict.paragraph.splitlines() if x.startswith("- "))
-    assert "holds in 60% of lengths exact, 70% single-GPU jobs: 0.5 (4%); fails in" in near
-    assert "60% of lengths exact, 70% single-GPU jobs: 2 (10%)" in near
-    assert "every length known, 70% single-GPU jobs: all (5 to 47%); fails in" in below
-
-
-def test_recurrence_claims_are_not_testable_without_the_trace(tmp_path: Path) -> None:
-    _, verdict = made("a-srpt-fig4", tmp_path)
-    assert verdict.finding is Finding.NOT_TESTABLE
-    assert "--trace" in verdict.paragraph
-
-
-@pytest.mark.parametrize(
-    ("own", "last", "perfect", "finding"),
-    [
-        (50.0, 40.0, 30.0, Finding.HOLDS),
-        (50.0, 60.0, 30.0, Finding.PARTLY),
-        (95.0, 101.0, 30.0, Finding.PARTLY),  # with every length known
-        (95.0, 101.0, 90.0, Finding.FAILS),
-    ],
-)
-def test_figures_6_to_8_by_hand(own: float, last: float, perfect: float, finding: Finding) -> None:
-    """Baselines take 100 s: a-srpt at 50 is 50% below; claimed 30-60%, growing to the last case."""
-    rivals = [(label, 100.0) for label in BASELINES]
-    rows = [
-        (case, case, seed, label, 10, value, value, value, 0.5, 0.1, 0.2)
-        for seed in range(3)
-        for case, mine in (("1 jobs", own), ("2 jobs", last))
-        for label, value in (("a-srpt-perfect", perfect), ("a-srpt", mine), *rivals)
-    ]
-    frame = pd.DataFrame(rows, columns=[*COLUMNS, *ACCURACY_COLUMNS])
-    verdict = simulations.judge(Claim("30-60%", 0.3, rising=True), frame, Scale())
-    assert verdict.finding is finding
-    assert (verdict.paragraph == "") == (finding is Finding.HOLDS)
-    assert "250 x 8 GPUs" in verdict.setting
-    if finding is Finding.FAILS:
-        for words in (
-            "spjf in 3 of 6 runs",
-            "holds in the forest's predictions: 1 jobs (5%), every length known: all (10%); fails",
-            "fails in the forest's predictions: 2 jobs (-1%)",
-            "50% of jobs predicted within 10%, 10% of groups not met",
-        ):
-            assert words in verdict.paragraph
-
-
-def _pai(path: Path, singles: int, others: int, groups: int = 7) -> str:
-    rng = np.random.default_rng(0)
-    gpus = rng.permutation([1] * singles + [2, 4] * (others // 2))
-    rows = ["job_id,user,num_gpu,duration,submit_time,group"]
-    rows += [f"{i},u{i % 3},{g},{10 + i % 90},{20 * i},g{i % groups}" for i, g in enumerate(gpus)]
-    path.write_text("\n".join(rows) + "\n")
-    return str(path)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("name", "last"), [("fig5", "known"), ("fig6", "80 jobs")])
-def test_every_importable_format_is_taken(name: str, last: str, tmp_path: Path) -> None:
-    """A trace of Muri's, rescaled to a load: the verdict says what it is, and at which load."""
-    rows = ["job_id,num_gpu,submit_time,iterations,iteration_time,model_name,duration,interval"]
-    rows += [f"{i},{(1, 2, 4)[i % 3]},{9000 * i},10,{10**4},m{i % 9},{10**5},1" for i in range(400)]
-    trace = tmp_path / "muri.csv"
-    trace.write_text("\n".join(rows) + "\n")
-    how = {"trace": str(trace), "trace_format": "muri", "load": 1.5, "time_scale": 0.5}
-    made_rows, verdict = made(f"a-srpt-{name}", tmp_path, **how)
-    assert "trace muri.csv (muri, times x 0.5)" in verdict.setting
-    assert "load 1.5" in verdict.setting
-    assert last in made_rows[-1]["case"]  # Fig. 6: 20% of the trace, as the paper's 150,000
-
-
-def test_a_traces_groups_are_set_to_a_cases_single_gpu_share(tmp_path: Path) -> None:
-    """Fig. 7's cases differ on a trace as they do on synthetic jobs, and Fig. 8 has no such job.
-
-    A file that has changed since is read again.
-    """
-    trace = _pai(tmp_path / "pai.csv", 300, 200, groups=100)
-    for share in (0.8, 0.6, 0.4, 0.2, 0.0):
-        source = Source(trace, trace_share=share)
-        jobs = generate_case(100, Machine(4), source=source, seed=3).workload
-        assert len(jobs.gpus) == 100
-        assert (jobs.gpus == 1).mean() == pytest.approx(share, abs=0.05)
-        assert set(jobs.gpus.tolist()) <= {1, 2, 4}
-        assert np.ptp(jobs.submit_time) == pytest.approx(99 * 20)  # consecutive rows, 20 s apart
-    _pai(tmp_path / "pai.csv", 0, 200)
-    assert (generate_case(100, Machine(4), source=Source(trace)).workload.gpus > 1).all()
-
-
-def test_a_traces_times_are_scaled(tmp_path: Path) -> None:
-    """Load is that of the fifth that runs; lengths change with the time scale alone."""
-    trace = _pai(tmp_path / "pai.csv", 300, 200)
-    case = {"jobs": 200, "machine": Machine(4), "seed": 3}
-    plain, short, loaded = (
-        generate_case(**case, source=Source(trace, **how))  # type: ignore[arg-type]
-        for how in ({}, {"time_scale": 0.1}, {"trace_load": 1.3, "time_scale": 0.1})
-    )
-    assert short.workload.submit_time == pytest.approx(0.1 * plain.workload.submit_time)
-    assert short.workload.iterations == pytest.approx(0.1 * plain.workload.iterations)
-    assert loaded.workload.iterations == pytest.approx(0.1 * plain.workload.iterations)
-    jobs = prepare_jobs(loaded.workload, loaded.catalogue, loaded.cluster)
-    assert jobs.after(160).load == pytest.approx(1.3)
-
-
-@pytest.mark.parametrize(
-    ("name", "trace", "options", "message"),
-    [
-        ("fig7", (500, 0, 7), "", "no job of more GPUs than one, expected"),
-        ("fig7", (300, 100, 1), "", "found groups that allow 0% at most"),
-        ("fig8", (500, 0, 7), "", "found no job of more GPUs than one"),
-        ("fig6", (60, 40, 7), "", "a-srpt-fig6: found 100 jobs that fit the cluster, expected"),
-        ("fig5", (60, 40, 7), "", "a-srpt-fig5: found 100 jobs that fit the cluster"),
-        ("fig4", (300, 100, 7), "--trace-format muri", "a-srpt-fig4: found format muri,"),
-        ("fig9", (300, 100, 7), "--trace-format muri", "a-srpt-fig9: found format muri,"),
-        ("fig6", (300, 100, 7), "--trace-format pia", "format: found 'pia', expected one"),
-        ("fig6", None, "--load 1", "--load: found"),
-        ("fig6", None, "--time-scale 2", "--time-scale: found"),
-        ("fig6", None, "--trace-format muri", "--trace-format: found"),
-    ],
-)
-def test_a_trace_that_cannot_carry_a_claim_is_refused_for_it(
-    name: str, trace: tuple[int, int, int] | None, options: str, message: str, tmp_path: Path
-) -> None:
-    more = [] if trace is None else ["--trace", _pai(tmp_path / "pai.csv", *trace)]
-    command = f"reproduce a-srpt-{name} --quick {options} -o"
-    assert message in refusal(command, tmp_path / "out", *more)
-
-
-def test_scales_are_refused_where_they_mean_nothing(tmp_path: Path) -> None:
-    assert {name for name in ARTEFACTS if ARTEFACTS[name].is_scalable} == {
-        f"a-srpt-fig{number}" for number in range(4, 10)
-    }
-    with pytest.raises(InputError):
-        reproduce("a-srpt-table2", tmp_path, full=True)
-    with pytest.raises(InputError):
-        reproduce("a-srpt-table2", tmp_path, trace="x.csv")
-    with pytest.raises(InputError):
-        reproduce("a-srpt-fig5", tmp_path, quick=True, full=True)
 
 
 # sts

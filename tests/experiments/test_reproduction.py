@@ -14,13 +14,27 @@ from scripts import script
 
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS
-from optsched.experiments.papers.artefact import Finding, Verdict, read_verdict, write_verdict
 from optsched.experiments.papers.artefacts import OTHERS, names_of, reproduce
+from optsched.experiments.papers.claims import Claim, cells_of, judge
+from optsched.experiments.papers.pictures import maps
+from optsched.experiments.papers.verdict import Finding, Part, Verdict, read_verdict, write_verdict
 from optsched.library import shipped_names
+from optsched.plotting.axes import house_style
 
 page_script = script("reproduction", "docs")
-COLUMNS, HEAD, page = page_script.COLUMNS, page_script.HEAD, page_script.page
-VERDICT = Verdict(Finding.PARTLY, "6%", "26%", "3-56%", "ours", "Because.", "a-srpt-table2")
+HEAD, page = page_script.HEAD, page_script.page
+CLAIMS = (
+    Claim("cheaper", "by 6%", "cost below EDF's"),
+    Claim("never late", "none", "late", "jobs"),
+)
+CELLS = cells_of(
+    [
+        ("cheaper", "4 GPUs", "0.5", [3.0, 7.0, 20.4], True),
+        ("cheaper", "4 GPUs", "1", [-2.0], False),
+        ("never late", "4 GPUs", "1", [0.0], True),
+    ]
+)
+VERDICT = judge(CLAIMS, CELLS, "rho", why="Because.", fixed="H is 1 h.", artefact="sts-fig4")
 
 
 @pytest.mark.full
@@ -47,23 +61,58 @@ def test_list_names_claim_command_and_runtime() -> None:
             assert part in out
 
 
+def test_a_claim_is_counted_over_its_settings() -> None:
+    """Medians 7 and -2 give 2.5 over both settings; one of two holds, and the other part does."""
+    cheaper, never = VERDICT.parts
+    assert cheaper == Part("cheaper", "by 6%", "cost below EDF's 2% (-2 to 7)", 1, 2)
+    assert (never.ours, never.count) == ("late 0 jobs", "1 of 1")
+    assert VERDICT.table == (
+        ("claim", "setting", "rho 0.5", "rho 1"),
+        ("cheaper", "4 GPUs", "✓ 7% (3 to 20)", "✗ -2%"),
+        ("never late", "4 GPUs", "", "✓ 0 jobs"),
+    )
+    with house_style():
+        axes = maps(CLAIMS, CELLS, "rho").axes
+    assert [[text.get_text() for text in ax.texts] for ax in axes] == [["7", "-2"], ["0"]]
+    faces = [patch.get_facecolor() for patch in axes[0].patches]
+    assert faces[0] != faces[1]
+
+
+@pytest.mark.parametrize(
+    ("holds", "finding"),
+    [((2, 3), Finding.HOLDS), ((1, 3), Finding.PARTLY), ((0, 0), Finding.FAILS)],
+)
+def test_a_verdict_is_that_of_its_parts(holds: tuple[int, int], finding: Finding) -> None:
+    parts = tuple(Part("c", "p", "o", number, of) for number, of in zip(holds, (2, 3), strict=True))
+    assert Verdict(parts).finding is finding
+    assert Verdict(parts, is_testable=False).finding is Finding.NOT_TESTABLE
+
+
 def test_a_verdict_is_kept_and_read(tmp_path: Path) -> None:
     assert read_verdict(tmp_path, VERDICT.artefact) is None
     write_verdict(tmp_path, VERDICT)
     assert read_verdict(tmp_path, VERDICT.artefact) == VERDICT
-    line = "a-srpt-table2: partly; paper 6%; ours 26% (3-56%); ours"
-    assert str(VERDICT) == line
-    assert str(replace(VERDICT, smoke=True)) == line.replace("partly", "smoke: partly")
-    (tmp_path / "a-srpt-table2.verdict.json").write_text('{"finding": "maybe"}', encoding="utf-8")
+    line = "sts-fig4: partly; cheaper: 1 of 2 (ours cost below EDF's 2% (-2 to 7)); never late: 1"
+    assert str(VERDICT).startswith(line)
+    assert str(replace(VERDICT, smoke=True)) == str(VERDICT).replace("partly", "smoke: partly")
+    (tmp_path / "sts-fig4.verdict.json").write_text('{"parts": "maybe"}', encoding="utf-8")
     with pytest.raises(InputError, match="expected a verdict"):
         read_verdict(tmp_path, VERDICT.artefact)
 
 
-def test_a_claim_that_fails_gets_its_paragraph() -> None:
+def test_a_section_has_parts_reason_command_and_settings() -> None:
     text = page({VERDICT.artefact: VERDICT})
-    assert "| partly | 6% | 26% | 3-56% | ours |" in text
-    assert "## a-srpt-table2: partly\n\nBecause." in text
-    assert "Because." not in page({VERDICT.artefact: replace(VERDICT, finding=Finding.HOLDS)})
+    assert "| 1 of 2 parts hold | [sts, Fig. 4](#sts-fig-4) |" in text
+    section = text.partition("\n## sts, Fig. 4\n")[2].partition("\n## ")[0]
+    for words in (
+        "| cheaper | by 6% | cost below EDF's 2% (-2 to 7) | 1 of 2 |",
+        "\nBecause.\n",
+        "`optsched reproduce sts-fig4 -o results`",
+        "<details><summary>Settings and spreads</summary>\n\nH is 1 h.",
+        "| cheaper | 4 GPUs | ✓ 7% (3 to 20) | ✗ -2% |",
+        "](reproduction/sts-fig4.png)",
+    ):
+        assert words in section
     assert "| not run |" in page({})
     assert page({}, text) == text
 
@@ -102,24 +151,22 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("name", ["reproduction", "beyond"])
 def test_the_pages_of_verdicts_are_not_stale(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every artefact has its row and section, and no cell is too long to read."""
     artefacts, head = ARTEFACTS, HEAD
     if name == "beyond":
         monkeypatch.syspath_prepend(ROOT / "docs" / "beyond")
         make = runpy.run_path(str(ROOT / "docs" / "beyond" / "make.py"))
         artefacts, head = make["ARTEFACTS"], make["HEAD"]
     text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-    assert text.startswith("\n".join(head))
-    assert f"| {' | '.join(COLUMNS)} |" in text
-    rows = re.findall(r"^\| `([\w-]+)` \| (.*) \|$", text, re.MULTILINE)
-    assert [name for name, _ in rows] == list(artefacts)
-    for name, cells in rows:
-        values = cells.split(" | ")
-        assert len(values) == len(COLUMNS) - 1
-        assert artefacts[name].claim in values[0]
-        assert values[1] in {finding.value for finding in Finding}
-        assert values[-1] == artefacts[name].runtime
-        if values[1] != Finding.HOLDS:
-            assert f"## {name}: {values[1]}" in text
+    assert text.startswith(head)
+    for artefact in artefacts.values():
+        assert f"| [{artefact.reference}](#{page_script.anchor(artefact)}) |" in text
+        section = text.partition(f"\n## {artefact.reference}\n\nThe claim: {artefact.claim}.\n")[2]
+        assert f"{artefact.name} -o results` ({artefact.runtime})" in section
+    assert "not run" not in text
+    assert "(smoke)" not in text
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert max(len(cell.strip()) for row in rows for cell in row.split(" | ")) <= 120
 
 
 def test_the_page_of_benchmarks_is_not_stale() -> None:
