@@ -3,7 +3,7 @@
 The paper fits its forest to 80% of its trace and schedules consecutive jobs, which we read as taken
 from the 20% held out: here the last fifth of a case's jobs is scheduled, from an empty cluster. The
 paper states neither the load, nor tau, nor how wrong predictions are that are not exact. These are
-varied on a tenth of its servers and jobs; its own size is run at one load.
+varied on a tenth of its jobs; all its jobs run at fewer loads.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MANY_SEEDS, SEEDS, LARGE_SEEDS = 10, 5, 3
 """SEEDS: of Figs. 6 to 8; LARGE_SEEDS: at the paper's size, which fits up to 600,000 jobs."""
 LOADS, TESTBED_LOADS = ("0.8", "1.5", "3"), ("0.3", "0.8", "2", "10", "70")
-GPUS, LARGE, JOBS_PER_SERVER = 14, 250, 150
+GPUS, SERVERS, JOBS_PER_SERVER = 14, 250, 150
 """GPUs of the testbed; servers of the simulations, and the jobs of 5% of the trace by server."""
 TESTBED: Mapping[str, Any] = {
     "servers": 1,
@@ -136,16 +136,19 @@ def _groups(
         for mix, changes in (MIXES if scale.trace is None else {"the trace": {}}).items():
             yield mix, 75, {**TESTBED, **changes}, TESTBED_LOADS, MANY_SEEDS, figure.method
         return
-    servers = workloads.servers_of(scale)
-    jobs = 250 if scale.quick else JOBS_PER_SERVER * servers
+    many = figure.number in NOT_TESTABLE
+    seeds, loads = MANY_SEEDS if many else SEEDS, LOADS[:1] if figure.number == 4 else LOADS
+    if scale == Scale():
+        jobs, servers = JOBS_PER_SERVER * SERVERS, {"servers": SERVERS}
+        yield "a tenth of the jobs", jobs // 10, servers, loads, seeds, figure.method
+        if not many:
+            yield "all jobs", jobs, servers, LOADS[::2], LARGE_SEEDS, "by_prediction"
+        return
+    number = workloads.servers_of(scale)
+    jobs = 250 if scale.quick else JOBS_PER_SERVER * number
     if scale.trace is not None and not scale.full:
-        jobs = workloads.fitting_jobs(scale, 8 * servers) // 20
-    seeds = MANY_SEEDS if figure.number in NOT_TESTABLE else SEEDS
-    loads = LOADS[:1] if figure.number == 4 else LOADS
-    yield f"{servers} servers", jobs, {"servers": servers}, loads, seeds, figure.method
-    if scale == Scale() and figure.number not in NOT_TESTABLE:
-        words, jobs = f"{LARGE} servers", JOBS_PER_SERVER * LARGE
-        yield words, jobs, {"servers": LARGE}, LOADS[:1], LARGE_SEEDS, "by_prediction"
+        jobs = workloads.fitting_jobs(scale, 8 * number) // 20
+    yield f"{number} servers", jobs, {"servers": number}, loads, seeds, figure.method
 
 
 def cells(figure: Figure, rows: pd.DataFrame) -> pd.DataFrame:
@@ -186,7 +189,7 @@ def _by_prediction(rows: pd.DataFrame, found: pd.DataFrame) -> str:
     """A line a kind of prediction: its errors, and how far a-srpt is below the best baseline."""
     lines = [""]
     for kind in runs.PREDICTIONS:
-        world = next(x for x in rows["world"] if x.endswith(f", {kind}"))
+        world = [x for x in rows["world"].unique() if x.endswith(f", {kind}")][-1]
         ratios = select(rows, world=world)[[*runs.TAIL]].median()
         own = select(found, world=world, claim=BELOW).to_dict("records")
         by_load = ", ".join(f"{cell['value']:z.0f}% at load {cell['at']}" for cell in own)
@@ -208,6 +211,11 @@ def least(rows: pd.DataFrame, column: str) -> pd.Series:
     """How far a-srpt is below the best baseline in the case where its median is least."""
     by_case = below_best(rows, column)
     return by_case[by_case.median().idxmin()]
+
+
+def first(rows: pd.DataFrame, column: str) -> pd.Series:
+    """How far a-srpt is below the best baseline in the first case."""
+    return below_best(rows, column).iloc[:, 0]
 
 
 def most(rows: pd.DataFrame, column: str) -> pd.Series:
@@ -249,6 +257,7 @@ NEEDS_TRACE = (
     "it. The numbers here are of synthetic jobs."
 )
 LEAST = "{} below the best baseline's, least case"
+FIRST = "{} below the best baseline's, there"
 LARGEST = "{} below a baseline's, at most"
 GAIN = "{} below the best's, last less first case"
 OTHERS = "{} above perfect, less the forest's"
@@ -258,9 +267,9 @@ TAILS = (
     "What decides is the load, and how wrong predictions are that are not exact, of which the "
     "paper says nothing. A-SRPT lets a job queue when its virtual machine has completed it, so a "
     "job whose length is overestimated waits beside idle GPUs; a baseline starts it as soon as it "
-    "fits. Below, by kind of prediction: the 95% and 99% quantiles of predicted over true length, "
-    "and the completion time below the best baseline's. Completion time also holds the submission "
-    "times, which no policy changes, so its percentages are smaller than those of flow time.\n"
+    "fits. By kind of prediction, here are the 95% and 99% quantiles of predicted over true "
+    "length, and the completion time below the best baseline's. Completion time also holds the "
+    "submission times, which no policy changes, so its percentages are smaller than flow time's.\n"
 )
 ERRORS = (
     "Where the setting does not say: 60% of lengths exact, 5% predicted as 0, others wrong by a "
@@ -269,7 +278,7 @@ ERRORS = (
 FIXED = (
     "Where the setting does not say: tau 100, and baselines by most-available. COMM_HEAVY is 1.5, "
     "as the paper gives no value. A forest is fitted to the four fifths of the jobs before; groups "
-    "not met there get 0. 25 servers have a tenth of the paper's jobs, so as many a GPU."
+    "not met there get 0. 250 servers, as in the paper; a tenth of the jobs: 3,750 for its 37,500."
 )
 TESTBED_FIXED = (
     "14 GPUs of one server and tau 0, as in the paper. One server leaves no placement to choose, "
@@ -353,8 +362,10 @@ FIGURES = (
         ],
         (
             BELOW_ALL,
-            Part("12% below every baseline, {}", "12%, at 50 Gbit/s", LEAST, least, 12 - TOLERANCE),
-            Part("up to 92% below a baseline, {}", "92%", LARGEST, most, 92 - TOLERANCE),
+            Part("12% below every baseline at 50 Gbit/s, {}", "12%", FIRST, first, 12 - TOLERANCE),
+            Part(
+                "up to 92% below a baseline, {}", "92%, at 1 Gbit/s", LARGEST, most, 92 - TOLERANCE
+            ),
             Part("more at 1 than at 50 Gbit/s, {}", "shown", GAIN, growth, TOLERANCE),
         ),
         TAILS,
