@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from optsched.errors import InputError, OptschedError, require_extras, shown, suggestion
 from optsched.experiments.papers import sjf_bco
-from optsched.experiments.papers.a_srpt import fig5, predictors, simulations, table1, table2
+from optsched.experiments.papers.a_srpt import simulations, table1, table2
 from optsched.experiments.papers.artefact import (
     STORE,
     Artefact,
@@ -43,8 +43,7 @@ ALL = "all"
 ARTEFACTS: dict[str, Artefact] = {
     artefact.name: artefact
     for artefact in (
-        *(table1.ARTEFACT, table2.ARTEFACT, predictors.FIG4, fig5.ARTEFACT),
-        *(*simulations.ARTEFACTS, predictors.FIG9, *sjf_bco.ARTEFACTS),
+        *(table1.ARTEFACT, table2.ARTEFACT, *simulations.ARTEFACTS, *sjf_bco.ARTEFACTS),
         *(epochs_and_arrivals.FIG2, epochs_and_arrivals.FIG3, *over_time.ARTEFACTS, fig7.ARTEFACT),
     )
 }

@@ -1,60 +1,104 @@
 """Runs of a-srpt's section V: simulate many policies on one workload as one run of a sweep.
 
 Runs of a sweep store a solution file, from which they are checked. The runs here have up to 150,000
-jobs, more than such a file holds, and ten policies share the predictions of one forest: the
-functions simulate all of them and return their metrics.
+jobs, more than such a file holds, and all worlds share the predictions of one forest: a run
+simulates the paper's policies in each world and returns their metrics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.arrays import Floats
 from optsched.experiments.papers.artefact import Scale, seeded
 from optsched.experiments.plans.plan import Family
-from optsched.online.data.jobs import prepare_jobs
 from optsched.online.metrics import compute_metrics
-from optsched.online.policies.by_name import PAPER
-from optsched.online.prediction.predictors import predict, report
+from optsched.online.policies.by_name import PAPER, Offer
+from optsched.online.prediction.predictors import predict_instance, report
 from optsched.online.simulator.engine import simulate_online
 from optsched.result import Outcome, Settings, Termination
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from optsched.online.data.jobs import Jobs
     from optsched.online.instance import OnlineInstance
     from optsched.online.options import OnlineOptions
     from optsched.online.prediction.predictors import Prediction
 
 PREDICTION = {"predictor": "forest", "unseen": "zero"}
-"""The paper's: fitted to the first 80% of the jobs, 0 for groups that do not occur there."""
-PERFECT = "a-srpt-perfect"
-BASELINES = PAPER[2:]
+"""The paper's: 0 for groups that do not occur in the jobs that it is fitted to."""
 GENERATOR = "optsched.experiments.papers.a_srpt.workloads:generate_case"
-GBITS = (1, 5, 10, 25, 50)
-"""Network cards of Fig. 8; jobs' iterations are computed at 10 Gbit/s for all of them."""
-ERROR_BINS = np.concatenate(([-1.0], np.arange(-0.95, 3.0, 0.1), [np.inf]))
-"""Bins of (n~ - n)/n, one of them around 0; the last holds everything above."""
-METRICS = ("jobs", "total_completion_time", "mean_flow_time", "makespan")
-COLUMNS = ("family", "case", "seed", "label", "jobs", "completion", "mean_flow", "makespan")
-"""Columns of `outcomes`; seconds."""
-ACCURACY_COLUMNS = ("within_tenth", "unseen", "mean_absolute_error")
-"""Further columns: shares of the jobs predicted within 10%, and of unseen groups; the error."""
+BASELINES = PAPER[2:]
+TAIL = {"quantile_0.95": 0.95, "quantile_0.99": 0.99}
+ACCURACY = ("exact", "within_tenth", *TAIL)
+"""Shares of the jobs that are predicted exactly and within 10%, and quantiles of n~/n."""
+METRICS = ("total_completion_time", "mean_flow_time", "makespan")
+COLUMNS = ("world", "load", "case", "seed", "label", "completion", "mean_flow", "makespan")
+"""Columns of `outcomes`, before `ACCURACY`; seconds."""
+
+
+@dataclass(frozen=True)
+class World:
+    """Assumptions that the paper leaves open, besides the load.
+
+    Shares of the jobs are predicted exactly, and as 0 (groups not met before). The others are wrong
+    by a log-normal factor of spread `sigma`, or by None as the fitted predictor is. `tau` and the
+    baselines' `offer` are by None those of the options.
+    """
+
+    exact: float = 0.6
+    unseen: float = 0.05
+    sigma: float | None = 1.0
+    tau: float | None = None
+    offer: Offer | None = None
+
+    def predictions(self, fitted: Prediction, seed: int) -> Floats:
+        """Predicted iterations n~ of the jobs."""
+        true = fitted.jobs.iterations.astype(np.float64)
+        rng, count = np.random.default_rng(seed), len(true)
+        new, exact, normal = rng.random(count), rng.random(count), rng.normal(size=count)
+        wrong = fitted.iterations if self.sigma is None else true * np.exp(self.sigma * normal)
+        return np.where(new < self.unseen, 0.0, np.where(exact < self.exact, true, wrong))
+
+
+FITTED = World(exact=0.0, unseen=0.0, sigma=None)
+KNOWN, CENTRE, FOREST = (
+    "every length known",
+    "60% exact, log-normal errors",
+    "lengths by the forest",
+)
+PREDICTIONS: Mapping[str, World] = {
+    KNOWN: World(exact=1.0, unseen=0.0),
+    CENTRE: World(),
+    "60% exact, wider log-normal errors": World(sigma=3.0),
+    "60% exact, the forest's errors": replace(FITTED, exact=0.6),
+    FOREST: FITTED,
+}
+"""By what is known of the jobs: from every length to the forest's heavy tail of errors."""
+WORLDS: Mapping[str, World] = {
+    **PREDICTIONS,
+    "30% of jobs unseen": World(unseen=0.3),
+    **{f"tau {tau:g}": World(tau=tau) for tau in (1.0, 10.0, 1000.0)},
+    **{
+        f"baselines by {offer}": World(offer=offer)
+        for offer in ("first-fit", "best-fit-last", "adaptive")
+    },
+}
 
 
 def workload(
-    case: str,
+    name: str,
     arguments: Mapping[str, Any],
     seed: int,
     scale: Scale,
     method: str,
     **options: Any,
 ) -> Family:
-    """The family of a method on one workload, synthetic or of the user's trace."""
+    """The family of a function of this module on one workload, synthetic or of a user's trace."""
     changes = {
         "trace": scale.trace,
         "trace_format": scale.trace_format,
@@ -64,116 +108,61 @@ def workload(
     }
     given = {name: value for name, value in changes.items() if value is not None}
     return seeded(
-        case,
+        name,
         "online",
         {**arguments, **(given if scale.trace else {})},
         seed,
-        [method if ":" in method else f"{__name__}:{method}"],
+        [f"{__name__}:{method}"],
         generator=GENERATOR,
         options={**PREDICTION, **options},
     )
 
 
-def fit(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
-    """Predictions of the options' predictor; nothing is simulated."""
-    return _simulate(instance, options, settings, {})
+def as_fitted(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
+    return _simulate(instance, options, settings, {"": FITTED})
 
 
-def by_predictor(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
-    """Simulate a-srpt with the options' predictor; with the forest the other policies too."""
-    policies = {f"a-srpt {options.predictor}": "a-srpt"}
-    if options.predictor == PREDICTION["predictor"]:
-        policies |= {name: name for name in PAPER if name != "a-srpt"}
-    return _simulate(instance, options, settings, policies)
+def by_prediction(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
+    return _simulate(instance, options, settings, PREDICTIONS)
 
 
-def paper(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
-    return _simulate(instance, options, settings, {name: name for name in PAPER})
-
-
-def across_cards(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
-    """Simulate the paper's policies with each network card, on the predictions of one forest."""
-    return _simulate(instance, options, settings, {name: name for name in PAPER}, GBITS)
-
-
-def predicted(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Prediction:
-    jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
-    share, unseen = options.training_share, options.unseen
-    return predict(jobs, options.predictor, training_share=share, unseen=unseen, seed=settings.seed)
-
-
-def run(
-    jobs: Jobs, policy: str, iterations: NDArray[np.float64], options: OnlineOptions
-) -> list[float]:
-    """Simulate a policy on predicted iterations; return its `METRICS`."""
-    metrics = compute_metrics(simulate_online(jobs, policy, iterations, options.policy))
-    return [getattr(metrics, name) for name in METRICS]
+def by_world(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
+    return _simulate(instance, options, settings, WORLDS)
 
 
 def _simulate(
     instance: OnlineInstance,
     options: OnlineOptions,
     settings: Settings,
-    policies: Mapping[str, str],
-    cards: Sequence[int] = (),
+    worlds: Mapping[str, World],
 ) -> Outcome:
-    """Simulate policies by label on the same predictions, with the cluster's card or others."""
-    prediction = predicted(instance, options, settings)
-    cases = {f"{gbits} Gbit/s": _with_card(instance, prediction, gbits) for gbits in cards}
-    runs = [
-        (case, label, run(jobs, policy, prediction.iterations, options))
-        for label, policy in policies.items()
-        for case, jobs in (cases or {"": prediction.jobs}).items()
-    ]
-    errors, true = report(prediction), prediction.jobs.iterations
-    counts, _ = np.histogram((prediction.iterations - true) / true, bins=ERROR_BINS)
-    shares = {
-        f"error_from_{low:.2f}": float(count) / max(len(true), 1)
-        for low, count in zip(ERROR_BINS, counts, strict=False)
-    }
-    fitted = {name: getattr(errors, name) for name in ("exact", *ACCURACY_COLUMNS)}
-    details = {"runs": runs, "fit": {**fitted, "fit_s": errors.fit_time, **shares}}
-    return Outcome(None, Termination.FEASIBLE, details=details)
-
-
-def _with_card(instance: OnlineInstance, prediction: Prediction, gbits: int) -> Jobs:
-    cluster = instance.cluster.model_copy(update={"inter_bandwidth": gbits * 1.25e8})
-    return prepare_jobs(prediction.jobs.workload, instance.catalogue, cluster)
+    """Simulate the paper's policies in each world, on the predictions of one forest."""
+    fitted, runs = predict_instance(instance, options, settings.seed), []
+    known: dict[tuple[str, World], list[float]] = {}
+    for name, world in worlds.items():
+        predicted = world.predictions(fitted, settings.seed)
+        errors = report(replace(fitted, iterations=predicted))
+        ratios = np.quantile(predicted / fitted.jobs.iterations, list(TAIL.values())).tolist()
+        for policy in PAPER:  # only a-srpt has delays; only the baselines' offers vary
+            own = replace(world, tau=None) if policy in BASELINES else replace(world, offer=None)
+            if (policy, own) not in known:
+                tau = options.policy.tau if own.tau is None else own.tau
+                chosen = replace(options.policy, tau=tau, offer=own.offer)
+                run = compute_metrics(simulate_online(fitted.jobs, policy, predicted, chosen))
+                known[policy, own] = [getattr(run, metric) for metric in METRICS]
+            accuracy = [errors.exact, errors.within_tenth, *ratios]
+            runs.append((name, policy, [*known[policy, own], *accuracy]))
+    return Outcome(None, Termination.FEASIBLE, details={"runs": runs})
 
 
 def outcomes(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """One row per case, seed and label; the case is the run's own or the family's."""
+    """One row per world, load, case, seed and policy."""
     import pandas as pd
 
     rows = [
-        (run["family"], case or run["family"], run["seed"], label, *metrics, *accuracy)
+        (", ".join(filter(None, (prefix, world))), load, case, run["seed"], label, *values)
         for run in runs.to_dict("records")
-        for accuracy in [[run["details"].get("fit", {}).get(name) for name in ACCURACY_COLUMNS]]
-        for case, label, metrics in run["details"]["runs"]
+        for prefix, load, case in [run["family"].split("|")]
+        for world, label, values in run["details"]["runs"]
     ]
-    frame = pd.DataFrame(rows, columns=[*COLUMNS, *ACCURACY_COLUMNS])
-    return frame.sort_values("case", key=lambda case: pd.factorize(case)[0], kind="stable")
-
-
-def fits(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """One row per predictor and seed: accuracy, and shares of jobs by error."""
-    import pandas as pd
-
-    rows = pd.DataFrame([details["fit"] for details in runs["details"]])
-    rows.insert(0, "predictor", [options["predictor"] for options in runs["options"]])
-    rows.insert(1, "seed", runs["seed"])
-    return rows
-
-
-def reductions(rows: pd.DataFrame, column: str, label: str = "a-srpt") -> pd.DataFrame:
-    """How far below each other label's value the label's is, as a share of the other's.
-
-    One row per case and seed, one column per label.
-    """
-    by_label = rows.pivot_table(column, ["case", "seed"], "label", sort=False)
-    return 1 - by_label.rdiv(by_label[label], axis=0)
-
-
-def below_best_baseline(rows: pd.DataFrame, column: str, label: str = "a-srpt") -> pd.Series:
-    """Reduction against the best of the paper's baselines, by case and seed."""
-    return reductions(rows, column, label)[[*BASELINES]].min(axis=1)
+    return pd.DataFrame(rows, columns=[*COLUMNS, *ACCURACY])

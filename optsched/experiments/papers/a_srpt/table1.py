@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
-from optsched.experiments.papers.pictures import panels
-from optsched.plotting.axes import COLOURS, WIDTH, add_heading
+from optsched.experiments.papers.artefact import Artefact, Scale
+from optsched.experiments.papers.claims import Claim, cells_of
+from optsched.experiments.papers.claims import judge as judge_claims
+from optsched.experiments.papers.pictures import maps
+from optsched.experiments.papers.verdict import Verdict
 from optsched.zoo import MODELS, profile_model
 from optsched.zoo.device import BYTES_PER_NUMBER
 
@@ -30,30 +32,28 @@ PAPER = {
     "GPT-175B": (175e9, 16),
 }
 """Parameters and samples of a mini-batch, as printed."""
-PARAGRAPH = (
-    "Holds where the model is one of the other eight, each of which rounds to what the table "
-    "prints; fails where it is XLNet-large: the printed 550M is half as much again as the "
-    "architecture has (24 blocks of width 1024 and a vocabulary of 32,000: 360M). Our placement "
-    "instances of XLNet-large therefore all-reduce about a third less than the paper's may have."
+CLAIM = Claim(
+    "the printed numbers of parameters", "24M to 175B", "printed above counted", form=".1f"
 )
+WHY = (
+    "A model agrees if its count rounds to the printed digits. XLNet-large does not: the printed "
+    "550M is half as much again as the architecture has (24 blocks of width 1024 and a vocabulary "
+    "of 32,000: 360M). Our placement instances of XLNet-large therefore all-reduce about a third "
+    "less than the paper's may have."
+)
+FIXED = "Counted from the published architectures; the mini-batches are the paper's."
 
 
 def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """One row per model; nothing is run, and nothing is random."""
     import pandas as pd
 
-    rows = pd.DataFrame(
-        [
-            (model, paper, parameters_of(model), batch, MODELS[model].batch_size)
-            for model, (paper, batch) in PAPER.items()
-        ],
-        columns=["model", "paper", "ours", "paper_batch", "our_batch"],
-    )
-    rows.insert(3, "difference", rows["ours"] / rows["paper"] - 1)
-    pairs = zip(rows["ours"], rows["paper"], strict=True)
-    rows["agrees"] = [rounds_to(*pair) for pair in pairs]
-    rows["agrees"] &= rows["paper_batch"] == rows["our_batch"]
-    return rows
+    rows = [
+        (model, paper, ours, 100 * (paper / ours - 1), rounds_to(ours, paper) and batch == size)
+        for model, (paper, batch) in PAPER.items()
+        for ours, size in [(parameters_of(model), MODELS[model].batch_size)]
+    ]
+    return pd.DataFrame(rows, columns=["model", "paper", "ours", "difference", "agrees"])
 
 
 def parameters_of(model: str) -> float:
@@ -68,37 +68,20 @@ def rounds_to(value: float, printed: float) -> bool:
     return abs(value - printed) <= unit / 2
 
 
-def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
-    agree = rows[rows["agrees"]]
-    worst = max(agree.to_dict("records"), key=lambda row: abs(row["difference"]))
-    other = _listed(rows[~rows["agrees"]], "ours")
-    return Verdict(
-        finding=Finding.PARTLY if other else Finding.HOLDS,
-        paper=_listed(rows, "paper"),
-        ours=f"{len(agree)} of {len(rows)} agree" + (f"; {other}" if other else ""),
-        spread=f"of those, at most {100 * abs(worst['difference']):.1f}% apart ({worst['model']})",
-        setting="counted from the published architectures; the same mini-batches",
-        paragraph=PARAGRAPH if other else "",
+def cells(rows: pd.DataFrame) -> pd.DataFrame:
+    """A cell per model."""
+    return cells_of(
+        (CLAIM.text, row["model"], "", [row["difference"]], row["agrees"])
+        for row in rows.to_dict("records")
     )
 
 
+def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
+    return judge_claims([CLAIM], cells(rows), "difference", why=WHY, fixed=FIXED)
+
+
 def draw(rows: pd.DataFrame) -> Figure:
-    """One line per model: the printed count and ours, on a logarithmic axis."""
-    figure, (ax,) = panels(WIDTH, 3.6)
-    ax.plot(rows["paper"], rows.index, "o", color=COLOURS[1], label="printed", markersize=9)
-    ax.plot(rows["ours"], rows.index, "o", color=COLOURS[0], label="ours", markersize=5)
-    ax.set_yticks(rows.index, rows["model"])
-    ax.invert_yaxis()
-    ax.set(xscale="log", xlabel="parameters")
-    add_heading(ax)
-    return figure
-
-
-def _listed(rows: pd.DataFrame, column: str) -> str:
-    """Such as "VGG19 144M, GPT-13B 13B"."""
-    pairs = zip(rows["model"], rows[column], strict=True)
-    counts = ((m, f"{n / 1e9:.4g}B" if n >= 1e9 else f"{n / 1e6:.4g}M") for m, n in pairs)
-    return ", ".join(f"{model} {count}" for model, count in counts)
+    return maps([CLAIM], cells(rows), "difference")
 
 
 ARTEFACT = Artefact(
@@ -110,5 +93,5 @@ ARTEFACT = Artefact(
     judge=judge,
     draw=draw,
     group_columns=("model",),
-    value_columns=("paper", "ours", "difference", "paper_batch", "our_batch"),
+    value_columns=("paper", "ours", "difference"),
 )

@@ -19,21 +19,16 @@ from optsched.online.instance import OnlineInstance
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
 
-LOAD = 0.8
-SEEDS, LARGE_SEEDS = 10, 5
-"""LARGE_SEEDS: of runs at the paper's size, which share one forest of up to 600,000 jobs."""
 REFERENCE = OnlineCluster.of()
 """Durations are converted to iterations on its NIC of 10 Gbit/s, whatever NIC is simulated."""
 TRAINING_SHARE = 0.8
 """Share of a case's jobs that a predictor is fitted to; the others run."""
-JOBS_PER_TEST_JOB = 5
-"""80% of the jobs train the forest, 20% run."""
 SHARE_TOLERANCE = 0.05
 """Tolerance on the share of single-GPU jobs of a trace, whose groups are changed as a whole."""
 MIN_TRACE_JOBS = 375
 """Jobs that a trace must have: those of Fig. 5."""
-FIGURES_OF_GROUPS, FORMATS_WITH_GROUPS = ("a-srpt-fig4", "a-srpt-fig9"), ("pai", "helios", "swf")
-"""Figures that need users and groups, and the trace formats that have them."""
+FORMATS_WITH_GROUPS = ("pai", "helios", "swf")
+"""Formats of traces that have users and groups."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +134,13 @@ def fitting_jobs(scale: Scale, max_gpus: int) -> int:
     return int((trace_of(scale).gpus <= max_gpus).sum())
 
 
+def require_groups(name: str, scale: Scale) -> None:
+    """Raise InputError where jobs of a trace have no user and group."""
+    if scale.trace is not None and scale.trace_format not in FORMATS_WITH_GROUPS:
+        found = f"format {scale.trace_format}, whose jobs have no user and group of their own"
+        raise InputError(scale.trace, name, found, f"one of {', '.join(FORMATS_WITH_GROUPS)}")
+
+
 def servers_of(scale: Scale) -> int:
     return 250 if scale.full else 25
 
@@ -147,22 +149,9 @@ def jobs_of(name: str, count: int, scale: Scale, max_gpus: int | None = None) ->
     """Number of jobs of a case; raises InputError where a trace has too few."""
     if scale.trace is None:
         return count
-    if name in FIGURES_OF_GROUPS and scale.trace_format not in FORMATS_WITH_GROUPS:
-        found = f"format {scale.trace_format}, whose jobs have no user and group of their own"
-        raise InputError(scale.trace, name, found, f"one of {', '.join(FORMATS_WITH_GROUPS)}")
     available = fitting_jobs(scale, max_gpus or 8 * servers_of(scale))
     required = max(count, MIN_TRACE_JOBS)
     if available < required:
         expected = f"{required}, four of five of them to fit the forest to"
         raise InputError(scale.trace, name, f"{available} jobs that fit the cluster", expected)
     return count
-
-
-def setting(scale: Scale, fitted: str, *, simulated: bool = True) -> str:
-    """Workload, cluster and parameters, as a verdict states them."""
-    load = "the trace's own load" if scale.load is None else f"load {scale.load:g}"
-    run = ", tau 100, COMM_HEAVY 1.5, baselines by most-available" if simulated else ""
-    return (
-        f"{scale.source}, {servers_of(scale)} x 8 GPUs, {fitted}, "
-        f"{load if scale.trace else f'load {LOAD}'}{run}"
-    )
