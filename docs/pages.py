@@ -132,7 +132,10 @@ def taken(match: re.Match[str]) -> str:
     if kind == "verdicts":
         pages = (DOCS / name for name in ("reproduction.md", "beyond.md"))
         sections = [text for page in pages for text in page.read_text("utf-8").split("\n## ")]
-        lines = ["| figure | part of the claim | paper | ours | holds in |", "|---|---|---|---|---|"]
+        lines = [
+            "| figure | part of the claim | paper | ours | holds in |",
+            "|---|---|---|---|---|",
+        ]
         for name in wanted.split():
             section = next(text for text in sections if f"{name} -o results`" in text)
             table = section[section.index("| part of the claim") :].partition("\n\n")[0]
