@@ -74,8 +74,11 @@ def test_a_setting_counts_within_the_papers_limit() -> None:
     assert list(own["holds"]) == [True, False, True, True]
     verdict = FIGURES[4].judge(rows, Scale())
     assert [part.count for part in verdict.parts] == ["2 of 2", "1 of 2"] * 2
-    assert "Order `arrival`: SJF-BCO has the least makespan: medians, 1 of 1;" in verdict.why
-    assert "Beyond 15%, not counted: SJF-BCO has the least makespan: medians, 2 of 2" in verdict.why
+    assert "Order `arrival`: SJF-BCO has the least makespan, in the median: 1 of 1;" in verdict.why
+    assert (
+        "Beyond 15%, not counted: SJF-BCO has the least makespan, in the median: 2 of 2"
+        in verdict.why
+    )
 
 
 def test_fewer_servers_keep_the_jobs() -> None:

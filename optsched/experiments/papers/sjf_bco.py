@@ -138,8 +138,8 @@ class Shape:
         """The claims on the medians and on the single draws."""
         paper = "a plot of one draw"
         return (
-            Claim(f"{self.text}: medians", paper, self.quantity, self.unit),
-            Claim(f"{self.text}: {MIN_DRAWS}% of draws", paper, "draws that show it"),
+            Claim(f"{self.text}, in the median", paper, self.quantity, self.unit),
+            Claim(f"{self.text}, in {MIN_DRAWS}% of draws", paper, "draws that show it"),
         )
 
 
@@ -177,7 +177,7 @@ def judge_shapes(shapes: Sequence[Shape], why: str, rows: pd.DataFrame, scale: S
     for group, own in groups.items():
         if len(own):
             parts = judge(claims, own).parts
-            why += f"\n\n{group}: {'; '.join(f'{part.claim}, {part.count}' for part in parts)}."
+            why += f"\n\n{group}: {'; '.join(f'{part.claim}: {part.count}' for part in parts)}."
     return judge(claims, counted, PLACE, why=why, fixed=FIXED)
 
 
