@@ -4,9 +4,10 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -51,13 +52,19 @@ def test_figure_7_is_judged_on_sts_alone(slowest: float, holds: tuple[int, int])
 
 
 def rows_by_hand(
-    runs: dict[str, Sequence[float]], late: float = 0.0, jobs: float = 4.0
+    runs: Mapping[str, Sequence[float]], late: float = 0.0, jobs: float = 4.0
 ) -> pd.DataFrame:
     """Total costs by run, a value a draw; energy is half of them; `late` jobs of 100 are STS's."""
     rows = [(run, seed, cost) for run, costs in runs.items() for seed, cost in enumerate(costs)]
     frame = pd.DataFrame(rows, columns=["run", "seed", "total"])
     frame["late"] = [late if run.startswith("sts") else 5.0 for run in frame["run"]]
-    place = {"setting": MIDDLE, "load": "0.5", "nodes": 10, "jobs": 100, "jobs_a_node": jobs}
+    place: dict[str, Any] = {
+        "setting": MIDDLE,
+        "load": "0.5",
+        "nodes": 10,
+        "jobs": 100,
+        "jobs_a_node": jobs,
+    }
     return frame.assign(energy=frame["total"] / 2, **place)
 
 

@@ -13,8 +13,8 @@ from optsched.cli import _code
 from optsched.deadline import Deadline
 from optsched.errors import InputError, NotApplicableError
 from optsched.experiments import read_plan, reproduce
-from optsched.experiments.papers.artefact import Finding, read_verdict
 from optsched.experiments.papers.sts import fig7 as sts_fig7
+from optsched.experiments.papers.verdict import Finding, read_verdict
 from optsched.experiments.plans.units import expand
 from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
 from optsched.selection.cost import tables_of
