@@ -21,7 +21,8 @@ HEAD = """# Do the papers' claims hold?
 Each table and figure of the three papers that states a result is run again by one command.
 A claim is split into parts, and each part is tested in every setting that the paper leaves open:
 a load, a speed-up, the cost of communication. The first table says how many parts hold in all of
-their settings. The sections below say where the others hold, and why.
+their settings, and in how many settings a part holds, over all parts. The sections below say where
+the parts hold, and why.
 """
 TAIL = """## Tables and figures that state no result
 
@@ -104,11 +105,14 @@ def _old(artefact: Artefact, previous: str) -> tuple[str, str]:
 
 
 def _row(artefact: Artefact, verdict: Verdict) -> str:
-    everywhere = sum(part.holds == part.settings for part in verdict.parts)
+    parts = verdict.parts
+    everywhere = sum(part.holds == part.settings for part in parts)
+    holds, settings = sum(part.holds for part in parts), sum(part.settings for part in parts)
     smoke = " (smoke)" if verdict.smoke else ""
-    word = f"{everywhere} of {len(verdict.parts)} parts hold" if verdict.is_testable else ""
+    word = f"{everywhere} of {len(parts)} parts everywhere; {holds} of {settings} settings"
+    word = word if verdict.is_testable else verdict.finding
     link = f"[{artefact.reference}](#{anchor(artefact)})"
-    return f"| {artefact.claim} | {word or verdict.finding}{smoke} | {link} |"
+    return f"| {artefact.claim} | {word}{smoke} | {link} |"
 
 
 def _section(artefact: Artefact, verdict: Verdict, pictures: str, command: str) -> str:

@@ -102,7 +102,7 @@ def test_a_verdict_is_kept_and_read(tmp_path: Path) -> None:
 
 def test_a_section_has_parts_reason_command_and_settings() -> None:
     text = page({VERDICT.artefact: VERDICT})
-    assert "| 1 of 2 parts hold | [sts, Fig. 4](#sts-fig-4) |" in text
+    assert "| 1 of 2 parts everywhere; 2 of 3 settings | [sts, Fig. 4](#sts-fig-4) |" in text
     section = text.partition("\n## sts, Fig. 4\n")[2].partition("\n## ")[0]
     for words in (
         "| cheaper | by 6% | cost below EDF's 2% (-2 to 7) | 1 of 2 |",
