@@ -144,7 +144,7 @@ def run_policy(
 ) -> Outcome:
     """Run a policy on the workload, with lengths predicted from the seed."""
     run = _run(predict_instance(instance, options, settings.seed), name, options.policy)
-    return _outcome(instance, options, settings, run)
+    return outcome_of_run(instance, options, settings, run)
 
 
 def bound_runs(
@@ -154,7 +154,7 @@ def bound_runs(
 
     `settings.iterations` limits the subgradient steps.
     """
-    jobs = _simulated_jobs(instance, options)
+    jobs = simulated_jobs(instance, options)
     began = clock()
     if name == "gang-bound":
         flow = _reference_flow(jobs)
@@ -180,11 +180,11 @@ def quick_bound(
     solution: OnlineSolution | None,
 ) -> tuple[float, str]:
     """Flow bound of the same workload, for policies that do not preempt jobs."""
-    jobs = _simulated_jobs(instance, options)
+    jobs = simulated_jobs(instance, options)
     return _flow_bound(jobs, 0 if settings.deadline.is_over else None)
 
 
-def _simulated_jobs(instance: OnlineInstance, options: OnlineOptions) -> Jobs:
+def simulated_jobs(instance: OnlineInstance, options: OnlineOptions) -> Jobs:
     """Jobs after the training prefix."""
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
     return jobs.after(training_jobs(jobs, options.predictor, options.training_share))
@@ -210,7 +210,7 @@ def custom_policy_method(name: str, policy: Any) -> Any:
         records = simulate_policy(jobs, scheduler, prediction.iterations, options.policy, name=name)
         seconds = clock() - began
         run = Run(records, compute_metrics(records), jobs, seconds)
-        return _outcome(instance, options, settings, run)
+        return outcome_of_run(instance, options, settings, run)
 
     return method
 
@@ -235,7 +235,7 @@ def _theorem(run: Run, used_predictions: Floats) -> TheoremOne | None:
     return replace(ratio, observed=observed_ratio(run.jobs, run.metrics))
 
 
-def _outcome(
+def outcome_of_run(
     instance: OnlineInstance, options: OnlineOptions, settings: Settings, run: Run
 ) -> Outcome:
     if not run.records.complete:

@@ -60,9 +60,8 @@ def least_total_flow(document: dict[str, Any], slot: float) -> float:
         if not left:
             best = flow
             return
-        for row, (pieces, seconds) in (
-            (row, item) for row in sorted(left) for item in lengths[row].items()
-        ):
+        tries = [(row, *item) for row in sorted(left) for item in lengths[row].items()]
+        for row, pieces, seconds in tries:
             start = first_slot(runs, row, pieces) * slot
             run = (start, start + seconds, pieces)
             place((*runs, run), left - {row}, flow + start + seconds - submit[row])
