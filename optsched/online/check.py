@@ -65,6 +65,8 @@ def records_of(
     row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
     in_order = sorted(solution.jobs, key=lambda job: row_of.get(job.job_id, -1))
     rows = np.array([row_of.get(job.job_id, 0) for job in in_order], dtype=np.int64)
+    # only this method places jobs otherwise than Heavy-Edge
+    states_replicas = solution.policy == OFFLINE and any(job.replicas for job in solution.jobs)
     segment_jobs, segments, replicas = [], [], []
     for i, job in enumerate(in_order):
         for part in job.parts:
@@ -73,7 +75,7 @@ def records_of(
             placed = tuple(job.replicas.get(str(m), ()) for m, _ in servers)
             # the audit reports a wrong number of GPUs, or of replicas
             valid = sum(held) == times.jobs[configuration].gpus and min(held, default=0) > 0
-            if solution.policy != OFFLINE:
+            if not states_replicas:
                 alpha = times.of(configuration, held) if valid else 0.0
             elif times.is_placement(configuration, held, placed):
                 alpha = times.of_placement(configuration, placed)
@@ -89,6 +91,6 @@ def records_of(
         options=options,
         predicted=predicted[rows],
         segments=Segments.of(segment_jobs, segments),
-        replicas=tuple(replicas) if solution.policy == OFFLINE else None,
+        replicas=tuple(replicas) if states_replicas else None,
     )
     return replace(records, job_id=np.array([job.job_id for job in in_order], dtype=object))
