@@ -14,7 +14,7 @@ from optsched.online.audit import audit
 from optsched.online.bounds.flow import ITERATIONS, FlowBounds, flow_bounds
 from optsched.online.bounds.gang import ITERATIONS as GANG_ITERATIONS
 from optsched.online.bounds.gang import gang_bound
-from optsched.online.bounds.theorem import TheoremOne, observed_ratio, theorem_one
+from optsched.online.bounds.theorem import TheoremOne, theorem_of_run
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.instance import OnlineInstance
 from optsched.online.metrics import Metrics, compute_metrics
@@ -127,7 +127,7 @@ def run_policies(
             compile_time=seconds_stopped() - before,
             check=audit(run.jobs, run.records, predicted=used) if with_audit else None,
             bounds=bounds,
-            theorem=_theorem(run, used),
+            theorem=_theorem(run, used, bounds),
         )
         if not run.records.complete:
             return
@@ -228,11 +228,13 @@ def _run(
     return Run(records, compute_metrics(records), jobs, seconds)
 
 
-def _theorem(run: Run, used_predictions: Floats) -> TheoremOne | None:
+def _theorem(run: Run, predicted: Floats, bounds: FlowBounds | None = None) -> TheoremOne | None:
     if not run.records.policy.startswith("a-srpt") or not len(run.jobs):
         return None
-    ratio = theorem_one(run.jobs, used_predictions, run.records.options.tau)
-    return replace(ratio, observed=observed_ratio(run.jobs, run.metrics))
+    if not run.jobs.min_length.all():  # rho is unknown
+        return None
+    bound, tau = None if bounds is None else bounds.best, run.records.options.tau
+    return theorem_of_run(run.jobs, predicted, tau, run.metrics, bound)
 
 
 def outcome_of_run(
@@ -242,6 +244,8 @@ def outcome_of_run(
         raise KeyboardInterrupt
     option_values, seed = options.to_dict(), settings.seed
     details: dict[str, Any] = {name: getattr(run.metrics, name) for name in DETAILS}
+    if (theorem := _theorem(run, run.records.predicted)) is not None:
+        details |= theorem.details
     bounds = None
     if run.records.preemptions:
         bounds = flow_bounds(run.jobs, iterations=0)
