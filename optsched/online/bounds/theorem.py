@@ -66,9 +66,11 @@ class TheoremOne:
 
     @property
     def details(self) -> dict[str, float | list[float]]:
-        """rho, SRPT's totals and both sides of the lemmas, without what is unknown."""
+        """rho, SRPT's totals and both sides of lemmas and theorem, without what is unknown."""
         known = {"rho": self.rho, "srpt": self.srpt, "predicted_srpt": self.predicted_srpt}
         sides = {f"lemma_{at}": list(lemma) for at, lemma in enumerate(self.lemmas, 1)}
+        if self.lemmas and self.ratio is not None and self.optimum is not None:
+            sides["theorem_1"] = [self.lemmas[1].left, self.ratio * self.optimum]
         return {name: value for name, value in known.items() if value is not None} | sides
 
     @property
