@@ -9,7 +9,7 @@ from oracles.offline import least_total_flow, tiny_case
 from sampling import first
 
 import optsched
-from optsched.errors import InputError, NotApplicableError
+from optsched.errors import InputError, MissingExtraError, NotApplicableError
 from optsched.online.instance import OnlineInstance
 from optsched.online.policies.by_name import OFFLINE, POLICIES
 
@@ -111,6 +111,16 @@ def test_what_is_too_large_is_refused(rows: Any, options: dict[str, Any], messag
     instance = instance_of(*rows, servers=2 if rows[0][1] < 60 else 60, per_server=6)
     with pytest.raises(NotApplicableError, match=message):
         optsched.solve(instance, OFFLINE, options=options)
+
+
+@pytest.mark.parametrize("solver", ["scip", "cbc"])
+def test_other_solvers_find_the_same(solver: str) -> None:
+    instance, _ = solved()
+    try:
+        result = optsched.solve(instance, OFFLINE, options={"slot": 1}, solver=solver)
+    except (InputError, MissingExtraError):
+        pytest.skip(f"{solver} is not installed")
+    assert (result.proved, result.objective, result.solver) == (True, 5.5, solver)
 
 
 def test_without_time_the_best_policy_is_returned() -> None:
