@@ -267,8 +267,8 @@ WORDS: dict[str, list[tuple[str, str, str]]] = {
         (
             "Theorem 1",
             "$\\alpha^{min}$",
-            "$\\tilde\\alpha^{min}$, the paper's own stand-in, stands "
-            "for it wherever the ratio is told",
+            "a proven lower bound on $\\alpha$, so that no factor is too small; "
+            "$\\tilde\\alpha$ is an estimate that a placement can beat",
         ),
     ],
     "sjf-bco": [

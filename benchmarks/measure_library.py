@@ -13,7 +13,7 @@ import argparse
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,11 +93,17 @@ def measure(
     for best in best_records(chosen.entries, store):
         missing = [n for n in names if (best.entry.name, n, time_limit) not in logged]
         if missing and not (only_open and best.proved):
-            yield _measured(best.entry, missing, Path(store), time_limit, by)
+            options = chosen.options
+            yield _measured(best.entry, missing, Path(store), time_limit, by, options)
 
 
 def _measured(
-    entry: Entry, methods: Sequence[str], store: Path, time_limit: float, by: str
+    entry: Entry,
+    methods: Sequence[str],
+    store: Path,
+    time_limit: float,
+    by: str,
+    options: Mapping[str, Any],
 ) -> tuple[BestRecords, int]:
     instance = load_entry(entry)
     records: list[Record] = []
@@ -109,7 +115,7 @@ def _measured(
         run = {"instance": entry.name, "method": name, "limit": time_limit}
         began = processor_seconds()
         try:
-            result = solve(instance, name, time_limit=time_limit)
+            result = solve(instance, name, time_limit=time_limit, options=options)
         except (NotApplicableError, SolverError) as error:
             runs.append({**run, "end": type(error).__name__})
             continue
@@ -125,8 +131,11 @@ def _measured(
             }
         )
         command = f"optsched solve {entry.name} --method {name} --time-limit {time_limit:g}"
+        command += "".join(f" --option {key}={value:g}" for key, value in options.items())
         origin = {**common, "method": name, "command": command, "processor_seconds": seconds}
-        records += [*_value_records(result, origin), *_bound_records(result, origin)]
+        records += _value_records(result, origin)
+        if not options:  # a bound under other options is none of the instance
+            records += _bound_records(result, origin)
         results.append(result)
     records += _certified_records(instance, results, common)
     # Store those that improve on the known ones, certificates first, and then the log.

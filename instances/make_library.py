@@ -27,12 +27,13 @@ class Family(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A set to freeze: why it is there, the methods its runs take, its families or its files."""
+    """A set to freeze: why it is there, its methods and their options, its families or files."""
 
     why: str
     methods: list[str]
     families: list[Family]
     files: list[str] = []  # noqa: RUF012
+    options: Arguments = {}  # noqa: RUF012
 
 
 def gbits(rate: float) -> float:
@@ -185,6 +186,19 @@ def other_sets() -> Iterator[tuple[str, Made]]:
     yield "online/mixed-1", Made(
         "300 recurring jobs of one GPU and more on 20 servers of 8, at loads of 0.3 to 1.",
         ["a-srpt", "a-srpt-perfect", "spjf", "wcs-subtime"], online)  # fmt: skip
+    tiny = [
+        Family({"jobs": jobs, "servers": 3, "gpus_per_server": 4, "load": load,
+                "single_gpu_share": 0.3, "sizes": [2, 4, 6, 8],
+                "size_weights": [0.35, 0.35, 0.15, 0.15],
+                "durations": [120.0, 240.0, 420.0, 660.0, 960.0]}, range(2, 7))
+        for jobs in (6, 8) for load in (1.0, 2.0)
+    ]  # fmt: skip
+    yield "online/tiny-1", Made(
+        "6 or 8 jobs of 2 to 16 minutes on 3 servers of 4 GPUs, at loads of 1 and 2: so few that"
+        " problem (8) of a-srpt can be solved with the whole future known. Runs have slots of a"
+        " minute; the best of such schedules is not always the best of all.",
+        ["offline-ilp", "a-srpt", "a-srpt-perfect", "spjf", "wcs-subtime"], tiny,
+        options={"slot": 60.0})  # fmt: skip
 
 
 def features(problem: str, instance: Any) -> dict[str, float]:
@@ -255,7 +269,8 @@ def frozen(name: str, made: Made) -> dict[str, Any]:
         row = {"number": f"{len(rows) + 1:03d}", "file": file, "sha256": sha256}
         rows.append({**row, "features": features("placement", instance)})
     head = {"schema": "optsched/library-set", "version": 1, "name": name}
-    return {**head, "why": made.why, "methods": made.methods, "instances": rows}
+    options = {"options": made.options} if made.options else {}
+    return {**head, "why": made.why, "methods": made.methods, **options, "instances": rows}
 
 
 def main(names: list[str]) -> int:

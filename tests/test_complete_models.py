@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from oracles import makespan, placement
+from oracles import makespan, offline, placement
 from oracles.makespan_cases import tiny_instance
 from oracles.selection import Oracle
 from oracles.selection_cases import tiny
@@ -22,6 +22,7 @@ from sampling import first
 
 import optsched
 from optsched.makespan.instance import MakespanInstance
+from optsched.online.instance import OnlineInstance
 from optsched.placement.instance import PlacementInstance
 
 Has = dict[tuple, int]
@@ -159,14 +160,68 @@ def selection_terms(model: Any, instance: Any) -> dict[tuple, Any]:
     return terms | {("opened",): pyo.quicksum(model.opened.values())}
 
 
+def draw_online(rng: random.Random) -> Drawn:
+    """Two jobs and all their schedules within the horizon of models/online/README.md."""
+    while True:
+        document, slot = offline.tiny_case(rng.randrange(10**6))
+        for column in document["workload"].values():
+            del column[2:]
+        known = list(within_horizon(document, slot))
+        if len(known) <= 20_000:
+            return OnlineInstance.from_dict(document), {"slot": slot}, known
+
+
+def within_horizon(document: dict[str, Any], slot: float) -> Iterator[tuple[Has, float, float]]:
+    """Yield every start and choice of GPUs, with the total flow."""
+    size, submit = document["cluster"]["gpus_per_server"], document["workload"]["submit_time"]
+    order = sorted(range(len(submit)), key=lambda row: submit[row])  # the model's rows
+    arrival = [submit[row] - min(submit) for row in order]
+    lengths = [offline.shortest_lengths(document, row) for row in order]
+    slots = [{on: -int(-s // slot) for on, s in each.items()} for each in lengths]
+    first = [-int(-r // slot) for r in arrival]
+    end = max(first) + sum(max(each.values()) for each in slots)
+    choices = [
+        [(t, on) for on, n in slots[j].items() for t in range(first[j], end - n + 1)]
+        for j in range(len(order))
+    ]
+    for runs in product(*choices):
+        busy = [range(t, t + slots[j][on]) for j, (t, on) in enumerate(runs)]
+        both = [sum(gpus) for gpus in zip(*(on for _, on in runs), strict=True)]
+        together = busy[0].start < busy[1].stop and busy[1].start < busy[0].stop
+        if together and max(both) > size:
+            continue
+        has: Has = {("start", j): t for j, (t, _) in enumerate(runs)}
+        has |= {("gpus", j, m): g for j, (_, on) in enumerate(runs) for m, g in enumerate(on)}
+        has |= {("holds", *at[1:]): int(g > 0) for at, g in has.items() if at[0] == "gpus"}
+        flows = (t * slot + lengths[j][on] - arrival[j] for j, (t, on) in enumerate(runs))
+        yield has, sum(flows), 0.0
+
+
+def online_terms(model: Any, instance: Any) -> dict[tuple, Any]:
+    terms: dict[tuple, Any] = defaultdict(int)
+    for (i, _, t), starts in model.starts.items():
+        terms["start", i] += t * starts
+    for (i, m, gpus), part in model.part.items():
+        terms["gpus", i, m] += gpus * part
+        terms["holds", i, m] += part
+    return dict(terms)
+
+
 def decided_by(instance: Any, solution: Any) -> Has:
     """What a solution has, by the names of terms."""
+    has: Has = {}
+    if hasattr(solution, "policy"):
+        for j, job in enumerate(solution.jobs):
+            has["start", j] = round(job.start / solution.options["slot"])
+            for m in range(instance.cluster.servers):
+                has["gpus", j, m] = job.servers.get(str(m), 0)
+                has["holds", j, m] = int(has["gpus", j, m] > 0)
+        return has
     if hasattr(solution, "counts"):
         counts = {at: int(v) for at, v in np.ndenumerate(solution.counts)}
         return {("count", *at): v for at, v in counts.items()} | {
             ("holds", *at): int(v > 0) for at, v in counts.items()
         }
-    has: Has = {}
     if hasattr(instance, "servers"):
         for j, run in enumerate(solution.jobs):
             has["start", j] = int(run.start)
@@ -187,6 +242,7 @@ def decided_by(instance: Any, solution: Any) -> Has:
 PROBLEMS = {
     "placement": (draw_placement, placement_terms, ("ilp", "ilp-vertex", "min-cut")),
     "makespan": (draw_makespan, makespan_terms, ("ilp", "ilp-relaxed", "theta")),
+    "online": (draw_online, online_terms, ("offline-ilp",)),
     "selection": (draw_selection, selection_terms, ("milp", "patterns", "columns", "minlp")),
 }
 TOLERANCE = 1e-5  # relative; solvers may break a row by 1e-6 in the model's units

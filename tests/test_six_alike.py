@@ -19,8 +19,15 @@ SMALL = {
     "rolling": "rolling/three-by-hand",
     "online": "online/small-400x40",
 }
-MODELS = {"placement": "ilp", "makespan": "ilp", "selection": "milp", "rolling": "milp"}
-"""A method with a Pyomo model of each problem that has one."""
+MODELS = {
+    "placement": ("ilp",),
+    "makespan": ("ilp",),
+    "selection": ("milp",),
+    "rolling": ("milp",),
+    "online": ("offline-ilp", "--option", "slot=1"),
+}
+"""A method with a Pyomo model of each problem that has one, and its options."""
+TINY_ONLINE = str(Path(__file__).resolve().parents[1] / "models/online/tiny.json")
 BOUNDS = [(problem.name, method) for problem in PROBLEMS.values() for method in problem.bounds]
 
 
@@ -58,8 +65,9 @@ def test_export_writes_a_model_or_says_that_there_is_none(
     problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "m.lp"
-    method = MODELS.get(problem, PROBLEMS[problem].standard)
-    arguments = ["export", SMALL[problem], "--method", method, "--format", "lp", "-o", str(file)]
+    method = MODELS.get(problem, (PROBLEMS[problem].standard,))
+    name = TINY_ONLINE if problem == "online" else SMALL[problem]
+    arguments = ["export", name, "--method", *method, "--format", "lp", "-o", str(file)]
     if problem in MODELS:
         assert _code(arguments) == 0
         assert "\nend" in file.read_text()

@@ -487,4 +487,6 @@ def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
     theorem = next((run.theorem for run in runs if run.theorem is not None), None)
     if theorem is not None:
         out.print(theorem.sentence, markup=False, soft_wrap=True)
+        for at, (left, right) in enumerate(theorem.lemmas, 1):
+            out.print(f"Lemma {at}: {left:.4g} <= {right:.4g} s", markup=False)
     _violations(out, runs)

@@ -61,12 +61,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class LibrarySet:
-    """A set: its name, its purpose, the methods that are run on it, and its instances."""
+    """A set: its name, its purpose, the methods run on it, with their options, its instances."""
 
     name: str
     purpose: str
     methods: tuple[str, ...]
     entries: tuple[Entry, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def library_folder() -> Path:
@@ -99,7 +100,8 @@ def library_set(name: str) -> LibrarySet:
         )
         for instance in document["instances"]
     )
-    return LibrarySet(name, document["why"], tuple(document["methods"]), tuple(entries))
+    methods, options = tuple(document["methods"]), document.get("options", {})
+    return LibrarySet(name, document["why"], methods, tuple(entries), options)
 
 
 def all_entries() -> Iterator[Entry]:

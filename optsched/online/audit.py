@@ -20,7 +20,8 @@ from optsched.checking import CANCELLATION, CheckReport, Violation
 from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes, offer_violations
 from optsched.online.audit_rules.queue import AUDITED, queue_violations
 from optsched.online.audit_rules.replays import PREEMPTING, preemption_violations
-from optsched.online.records import Records
+from optsched.online.policies.by_name import OFFLINE
+from optsched.online.records import Records, Segments
 
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 DURATION_RTOL = 1e-9
 """Relative rounding allowed in a recomputed duration."""
 
-PERFECT = ("a-srpt-perfect",)
+PERFECT = ("a-srpt-perfect", OFFLINE)
 """Policies that use the true iterations."""
 
 
@@ -51,7 +52,10 @@ def audit(
     gang = _gang_violations(records)
     violations += gang
     violations += _capacity_violations(records)
-    if not gang:
+    violations += _slot_violations(records)
+    misplaced = [] if gang else _replica_violations(jobs, records, rows, times)
+    violations += misplaced
+    if not gang and not misplaced:
         violations += _duration_violations(jobs, records, rows, times)
     if not violations and spot_checks > 0 and len(records):
         heavy = _heavy(jobs, records, rows, times)
@@ -169,10 +173,38 @@ def _capacity_violations(records: Records) -> list[Violation]:
     return violations
 
 
+def _slot_violations(records: Records) -> list[Violation]:
+    """With slots, jobs start at multiples of the slot."""
+    segments, slot = records.segments, records.options.slot
+    if slot == 0:
+        return []
+    late = segments.start - np.rint(segments.start / slot) * slot
+    wrong = np.flatnonzero(late != 0)
+    return _listed("slot", "(8)", records, segments.job[wrong], np.abs(late[wrong]))
+
+
+def _replica_violations(
+    jobs: Jobs, records: Records, rows: Ints, times: IterationTimes
+) -> list[Violation]:
+    """Where replicas are recorded, each stage has all of them, on the GPUs held."""
+    if records.replicas is None:
+        return []
+    configuration, held = jobs.configuration[rows].tolist(), _held(records.segments)
+    placed = zip(configuration, held, records.replicas, strict=True)
+    wrong = np.flatnonzero([not times.is_placement(*placement) for placement in placed])
+    return _listed("replicas", "(2)", records, wrong, np.ones(len(wrong)))
+
+
+def _held(segments: Segments) -> list[tuple[int, ...]]:
+    """GPUs by server of each segment."""
+    taken = segments.taken.tolist()
+    return [tuple(taken[begin:end]) for begin, end in pairwise(segments.first.tolist())]
+
+
 def _duration_violations(
     jobs: Jobs, records: Records, rows: Ints, times: IterationTimes
 ) -> list[Violation]:
-    """C - t = n alpha, with alpha of Heavy-Edge recomputed on the servers held.
+    """C - t = n alpha, with alpha recomputed: of the replicas recorded, or of Heavy-Edge's.
 
     If tensor slices do not fit, the rule "slices" is violated. A preempted job must complete n
     iterations over its segments, excluding restores.
@@ -180,9 +212,13 @@ def _duration_violations(
     configuration = jobs.configuration[rows]
     estimate = np.array([times.estimate(c) for c in range(len(times.jobs))])[configuration]
     segments = records.segments
-    taken, spans = segments.taken.tolist(), pairwise(segments.first.tolist())
-    by_segment = zip(configuration[segments.job].tolist(), spans, strict=True)
-    alpha = np.array([times.of(c, tuple(taken[begin:end])) for c, (begin, end) in by_segment])
+    by_segment = configuration[segments.job].tolist()
+    if records.replicas is None:
+        placed = zip(by_segment, _held(segments), strict=True)
+        alpha = np.array([times.of(*placement) for placement in placed])
+    else:
+        stated = zip(by_segment, records.replicas, strict=True)
+        alpha = np.array([times.of_placement(*placement) for placement in stated])
     misfits = np.unique(segments.job[np.isinf(alpha)])
     if len(misfits):
         return _listed("slices", "VI", records, misfits, np.ones(len(misfits)))

@@ -16,7 +16,7 @@ from optsched.online.audit_rules.placement import IterationTimes
 from optsched.online.data.jobs import Jobs
 from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
-from optsched.online.policies.by_name import PolicyOptions, find_policy
+from optsched.online.policies.by_name import OFFLINE, PolicyOptions, find_policy
 from optsched.online.prediction.models import ZERO
 from optsched.online.prediction.predictors import predict_instance
 from optsched.online.records import Records, Segment, Segments
@@ -32,7 +32,8 @@ def check(
     # files without "unseen" predate the option, whose value was then zero
     option_values = {"unseen": ZERO, **solution.options} if options is None else options
     run_options = OnlineOptions.from_dict(option_values)
-    policy = None if ":" in solution.policy else find_policy(solution.policy)
+    is_policy = ":" not in solution.policy and solution.policy != OFFLINE
+    policy = find_policy(solution.policy) if is_policy else None
     policy_options = run_options.policy
     if policy is not None:
         policy_options = policy_options.for_policy(policy)
@@ -43,7 +44,7 @@ def check(
         return mismatch
     prediction = predict_instance(instance, run_options, solution.seed)
     jobs, predicted = prediction.jobs, prediction.iterations
-    if policy is not None and policy.perfect:
+    if solution.policy == OFFLINE or (policy is not None and policy.perfect):
         predicted = jobs.iterations
     records = records_of(jobs, predicted, policy_options, solution)
     report = audit(jobs, records, spot_checks=SPOT_CHECKS, predicted=predicted)
@@ -64,14 +65,23 @@ def records_of(
     row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
     in_order = sorted(solution.jobs, key=lambda job: row_of.get(job.job_id, -1))
     rows = np.array([row_of.get(job.job_id, 0) for job in in_order], dtype=np.int64)
-    segment_jobs, segments = [], []
+    # only this method places jobs otherwise than Heavy-Edge
+    states_replicas = solution.policy == OFFLINE and any(job.replicas for job in solution.jobs)
+    segment_jobs, segments, replicas = [], [], []
     for i, job in enumerate(in_order):
         for part in job.parts:
             servers = tuple(sorted((int(m), g) for m, g in part.servers.items()))
             configuration, held = int(jobs.configuration[rows[i]]), tuple(g for _, g in servers)
-            # the audit reports a wrong number of GPUs
+            placed = tuple(job.replicas.get(str(m), ()) for m, _ in servers)
+            # the audit reports a wrong number of GPUs, or of replicas
             valid = sum(held) == times.jobs[configuration].gpus and min(held, default=0) > 0
-            alpha = times.of(configuration, held) if valid else 0.0
+            if not states_replicas:
+                alpha = times.of(configuration, held) if valid else 0.0
+            elif times.is_placement(configuration, held, placed):
+                alpha = times.of_placement(configuration, placed)
+            else:
+                alpha = 0.0
+            replicas.append(placed)
             segment_jobs.append(i)
             segments.append(Segment(part.start, part.end, alpha, servers))
     records = Records.of(
@@ -81,5 +91,6 @@ def records_of(
         options=options,
         predicted=predicted[rows],
         segments=Segments.of(segment_jobs, segments),
+        replicas=tuple(replicas) if states_replicas else None,
     )
     return replace(records, job_id=np.array([job.job_id for job in in_order], dtype=object))

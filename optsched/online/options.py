@@ -1,11 +1,16 @@
 """The options of online runs: the predictor, and the policy options."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from optsched.declared import Between, Options
 from optsched.errors import InputError, shown
 from optsched.online.policies.by_name import PolicyOptions
+
+if TYPE_CHECKING:
+    from optsched.online.instance import OnlineInstance
 
 Share = Annotated[float, Between(0, 1, below=True)]
 RefitInterval = Annotated[float, Between(0, 1e15, above=True)]
@@ -46,3 +51,10 @@ class OnlineOptions(Options):
             if getattr(self, name) not in allowed:
                 expected = f"one of {', '.join(allowed)}"
                 raise InputError("options", name, shown(getattr(self, name)), expected)
+
+
+def features(instance: OnlineInstance, options: OnlineOptions) -> dict[str, tuple[str, str]]:
+    """Optional features in use, each with (found, expected) for the error message."""
+    if options.policy.slot > 0:
+        return {}
+    return {"continuous": ("slot 0 (starts at any time)", "slot > 0, in seconds")}

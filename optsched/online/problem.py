@@ -13,6 +13,7 @@ ONLINE = Problem(
     shown_per_unit=1 / 3600,
     standard="a-srpt",
     defaults=("flow-bound", "a-srpt", "a-srpt-perfect", "spjf", "wcs-subtime"),
+    features=f"{_HERE}.options:features",
     policy_adapter=f"{_HERE}.runs:custom_policy_method",
     bound=f"{_HERE}.runs:quick_bound",
     over_time=True,
@@ -36,6 +37,15 @@ ONLINE = Problem(
             "flow-bound on a finer time grid, strengthened by jobs that cannot run simultaneously",
             f"{_HERE}.runs:bound_runs",
             by_name=True,
+        ),
+        Method(
+            "offline-ilp",
+            "exact",
+            "problem (8) with the whole future known, starts at multiples of the slot, by a MILP",
+            f"{_HERE}.models.offline_ilp:offline_ilp",
+            f"{_HERE}.models.offline_ilp:model",
+            supports=(),
+            takes_start=True,
         ),
         *(
             Method(policy.name, "policy", policy.summary, f"{_HERE}.runs:run_policy", by_name=True)

@@ -15,6 +15,9 @@ from optsched.online.policies.by_name import PolicyOptions
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
+Replicas = tuple[tuple[int, ...], ...]
+"""Replicas by server and stage."""
+
 
 @dataclass(frozen=True)
 class Segment:
@@ -104,6 +107,8 @@ class Record:
         (server, GPUs), by server; of the last segment if preempted.
     segments : tuple of Segment
         Segments of a preempted job.
+    replicas : tuple of tuple of int
+        Replicas of each stage by server; empty: as Heavy-Edge places them.
     """
 
     job_id: str
@@ -117,6 +122,7 @@ class Record:
     predicted: float
     servers: tuple[tuple[int, int], ...]
     segments: tuple[Segment, ...] = ()
+    replicas: Replicas = ()
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,8 @@ class Records:
         resumed.
     parts : Segments or None
         Segments of all jobs if any was preempted; use the property `segments`.
+    replicas : tuple or None
+        By record and server, the replicas of each stage; None: as Heavy-Edge places them.
     """
 
     policy: str
@@ -158,6 +166,7 @@ class Records:
     taken: Ints
     complete: bool = True
     parts: Segments | None = None
+    replicas: tuple[Replicas, ...] | None = None
 
     @classmethod
     def of(cls, jobs: Jobs, rows: Ints | slice, **columns: Any) -> Self:
@@ -201,6 +210,7 @@ class Records:
             float(self.predicted[row]),
             _servers(self, row),
             segments,
+            self.replicas[row] if self.replicas else (),
         )
 
     def __iter__(self) -> Iterator[Record]:

@@ -14,7 +14,7 @@ from optsched.online.audit import audit
 from optsched.online.bounds.flow import ITERATIONS, FlowBounds, flow_bounds
 from optsched.online.bounds.gang import ITERATIONS as GANG_ITERATIONS
 from optsched.online.bounds.gang import gang_bound
-from optsched.online.bounds.theorem import TheoremOne, observed_ratio, theorem_one
+from optsched.online.bounds.theorem import TheoremOne, theorem_of_run
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.instance import OnlineInstance
 from optsched.online.metrics import Metrics, compute_metrics
@@ -127,7 +127,7 @@ def run_policies(
             compile_time=seconds_stopped() - before,
             check=audit(run.jobs, run.records, predicted=used) if with_audit else None,
             bounds=bounds,
-            theorem=_theorem(run, used),
+            theorem=_theorem(run, used, bounds),
         )
         if not run.records.complete:
             return
@@ -144,7 +144,7 @@ def run_policy(
 ) -> Outcome:
     """Run a policy on the workload, with lengths predicted from the seed."""
     run = _run(predict_instance(instance, options, settings.seed), name, options.policy)
-    return _outcome(instance, options, settings, run)
+    return outcome_of_run(instance, options, settings, run)
 
 
 def bound_runs(
@@ -154,7 +154,7 @@ def bound_runs(
 
     `settings.iterations` limits the subgradient steps.
     """
-    jobs = _simulated_jobs(instance, options)
+    jobs = simulated_jobs(instance, options)
     began = clock()
     if name == "gang-bound":
         flow = _reference_flow(jobs)
@@ -180,11 +180,11 @@ def quick_bound(
     solution: OnlineSolution | None,
 ) -> tuple[float, str]:
     """Flow bound of the same workload, for policies that do not preempt jobs."""
-    jobs = _simulated_jobs(instance, options)
+    jobs = simulated_jobs(instance, options)
     return _flow_bound(jobs, 0 if settings.deadline.is_over else None)
 
 
-def _simulated_jobs(instance: OnlineInstance, options: OnlineOptions) -> Jobs:
+def simulated_jobs(instance: OnlineInstance, options: OnlineOptions) -> Jobs:
     """Jobs after the training prefix."""
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
     return jobs.after(training_jobs(jobs, options.predictor, options.training_share))
@@ -210,7 +210,7 @@ def custom_policy_method(name: str, policy: Any) -> Any:
         records = simulate_policy(jobs, scheduler, prediction.iterations, options.policy, name=name)
         seconds = clock() - began
         run = Run(records, compute_metrics(records), jobs, seconds)
-        return _outcome(instance, options, settings, run)
+        return outcome_of_run(instance, options, settings, run)
 
     return method
 
@@ -228,20 +228,24 @@ def _run(
     return Run(records, compute_metrics(records), jobs, seconds)
 
 
-def _theorem(run: Run, used_predictions: Floats) -> TheoremOne | None:
+def _theorem(run: Run, predicted: Floats, bounds: FlowBounds | None = None) -> TheoremOne | None:
     if not run.records.policy.startswith("a-srpt") or not len(run.jobs):
         return None
-    ratio = theorem_one(run.jobs, used_predictions, run.records.options.tau)
-    return replace(ratio, observed=observed_ratio(run.jobs, run.metrics))
+    if not run.jobs.min_length.all():  # rho is unknown
+        return None
+    bound, tau = None if bounds is None else bounds.best, run.records.options.tau
+    return theorem_of_run(run.jobs, predicted, tau, run.metrics, bound)
 
 
-def _outcome(
+def outcome_of_run(
     instance: OnlineInstance, options: OnlineOptions, settings: Settings, run: Run
 ) -> Outcome:
     if not run.records.complete:
         raise KeyboardInterrupt
     option_values, seed = options.to_dict(), settings.seed
     details: dict[str, Any] = {name: getattr(run.metrics, name) for name in DETAILS}
+    if (theorem := _theorem(run, run.records.predicted)) is not None:
+        details |= theorem.details
     bounds = None
     if run.records.preemptions:
         bounds = flow_bounds(run.jobs, iterations=0)

@@ -23,6 +23,7 @@ from optsched.library import WORKLOAD
 from optsched.online.data.cluster import MAX_SERVERS
 from optsched.online.options import OnlineOptions
 from optsched.online.records import Record, Records, Segment
+from optsched.placement.instance import MAX_STAGES
 from optsched.schema import (
     FORMAT,
     OPTIONS,
@@ -80,6 +81,15 @@ class JobRun(FileModel):
         Field(strict=False, max_length=MAX_JOBS),
         About("Segments of a preempted job, in time order."),
     ] = ()
+    replicas: Annotated[
+        dict[_Server, Annotated[tuple[_Gpus, ...], Field(strict=False, max_length=MAX_STAGES)]],
+        Field(max_length=MAX_SERVERS),
+        About(
+            "Replicas of each stage by server; as Heavy-Edge places them if absent.",
+            "replicas",
+            {"0": [2, 6], "3": [2, 2]},
+        ),
+    ] = Field(default_factory=dict)
 
     @property
     def parts(self) -> Sequence[JobSegment | JobRun]:
@@ -130,6 +140,7 @@ class OnlineSolution(SolutionFile):
         jobs = [
             {"job_id": job.job_id, **_segment_dict(job)}
             | ({"segments": [*map(_segment_dict, job.segments)]} if job.segments else {})
+            | ({"replicas": _replicas_dict(job)} if job.replicas else {})
             for job in records
         ]
         return cls.from_dict(
@@ -147,17 +158,23 @@ class OnlineSolution(SolutionFile):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The run as the JSON object of its file, without empty segments."""
+        """The run as the JSON object of its file, without empty segments and replicas."""
         document = super().to_dict()
         for job in document["jobs"]:
-            if not job["segments"]:
-                del job["segments"]
+            for name in ("segments", "replicas"):
+                if not job[name]:
+                    del job[name]
         return document
 
 
 def _segment_dict(segment: Record | Segment) -> dict[str, Any]:
     servers = {str(server): gpus for server, gpus in segment.servers}
     return {"start": segment.start, "end": segment.end, "servers": servers}
+
+
+def _replicas_dict(job: Record) -> dict[str, Any]:
+    placed = zip(job.servers, job.replicas, strict=True)
+    return {str(server): list(counts) for (server, _), counts in placed}
 
 
 COLUMNS = (

@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import Violation
-from optsched.online.records import Records
+from optsched.online.records import Records, Replicas
 from optsched.placement.check import iteration_time
 from optsched.placement.instance import Cluster, Job, Stage
 
@@ -52,6 +52,23 @@ class IterationTimes:
             fits = sum(map(sum, counts)) == job.replicas
             self._cache[key] = iteration_time(job, self.hardware, counts) if fits else math.inf
         return self._cache[key]
+
+    def is_placement(self, configuration: int, held: tuple[int, ...], replicas: Replicas) -> bool:
+        """Whether replicas by server and stage are the job's, and take exactly the GPUs held."""
+        stages = self.jobs[configuration].stages
+        if any(len(counts) != len(stages) or min(counts) < 0 for counts in replicas):
+            return False
+        totals = tuple(map(sum, zip(*replicas, strict=True)))
+        gpus = tuple(
+            sum(count * stage.tensor_parallel for count, stage in zip(counts, stages, strict=True))
+            for counts in replicas
+        )
+        return gpus == held and totals == tuple(stage.replicas for stage in stages)
+
+    def of_placement(self, configuration: int, replicas: Replicas) -> float:
+        """alpha of replicas by server and stage."""
+        counts = list(zip(*replicas, strict=True))
+        return iteration_time(self.jobs[configuration], self.hardware, counts)
 
     def has_slices(self, configuration: int) -> bool:
         return any(stage.tensor_parallel > 1 for stage in self.jobs[configuration].stages)

@@ -1,22 +1,36 @@
-"""Theorem 1's ratio for one run (reported to show how loose it is).
+"""Theorem 1 and Lemmas 1-3 for one run (reported to show which of their factors are loose).
 
-    (2 + tau + rho G/(G - g_max)) rho
-      + (2 rho g_max alpha_max/alpha_min) (1 + tau + (1 + rho) G/(G - g_max)) eps
+    Theorem 1: Gamma_A <= [(2 + tau + rho G/(G - g_max)) rho
+        + (2 rho g_max alpha_max/alpha_min) (1 + tau + (1 + rho) G/(G - g_max)) mean error] OPT_A
+    Lemma 1: OPT_A1 <= rho OPT_A
+    Lemma 2: Gamma_A <= (1 + tau + rho G/(G - g_max)) OPT_A1~
+        + I g_max alpha_max/(G - g_max) error + rho OPT_A
+    Lemma 3: OPT_A1~ <= OPT_A1 + I g_max alpha_max/G error
 
-with rho = max alpha^max/alpha^min, alpha_max and alpha_min the extremes over jobs, and eps the mean
-of |n - n~|. alpha^min is not known in general; alpha~ replaces it, as in the paper's algorithm, so
-the reported ratio may be smaller than the theorem's.
-Source: a-srpt, Theorem 1.
+with Gamma_A the run's total completion time, OPT_A the least possible, OPT_A1 and OPT_A1~ those of
+preemptive SRPT on one machine with lengths (g/G) n alpha~ and (g/G) n~ alpha~, rho = max
+alpha^max/alpha^min, alpha_max and alpha_min the extremes over jobs, and error = sum |n - n~|.
+alpha^min is the proven lower bound on alpha, so that no factor is smaller than the theorem's.
+Source: a-srpt, IV-C.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from optsched.arrays import Floats
+from optsched.online.bounds.flow import srpt_completions
 from optsched.online.data.jobs import Jobs
 from optsched.online.metrics import Metrics
+
+
+class Lemma(NamedTuple):
+    """Both sides of a lemma, in seconds: left <= right."""
+
+    left: float
+    right: float
 
 
 @dataclass(frozen=True)
@@ -29,8 +43,13 @@ class TheoremOne:
         The theorem's ratio, and its first summand, independent of eps; None if one job needs the
         whole cluster.
     observed : float or None
-        The run's total completion time over a lower bound on any schedule's: every job starts at
-        its submission and has its minimum duration. None for part of a run.
+        The run's total completion time over `optimum`. None for part of a run.
+    optimum : float or None
+        OPT_A where it was given, else a lower bound on it.
+    srpt, predicted_srpt : float or None
+        OPT_A1 and OPT_A1~.
+    lemmas : tuple of Lemma
+        Lemmas 1-3 with `optimum` for OPT_A; empty for part of a run, or without a ratio.
     """
 
     ratio: float | None
@@ -40,6 +59,19 @@ class TheoremOne:
     largest_job: int
     mean_error: float
     observed: float | None = None
+    optimum: float | None = None
+    srpt: float | None = None
+    predicted_srpt: float | None = None
+    lemmas: tuple[Lemma, ...] = ()
+
+    @property
+    def details(self) -> dict[str, float | list[float]]:
+        """rho, SRPT's totals and both sides of lemmas and theorem, without what is unknown."""
+        known = {"rho": self.rho, "srpt": self.srpt, "predicted_srpt": self.predicted_srpt}
+        sides = {f"lemma_{at}": list(lemma) for at, lemma in enumerate(self.lemmas, 1)}
+        if self.lemmas and self.ratio is not None and self.optimum is not None:
+            sides["theorem_1"] = [self.lemmas[1].left, self.ratio * self.optimum]
+        return {name: value for name, value in known.items() if value is not None} | sides
 
     @property
     def sentence(self) -> str:
@@ -61,9 +93,9 @@ class TheoremOne:
 def theorem_one(jobs: Jobs, predicted: Floats, tau: float) -> TheoremOne:
     """The factor by which Theorem 1 bounds A-SRPT's total completion time over the optimal one."""
     used = np.unique(jobs.configuration)
-    worst, estimate = jobs.configurations.worst[used], jobs.configurations.estimate[used]
-    rho = float((worst / estimate).max())
-    spread = float(worst.max() / estimate.min())
+    worst = jobs.configurations.worst[used]
+    least = jobs.configurations.alpha_lower_bound[used]
+    rho, spread = float((worst / least).max()), float(worst.max() / least.min())
     largest, gpus = int(jobs.gpus.max()), jobs.cluster.gpus
     error = float(np.abs(jobs.iterations - predicted).mean())
     if largest == gpus:
@@ -74,13 +106,40 @@ def theorem_one(jobs: Jobs, predicted: Floats, tau: float) -> TheoremOne:
     return TheoremOne(ratio, perfect, rho, spread, largest, error)
 
 
-def observed_ratio(jobs: Jobs, metrics: Metrics) -> float | None:
-    """Total completion time over a lower bound on any schedule's; None for part of a run."""
+def theorem_of_run(
+    jobs: Jobs, predicted: Floats, tau: float, metrics: Metrics, optimal_flow: float | None = None
+) -> TheoremOne:
+    """Theorem 1's factor with both sides of its lemmas.
+
+    `optimal_flow` is the least total flow, or a lower bound on it; by default the sum of the
+    shortest lengths.
+    """
+    theorem, gpus, largest = theorem_one(jobs, predicted, tau), jobs.cluster.gpus, jobs.gpus.max()
     if metrics.jobs < len(jobs):
-        return None
-    submitted = metrics.total_completion_time - metrics.total_flow_time
-    bound = submitted + float(jobs.min_length.sum())
-    return metrics.total_completion_time / bound if bound > 0 else None
+        return theorem
+    total, submitted = metrics.total_completion_time, float(jobs.submit.sum())
+    optimum = submitted + (float(jobs.min_length.sum()) if optimal_flow is None else optimal_flow)
+    true, guessed = _srpt_total(jobs, jobs.iterations), _srpt_total(jobs, predicted)
+    theorem = replace(
+        theorem, observed=total / optimum, optimum=optimum, srpt=true, predicted_srpt=guessed
+    )
+    if theorem.ratio is None:
+        return theorem
+    rho, worst = theorem.rho, jobs.configurations.worst[jobs.configuration].max()
+    charged = len(jobs) * largest * worst * theorem.mean_error * len(jobs)
+    virtual = (1 + tau + rho * gpus / (gpus - largest)) * guessed
+    lemmas = (
+        Lemma(true, rho * optimum),
+        Lemma(total, float(virtual + charged / (gpus - largest) + rho * optimum)),
+        Lemma(guessed, float(true + charged / gpus)),
+    )
+    return replace(theorem, lemmas=lemmas)
+
+
+def _srpt_total(jobs: Jobs, iterations: Floats) -> float:
+    """Total completion time of preemptive SRPT on lengths (g/G) n alpha~."""
+    work = jobs.gpus / jobs.cluster.gpus * iterations * jobs.estimate
+    return float(srpt_completions.for_size(20 * len(jobs))(jobs.submit, work).sum())
 
 
 def _rough(ratio: float) -> str:

@@ -171,6 +171,9 @@ _ALL = (
 POLICIES: dict[str, Policy] = {policy.name: policy for policy in _ALL}
 """Every policy, by name."""
 
+OFFLINE = "offline-ilp"
+"""Name in records of the method that knows the whole future; it is no policy."""
+
 PAPER = tuple(policy.name for policy in _ALL[:7])
 """Policies of the a-srpt paper."""
 

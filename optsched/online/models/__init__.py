@@ -1,0 +1,1 @@
+"""Pyomo models of the online problem with everything known."""

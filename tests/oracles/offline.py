@@ -1,0 +1,145 @@
+"""Oracle for problem (8) of a-srpt with everything known: starts at slots, by trying them all.
+
+The total flow is a regular objective, so that some best schedule is semi-active: taking the jobs in
+some order, each starts in the first slot in which its GPUs are free to its end. Every order and,
+for each job, every way to take its GPUs from the servers is tried; its iterations take the least
+time of any placement of its stages on these GPUs (`oracles.placement`).
+"""
+
+import math
+import random
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from oracles import placement
+
+Pieces = tuple[int, ...]
+"""GPUs by server."""
+Run = tuple[float, float, Pieces]
+"""Start, end and GPUs of a placed job."""
+
+
+def shortest_lengths(document: dict[str, Any], row: int) -> dict[Pieces, float]:
+    """Least seconds of a job on each choice of GPUs by server that seats it exactly."""
+    cluster, table = document["cluster"], document["workload"]
+    keys = ("gpus_per_server", "inter_bandwidth", "intra_bandwidth")
+    case = {
+        "job": document["catalogue"]["models"][table["model"][row]],
+        "cluster": {key: cluster[key] for key in keys},
+        "free_gpus": [cluster["gpus_per_server"]] * cluster["servers"],
+    }
+    counts = placement.tables(case)
+    gpus = np.tensordot(placement.gpus_each(case), counts, axes=(0, 1))
+    lengths: dict[Pieces, float] = {}
+    for pieces, alpha in zip(gpus.tolist(), placement.alphas(case, counts, {}), strict=True):
+        seconds = float(alpha) * table["iterations"][row]
+        lengths[tuple(pieces)] = min(lengths.get(tuple(pieces), math.inf), seconds)
+    return lengths
+
+
+def least_total_flow(document: dict[str, Any], slot: float) -> float:
+    """The least total flow of schedules whose starts are multiples of the slot, in seconds."""
+    size, table = document["cluster"]["gpus_per_server"], document["workload"]
+    submit = [each - min(table["submit_time"]) for each in table["submit_time"]]
+    lengths = [shortest_lengths(document, row) for row in range(len(submit))]
+    least = [min(each.values()) for each in lengths]
+    best = math.inf
+
+    def first_slot(runs: tuple[Run, ...], row: int, pieces: Pieces) -> int:
+        start = math.ceil(submit[row] / slot)
+        while not _fits(runs, start * slot, start * slot + lengths[row][pieces], pieces, size):
+            start += 1
+        return start
+
+    def place(runs: tuple[Run, ...], left: frozenset[int], flow: float) -> None:
+        nonlocal best
+        if flow + sum(least[row] for row in left) >= best:
+            return
+        if not left:
+            best = flow
+            return
+        tries = [(row, *item) for row in sorted(left) for item in lengths[row].items()]
+        for row, pieces, seconds in tries:
+            start = first_slot(runs, row, pieces) * slot
+            run = (start, start + seconds, pieces)
+            place((*runs, run), left - {row}, flow + start + seconds - submit[row])
+
+    place((), frozenset(range(len(submit))), 0.0)
+    return best
+
+
+def _fits(runs: tuple[Run, ...], start: float, end: float, pieces: Pieces, size: int) -> bool:
+    """Whether the GPUs are free from start to end; usage only rises at starts."""
+    moments = [start, *(each[0] for each in runs if start < each[0] < end)]
+    return all(
+        gpus + sum(run[2][server] for run in runs if run[0] <= moment < run[1]) <= size
+        for moment, (server, gpus) in product(moments, enumerate(pieces))
+        if gpus
+    )
+
+
+def tiny_case(seed: int) -> tuple[dict[str, Any], float]:
+    """A workload of two to four jobs and a slot: ties, exact fits and jobs that span servers.
+
+    Times are multiples of 1/16 s and many lengths are whole slots, in exact arithmetic.
+    """
+    rng = random.Random(seed)
+    servers, size = rng.choice([(1, 2), (1, 4), (2, 2), (2, 3), (3, 1), (3, 2), (2, 4)])
+    slot = rng.choice([0.5, 1.0, 2.0, 4.0])
+    count = rng.randint(2, 4)
+    sizes = [rng.randint(1, min(servers * size, size + 2)) for _ in range(count)]
+    models = {f"m{at}": _model(rng, gpus) for at, gpus in enumerate(sizes)}
+    names = [rng.choice(list(models)) for _ in range(count)]
+    workload = {
+        "job_id": [f"j{at}" for at in range(count)],
+        "submit_time": [rng.choice([0, 0, 1, 2.5, 4]) * slot for _ in range(count)],
+        "gpus": [sizes[int(name[1:])] for name in names],
+        "iterations": [float(rng.randint(1, 6)) * rng.choice([1, slot]) for _ in range(count)],
+        **{key: [f"{key}{at}" for at in range(count)] for key in ("user", "group")},
+        "model": names,
+    }
+    cluster = {
+        "schema": "optsched/cluster",
+        "version": 1,
+        "servers": servers,
+        "gpus_per_server": size,
+        "inter_bandwidth": rng.choice([1e9, 2e9]),
+        "intra_bandwidth": 1e11,
+    }
+    document = {
+        "schema": "optsched/online",
+        "version": 1,
+        "name": f"tiny-{seed}",
+        "provenance": {},
+        "cluster": cluster,
+        "catalogue": {"schema": "optsched/catalogue", "version": 1, "models": models},
+        "workload": workload,
+    }
+    return document, slot
+
+
+def _model(rng: random.Random, gpus: int) -> dict[str, Any]:
+    """A job of one to three stages; one in two communicates so much that its GPUs' places count."""
+    stages = rng.randint(1, min(3, gpus))
+    cuts = sorted(rng.sample(range(1, gpus), stages - 1))
+    replicas = [b - a for a, b in zip([0, *cuts], [*cuts, gpus], strict=True)]
+    scale = rng.choice([0.0, 0.0, 1e8, 4e8])
+    sent = [scale * rng.randint(1, 3) for _ in replicas[1:]]
+    return {
+        "model": "drawn",
+        "all_reduce": rng.choice(["ring", "double-tree"]),
+        "stages": [
+            {
+                "name": f"s{s}",
+                "replicas": k,
+                "forward_time": rng.choice([0.25, 0.5, 1.0]),
+                "backward_time": rng.choice([0.0, 0.25, 0.5]),
+                "input_bytes": sent[s - 1] / k if s else 0.0,
+                "output_bytes": sent[s] / k if s < stages - 1 else 0.0,
+                "parameter_bytes": scale * rng.choice([0, 1]),
+            }
+            for s, k in enumerate(replicas)
+        ],
+    }
