@@ -62,6 +62,9 @@ class RollingGenerator:
         Types on the cluster; due dates (31) are those of these types' times.
     reconfiguration_delay : float
         Seconds.
+    kinds : int
+        Kinds of jobs; jobs of one kind share memory, distribution of epochs and epoch times, and
+        state it. 0: every job has its own, and states no kind.
     """
 
     cluster: SelectionSettings
@@ -70,6 +73,7 @@ class RollingGenerator:
     a100_speed: Annotated[float, Between(0.05, 20)] = 1.0
     gpu_types: tuple[Literal["K80", "M60", "A100"], ...] = ("K80", "M60", "A100")
     reconfiguration_delay: Annotated[float, Between(0, 1e6)] = 0.0
+    kinds: Annotated[int, Between(0, 100_000)] = 0
 
     def __post_init__(self) -> None:
         require_declared("generate rolling", self, flag)
@@ -124,6 +128,8 @@ def generate_rolling(
     all_types = set(settings.gpu_types) == {gpu.name for gpu in GPUS}
     nodes = cluster.nodes if all_types else len(GPUS) * cluster.nodes
     document = generate_selection(replace(cluster, nodes=nodes), seed=seed).to_dict()
+    if settings.kinds:
+        _repeat_kinds(document, settings, np.random.default_rng([seed, 2]))
     if not all_types:
         _keep_types(document, settings)
     _scale_a100(document, settings.a100_speed)
@@ -163,9 +169,26 @@ def _keep_types(document: dict[str, Any], settings: RollingGenerator) -> None:
     for job in document["jobs"]:
         before = due_dates(job, cluster.sharing)
         job["epoch_time"] = {name: t for name, t in job["epoch_time"].items() if name in present}
-        after = due_dates(job, cluster.sharing)
-        share = (job["due_date"] - before[0]) / (before[1] - before[0])
-        job["due_date"] = after[0] + share * (after[1] - after[0])
+        _move_due_date(job, before, cluster.sharing)
+
+
+def _repeat_kinds(
+    document: dict[str, Any], settings: RollingGenerator, rng: np.random.Generator
+) -> None:
+    """Make each job one of the first jobs again; its weight and its place in (31) are its own."""
+    names = ("memory_bytes", "epochs", "epoch_time")
+    kinds = [{key: job[key] for key in names} for job in document["jobs"][: settings.kinds]]
+    for job in document["jobs"]:
+        kind, before = int(rng.integers(len(kinds))), due_dates(job, settings.cluster.sharing)
+        job |= {**kinds[kind], "epoch_time": dict(kinds[kind]["epoch_time"]), "kind": f"k{kind}"}
+        _move_due_date(job, before, settings.cluster.sharing)
+
+
+def _move_due_date(job: dict[str, Any], before: tuple[float, float], sharing: bool) -> None:
+    """Keep the due date's place in (31) when the job's times have changed."""
+    earliest, latest = due_dates(job, sharing)
+    share = (job["due_date"] - before[0]) / (before[1] - before[0] or 1.0)
+    job["due_date"] = earliest + share * (latest - earliest)
 
 
 def _scale_a100(document: dict[str, Any], factor: float) -> None:
