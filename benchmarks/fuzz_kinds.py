@@ -19,6 +19,7 @@ from optsched.experiments.report.table_formats import as_csv, as_latex, as_markd
 from optsched.experiments.store.store import Store, done
 from optsched.generators.placement import instance_from_profile
 from optsched.generators.rolling import read_trace
+from optsched.generators.selection import measured_kinds
 from optsched.library import BEST_KNOWN, find, shipped_folder
 from optsched.library.best_known import read_best_known
 from optsched.online.data.catalogue import read_catalogue
@@ -142,8 +143,10 @@ def kinds(folder: Path) -> Iterator[Kind]:
         large = (mutations.long_text,)
         yield Kind(f"trace {name}", "csv", text.encode(), mutations.TEXT, read, large)
         yield Kind(f"trace {name} gz", "csv.gz", text.encode(), (mutations.compressed,), read)
-    arrivals = b"submit_time,duration\n0,100\n5,7.5\n60,1e3\n"
+    arrivals = b"submit_time,duration,gpus,due_date\n0,100,1,300\n5,7.5,2,\n60,1e3,8,9e3\n"
     yield Kind("arrivals", "csv", arrivals, mutations.TEXT, read_trace, (mutations.long_text,))
+    runs = b"dataset,network,target_metric,target_epoch\na,b,0.5,3\na,b,0.5,nan\na,c,0.9,40\n"
+    yield Kind("runs", "csv", runs, mutations.TEXT, measured_kinds, (mutations.long_text,))
     yield Kind("store", "sqlite", _store(folder), mutations.BINARY, _tables)
     raw = find("placement/fig2")[0].read_bytes()
     yield Kind("instance gz", "json.gz", raw, (mutations.compressed,), load)

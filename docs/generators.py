@@ -32,7 +32,7 @@ first_seed = 0
 `optsched generate KIND --help` names the options that write such instances as files. Equal
 parameters and seeds give equal instances.
 Jobs of a trace are read by `optsched import` and
-`optsched generate rolling --trace`.
+`optsched generate rolling` or `selection` with `--trace`.
 """
 
 

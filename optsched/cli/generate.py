@@ -36,9 +36,9 @@ OPTION_ALIASES = {"reconfiguration_delay": ("--delay",)}
 SUMMARIES = {
     "placement": "A zoo model cut into stages, on random offers of free GPUs.",
     "makespan": "Ring-all-reduce jobs as in sjf-bco, section 7, at any size.",
-    "selection": "Clusters and queues as in sts, VII-A3: from 3 x 6 to 100 x 400 or larger.",
+    "selection": "Clusters and queues as in sts, VII-A3: of any size, or with the jobs of a trace.",
     "speed-profile": "Single jobs in the shapes of sts, Fig. 2.",
-    "rolling": "Workloads as in sts, VII-A3, or with the arrivals and durations of a trace.",
+    "rolling": "Workloads as in sts, VII-A3, or with the jobs of a trace.",
     "online": "Workloads with recurring groups: workload.csv, catalogue.json, cluster.json.",
 }
 
@@ -143,7 +143,7 @@ def _generate(
 
 def _writer(problem: str) -> Callable[..., None]:
     writers: dict[str, Callable[..., None]]
-    writers = {"rolling": _write_rolling, "online": _write_workload}
+    writers = {"rolling": _write_jobs, "selection": _write_jobs, "online": _write_workload}
     return writers.get(problem, _write)
 
 
@@ -158,7 +158,7 @@ def _write(
         _write_instance(output, instance, message=message)
 
 
-def _write_rolling(
+def _write_jobs(
     source: str,
     problem: str,
     output: str,
@@ -166,31 +166,42 @@ def _write_rolling(
     seeds: range,
     name: str | None,
     trace: Annotated[
-        str | None, Option(metavar="FILE", help="CSV with submit_time and, optionally, duration.")
+        str | None,
+        Option(
+            metavar="FILE",
+            help="CSV with submit_time and, optionally, duration, gpus and due_date.",
+        ),
     ] = None,
     trace_format: Annotated[
         str | None, Option(metavar="F", help="Format of --trace, as in `optsched import`.")
     ] = None,
 ) -> None:
-    from optsched.generators.rolling import generate_from_trace, generate_rolling, read_trace
+    from optsched.generators.rolling import (
+        generate_from_trace,
+        generate_queue_from_trace,
+        read_trace,
+    )
     from optsched.rolling.bounds.clairvoyant import clairvoyant_utilisation
     from optsched.rolling.metrics import offered_load
     from optsched.rolling.simulator.world import World
 
     if trace is None and trace_format is not None:
         raise InputError(source, "--trace-format", shown(trace_format), "--trace FILE")
-    rows = None
+    over_time, rows = problem == "rolling", None
     if trace is not None:
         rows = read_trace(trace, max_jobs=values.get("jobs"), file_format=trace_format)
         values["jobs"] = len(rows)
-    arguments = {**generating.arguments_of(generate_rolling, values, source, ""), "name": name}
+    make = generating.generator(problem, source, "")
+    arguments = {**generating.arguments_of(make, values, source, ""), "name": name}
+    if rows is not None:
+        make = partial(generate_from_trace if over_time else generate_queue_from_trace, rows=rows)
     for seed in seeds:
-        if rows is None:
-            instance = generating.generate_with(generate_rolling, arguments, seed, source, "")
-        else:
-            instance = generate_from_trace(arguments["settings"], rows, seed=seed, name=name)
-        plan = clairvoyant_utilisation(World(instance), draw_epochs(instance, 0))
-        _write_instance(output, instance, [trace], f": {load_line(offered_load(instance), plan)}")
+        instance = generating.generate_with(make, arguments, seed, source, "")
+        message = ""
+        if over_time:
+            plan = clairvoyant_utilisation(World(instance), draw_epochs(instance, 0))
+            message = f": {load_line(offered_load(instance), plan)}"
+        _write_instance(output, instance, [trace, values.get("epochs")], message)
 
 
 def _write_workload(

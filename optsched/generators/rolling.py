@@ -8,14 +8,18 @@ that. "load": Poisson arrivals of the rate at which rho, the offered work over t
 equals `load`; rho = rate x E[W x seconds per epoch on one GPU of speed 1] / sum of GPU speeds,
 where a type's speed is the jobs' mean speed on it relative to the slowest type.
 
-Arrivals, and durations where known, may also be those of a trace: a CSV file with the column
-``submit_time`` (seconds) and, optionally, ``duration`` (seconds; rows without a positive one are
-left out). The jobs' networks, memory, weights and speed-ups are drawn as before; a duration becomes
-the job's expected time on one GPU of its slowest type, and its due date keeps its place in (31).
+Arrivals may also be those of a trace: a CSV file with the columns ``submit_time``, and optionally
+``duration``, ``gpus`` and ``due_date`` (seconds on one clock; a row without positive duration and
+GPUs is left out), or a file that `optsched import` reads, whose due dates are read from Chronus's.
+The jobs' networks, memory, weights and speed-ups are drawn as before. A duration becomes the job's
+expected time on its GPUs of its slowest type; a job of more GPUs than a node has takes that many
+times longer. A job without a due date in the trace keeps its place in (31). For selection the
+trace's jobs are a queue at the last submission, of which none has started.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from math import ceil, isnan
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -33,6 +37,7 @@ from optsched.online.traces.trace import MAX_ROWS
 from optsched.rolling.instance import SCHEMA, RollingInstance
 from optsched.rolling.metrics import offered_load
 from optsched.schema import LARGEST
+from optsched.selection.instance import SCHEMA as SELECTION_SCHEMA
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 
@@ -62,6 +67,9 @@ class RollingGenerator:
         Types on the cluster; due dates (31) are those of these types' times.
     reconfiguration_delay : float
         Seconds.
+    kinds : int
+        Kinds of jobs; jobs of one kind share memory, distribution of epochs and epoch times, and
+        state it. 0: every job has its own, and states no kind.
     """
 
     cluster: SelectionSettings
@@ -70,6 +78,7 @@ class RollingGenerator:
     a100_speed: Annotated[float, Between(0.05, 20)] = 1.0
     gpu_types: tuple[Literal["K80", "M60", "A100"], ...] = ("K80", "M60", "A100")
     reconfiguration_delay: Annotated[float, Between(0, 1e6)] = 0.0
+    kinds: Annotated[int, Between(0, 100_000)] = 0
 
     def __post_init__(self) -> None:
         require_declared("generate rolling", self, flag)
@@ -124,6 +133,8 @@ def generate_rolling(
     all_types = set(settings.gpu_types) == {gpu.name for gpu in GPUS}
     nodes = cluster.nodes if all_types else len(GPUS) * cluster.nodes
     document = generate_selection(replace(cluster, nodes=nodes), seed=seed).to_dict()
+    if settings.kinds:
+        _repeat_kinds(document, settings, np.random.default_rng([seed, 2]))
     if not all_types:
         _keep_types(document, settings)
     _scale_a100(document, settings.a100_speed)
@@ -163,9 +174,26 @@ def _keep_types(document: dict[str, Any], settings: RollingGenerator) -> None:
     for job in document["jobs"]:
         before = due_dates(job, cluster.sharing)
         job["epoch_time"] = {name: t for name, t in job["epoch_time"].items() if name in present}
-        after = due_dates(job, cluster.sharing)
-        share = (job["due_date"] - before[0]) / (before[1] - before[0])
-        job["due_date"] = after[0] + share * (after[1] - after[0])
+        _move_due_date(job, before, cluster.sharing)
+
+
+def _repeat_kinds(
+    document: dict[str, Any], settings: RollingGenerator, rng: np.random.Generator
+) -> None:
+    """Make each job one of the first jobs again; its weight and its place in (31) are its own."""
+    names = ("memory_bytes", "epochs", "epoch_time")
+    kinds = [{key: job[key] for key in names} for job in document["jobs"][: settings.kinds]]
+    for job in document["jobs"]:
+        kind, before = int(rng.integers(len(kinds))), due_dates(job, settings.cluster.sharing)
+        job |= {**kinds[kind], "epoch_time": dict(kinds[kind]["epoch_time"]), "kind": f"k{kind}"}
+        _move_due_date(job, before, settings.cluster.sharing)
+
+
+def _move_due_date(job: dict[str, Any], before: tuple[float, float], sharing: bool) -> None:
+    """Keep the due date's place in (31) when the job's times have changed."""
+    earliest, latest = due_dates(job, sharing)
+    share = (job["due_date"] - before[0]) / (before[1] - before[0] or 1.0)
+    job["due_date"] = earliest + share * (latest - earliest)
 
 
 def _scale_a100(document: dict[str, Any], factor: float) -> None:
@@ -191,10 +219,12 @@ def _mean_gap(settings: RollingGenerator, base: SelectionInstance) -> float:
 
 @dataclass(frozen=True)
 class TraceRow:
-    """A job of a trace: its submit time and, if known, its duration, seconds."""
+    """A job of a trace; times in seconds, None where the trace has none."""
 
     submit_time: float
     duration: float | None = None
+    gpus: float = 1
+    due_date: float | None = None
 
 
 def read_trace(
@@ -202,20 +232,32 @@ def read_trace(
 ) -> tuple[TraceRow, ...]:
     """Read the first `max_jobs` jobs of a trace, by submit time counted from the first."""
     if max_jobs is not None and max_jobs < 1:
-        raise InputError("generate rolling", "--jobs", shown(max_jobs), "a number from 1 up")
+        raise InputError("generate", "--jobs", shown(max_jobs), "a number from 1 up")
     if file_format is not None:
         trace = import_trace(file_format, path)
-        pairs = zip(trace.submit[:max_jobs].tolist(), trace.duration.tolist(), strict=False)
-        return tuple(TraceRow(submit, time if time > 0 else None) for submit, time in pairs)
+        due = np.full(len(trace), np.nan) if trace.due is None else trace.due
+        columns = (trace.submit, trace.duration, trace.gpus, due)
+        imported = zip(*(column[:max_jobs].tolist() for column in columns), strict=True)
+        return tuple(
+            TraceRow(submit, time, gpus, None if isnan(due) else due)
+            for submit, time, gpus, due in imported
+        )
     rows = sorted(_rows(path), key=lambda row: row.submit_time)[:max_jobs]
     if not rows:
         raise InputError(str(path), "", "no job", "at least one")
     begin = rows[0].submit_time
-    return tuple(TraceRow(row.submit_time - begin, row.duration) for row in rows)
+    return tuple(
+        replace(
+            row,
+            submit_time=row.submit_time - begin,
+            due_date=None if row.due_date is None else row.due_date - begin,
+        )
+        for row in rows
+    )
 
 
 def _rows(path: str | Path) -> list[TraceRow]:
-    """The jobs of a CSV file, without those of zero duration."""
+    """The jobs of a CSV file, without those of no duration or no GPU."""
     source, lines = str(path), csv_rows(path)
     _, header = next(lines, (1, []))
     if "submit_time" not in header:
@@ -227,13 +269,13 @@ def _rows(path: str | Path) -> list[TraceRow]:
             raise InputError(source, f"line {line}", f"{len(cells)} cells", expected)
         numbers: dict[str, float] = {}
         for name, text in zip(header, cells, strict=True):
-            if name in ("submit_time", "duration"):
+            if name in TraceRow.__dataclass_fields__ and (text or name != "due_date"):
                 value = parse_real(text)
                 if value is None or not abs(value) <= LARGEST:
                     location = f"line {line}, {name}"
                     raise InputError(source, location, shown(text), "a finite number")
                 numbers[name] = value
-        if numbers.get("duration", 1.0) > 0:
+        if numbers.get("duration", 1.0) > 0 and numbers.get("gpus", 1.0) > 0:
             rows.append(TraceRow(**numbers))
         if len(rows) > MAX_ROWS:
             raise InputError(source, f"line {line}", "more rows", f"at most {MAX_ROWS}")
@@ -243,7 +285,7 @@ def _rows(path: str | Path) -> list[TraceRow]:
 def generate_from_trace(
     settings: RollingGenerator, rows: Sequence[TraceRow], *, seed: int = 0, name: str | None = None
 ) -> RollingInstance:
-    """Generate a workload with one job per row, with its arrival and duration."""
+    """Generate a workload with one job per row, with its arrival, duration and due date."""
     times = [row.submit_time for row in rows]
     cluster = replace(settings.cluster, jobs=len(times))
     settings = replace(settings, cluster=cluster)
@@ -251,15 +293,33 @@ def generate_from_trace(
     document = generate_rolling(settings, seed=seed, name=name, submit_times=times).to_dict()
     for job, row in zip(document["jobs"], rows, strict=True):
         if row.duration is not None:
-            _scale_times(job, row.duration)
+            _scale_times(job, row.duration, row.gpus)
+        if row.due_date is not None:
+            job["due_date"] = row.due_date
     return RollingInstance.from_dict(document, "generate rolling")
 
 
-def _scale_times(job: dict[str, Any], duration: float) -> None:
-    epochs = job["epochs"]
+def generate_queue_from_trace(
+    settings: SelectionSettings, rows: Sequence[TraceRow], *, seed: int = 0, name: str | None = None
+) -> SelectionInstance:
+    """Generate the queue of a trace's jobs at the last submission, as if none had started."""
+    document = generate_from_trace(RollingGenerator(settings), rows, seed=seed, name=name).to_dict()
+    del document["reconfiguration_delay"]
+    for job in document["jobs"]:
+        document["now"] = job.pop("submit_time")
+    document["schema"] = SELECTION_SCHEMA
+    document["provenance"]["generator"] = "optsched generate selection"
+    return SelectionInstance.from_dict(document, "generate selection")
+
+
+def _scale_times(job: dict[str, Any], duration: float, gpus: float) -> None:
+    """Give a job this expected time on its GPUs; its due date keeps its place in (31)."""
+    epochs, times = job["epochs"], job["epoch_time"]
     mean = sum(w * p for w, p in zip(epochs["values"], epochs["probabilities"], strict=True))
-    factor = duration / (mean * max(times[0] for times in job["epoch_time"].values()))
-    for kind, times in job["epoch_time"].items():
-        job["epoch_time"][kind] = [t * factor for t in times]
+    used = min(ceil(gpus), max(map(len, times.values())))
+    slowest = max(seconds[used - 1] for seconds in times.values())
+    factor = duration * max(gpus / used, 1.0) / (mean * slowest)
+    for kind in times:
+        times[kind] = [t * factor for t in times[kind]]
     due_in = job["due_date"] - job["submit_time"]
     job["due_date"] = job["submit_time"] + due_in * factor

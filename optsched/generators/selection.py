@@ -10,6 +10,12 @@ networks for at most 100 epochs and stopped a run after 10 epochs without improv
 mostly runs to the maximum, ResNet and VGG16 stop early, MobileNetV2 in the middle. The runs are not
 published with the figure; as many synthetic ones, with similar shapes, are drawn and binned
 instead.
+
+With `epochs` they are those of measured runs: a CSV file, also .gz, with a row per run and the
+columns ``dataset``, ``network``, ``target_epoch`` (epochs to the target, empty where it was missed)
+and, optionally, ``target_metric``. Rows that agree in data set, network and target are one kind.
+Each job draws a kind uniformly, states it as its `kind`, and has the distribution of the kind's
+runs that reached the target.
 """
 
 from collections.abc import Mapping
@@ -23,8 +29,11 @@ from optsched.errors import InputError, shown
 from optsched.generators.arguments import checked
 from optsched.selection.instance import SCHEMA, SelectionInstance
 from optsched.uncertainty.distribution import Distribution
+from optsched.uncertainty.epoch_samples import read_epoch_samples
 
 MAX_EPOCHS = 100
+MAX_VALUES = 1000
+"""Distinct numbers of epochs of a measured kind, since every job of the kind states them all."""
 BinWidth = Annotated[int, Between(1, MAX_EPOCHS)]
 PATIENCE = 10
 RUNS = 221
@@ -99,7 +108,9 @@ class SelectionSettings:
     penalty : float
         rho of (P1), the factor on the tardiness of postponed jobs.
     bin_width : int
-        Bin width of the distributions of epochs.
+        Bin width of the distributions of epochs; measured ones are kept as they are.
+    epochs : str, optional
+        CSV file of measured runs: dataset, network, target_epoch and, optionally, target_metric.
     """
 
     nodes: Annotated[int, Between(1, 20_000)] = 10
@@ -113,6 +124,7 @@ class SelectionSettings:
     interval: Annotated[float, Between(0, 1e9)] = HOUR
     penalty: Annotated[float, Between(0, 1e9)] = 10.0
     bin_width: BinWidth = 5
+    epochs: str | None = None
 
     def __post_init__(self) -> None:
         require_declared("generate selection", self, flag)
@@ -155,7 +167,8 @@ def generate_selection(
     nodes = _nodes(settings, rng)
     present = {str(node["gpu_type"]) for node in nodes}
     gpus = [gpu for gpu in GPUS if gpu.name in present]
-    jobs = [_job(f"j{j}", settings, gpus, rng) for j in range(settings.jobs)]
+    measured = None if settings.epochs is None else measured_kinds(settings.epochs)
+    jobs = [_job(f"j{j}", settings, gpus, measured, rng) for j in range(settings.jobs)]
     return SelectionInstance.from_dict(
         {
             "schema": SCHEMA,
@@ -203,6 +216,23 @@ def fig2_distribution(
     return Distribution.from_samples(np.ceil(epochs / bin_width) * bin_width)
 
 
+def measured_kinds(path: str) -> list[tuple[str, Distribution]]:
+    """Read the kinds of jobs in a file of measured runs, each with its distribution of epochs."""
+    try:
+        groups = [group for group in read_epoch_samples(path) if group.epochs]
+        if not groups:
+            raise InputError(path, "", "no run that reached its target", "at least one")
+        kinds = [("/".join(group.key), group.distribution) for group in groups]
+        for kind, work in kinds:
+            if len(work.values) > MAX_VALUES:
+                found = f"{len(work.values)} distinct numbers of epochs"
+                raise InputError(path, kind[:80], found, f"at most {MAX_VALUES}: round them")
+    except InputError as error:
+        place = ": ".join(filter(None, ("epochs", error.source, error.where)))
+        raise error.at("generate selection", place) from None
+    return kinds
+
+
 def due_dates(job: Mapping[str, Any], sharing: bool) -> tuple[float, float]:
     """The interval (31) of a job's due date, in seconds from its submission."""
     times, epochs = job["epoch_time"].values(), max(job["epochs"]["values"])
@@ -232,10 +262,17 @@ def _nodes(settings: SelectionSettings, rng: np.random.Generator) -> list[dict[s
 
 
 def _job(
-    name: str, settings: SelectionSettings, gpus: list[Gpu], rng: np.random.Generator
+    name: str,
+    settings: SelectionSettings,
+    gpus: list[Gpu],
+    measured: list[tuple[str, Distribution]] | None,
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
-    shape = SHAPES[int(rng.integers(len(SHAPES)))]
-    work = fig2_distribution(shape.network, rng, bin_width=settings.bin_width)
+    if measured is None:
+        shape = SHAPES[int(rng.integers(len(SHAPES)))]
+        work = fig2_distribution(shape.network, rng, bin_width=settings.bin_width)
+    else:
+        kind, work = measured[int(rng.integers(len(measured)))]
     base = float(rng.uniform(30.0, 300.0))
     exponent = settings.speedup + float(rng.uniform(-0.1, 0.1))
     sizes = np.arange(1, settings.gpus_per_node + 1)
@@ -243,14 +280,15 @@ def _job(
     for gpu in gpus:
         one = base / (gpu.speed * float(rng.uniform(0.8, 1.2)))
         times[gpu.name] = [round(float(t), 6) for t in one / sizes ** min(exponent, 1.0)]
-    epochs = [int(w) for w in work.values]
+    epochs = [int(w) if w == int(w) else w for w in work.values.tolist()]
     lengths = {"epochs": {"values": epochs}, "epoch_time": times}
     due = float(rng.uniform(*due_dates(lengths, settings.sharing)))
     if rng.random() < settings.overdue:
         due = -due / 4  # passed, by up to a quarter of the longest time allowed
-    counts = np.rint(work.probabilities * 1e6)
+    counts = np.maximum(np.rint(work.probabilities * 1e6), 1)
     return {
         "name": name,
+        **({} if measured is None else {"kind": kind}),
         "due_date": round(due, 3),
         "tardiness_weight": round(float(rng.uniform(0.0254, 0.0444)), 6),
         "memory_bytes": float(rng.choice(MEMORY_NEEDS)) * GB,

@@ -1,7 +1,7 @@
 """The options of runs over time: the options of selection, and the price policy's constants."""
 
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from optsched.declared import Between, Options
 from optsched.selection.options import SelectionOptions
@@ -38,12 +38,14 @@ class PriceConstants(Options):
 class RollingOptions(Options):
     """Options of a run except its seed."""
 
-    omitted_defaults: ClassVar[tuple[str, ...]] = ("repeat",)
+    omitted_defaults: ClassVar[tuple[str, ...]] = ("knowledge", "repeat")
 
     selection: SelectionOptions = field(  # over time ``postprocessing`` is off unless asked for
         default_factory=lambda: SelectionOptions(postprocessing="off")
     )
     # of the policies ``price`` and ``price-patterns``
     constants: PriceConstants = field(default_factory=PriceConstants)
+    # whether policies see the jobs' epochs and epoch times, or estimates from ended jobs
+    knowledge: Literal["true", "estimated"] = "true"
     # index of the replication of a randomised policy (same true epochs)
     repeat: Annotated[int, Between(0, 1_000_000)] = 0

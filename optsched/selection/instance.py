@@ -129,6 +129,15 @@ class SelectionJob(FileModel):
     """A job."""
 
     name: Annotated[Name, About("The job's name, once in an instance.", "", "j0")]
+    kind: Annotated[
+        Name | None,
+        About(
+            "Jobs of one kind, such as runs of one network, share estimates over time with "
+            "`knowledge=estimated`; those without it are of one kind.",
+            "",
+            "resnet50",
+        ),
+    ] = None
     due_date: Annotated[
         Number,
         About("d_j on the clock of the instance's `now`; may lie in the past.", "seconds", 9000.0),

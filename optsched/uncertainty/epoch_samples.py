@@ -1,9 +1,10 @@
 """Reading how many epochs real training runs took to reach a target.
 
-The file is a CSV, plain or gzipped, with a heading that names at least ``network`` and
-``target_epoch``; other columns (dataset, batch_size, optimizer, learning_rate, run, target_metric)
-can be grouped by. A run that never reached its target has an empty or non-finite epoch: it is
-counted, and left out of the distribution, which is therefore that of the runs that did.
+The file is a CSV, plain or gzipped, with a row per run and a heading that names at least
+``dataset``, ``network`` and ``target_epoch``. Runs are grouped by data set, network and, where the
+file has it, ``target_metric``, or by other columns (batch_size, optimizer, learning_rate, run). A
+run that never reached its target has an empty or non-finite epoch: it is counted, and left out of
+the distribution, which is therefore that of the runs that did.
 """
 
 from collections import defaultdict
@@ -34,12 +35,12 @@ class EpochSamples:
         return Distribution.from_samples(self.epochs)
 
 
-def read_epoch_samples(
-    path: str | Path, by: Sequence[str] = ("dataset", "network")
-) -> list[EpochSamples]:
+def read_epoch_samples(path: str | Path, by: Sequence[str] | None = None) -> list[EpochSamples]:
     """Read a file of samples, grouped by columns, groups in the order of their keys."""
     rows = csv_rows(path, max_bytes=MAX_FILE_BYTES)
     _, header = next(rows, (1, []))
+    if by is None:
+        by = ("dataset", "network", *(name for name in header if name == "target_metric"))
     missing = {*by, "target_epoch"} - set(header)
     if missing:
         expected = f"the columns {', '.join((*by, 'target_epoch'))}"

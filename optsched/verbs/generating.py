@@ -186,7 +186,9 @@ def arguments_of(
 
 def _relocated(error: InputError, source: str, place: str) -> InputError:
     """Return an error at the key of a plan, which has underscores for an option's dashes."""
-    key = error.where.lstrip("-").replace("-", "_")
+    key = error.where
+    if key.startswith("--"):
+        key = key[2:].replace("-", "_")
     return error.at(source, _within(place, key))
 
 

@@ -110,10 +110,54 @@ def test_a_trace_gives_arrivals_and_durations(tmp_path: Path) -> None:
     assert [(row.submit_time, row.duration) for row in rows] == [(0, 1800), (30, 3600), (60, 60)]
     made = generate_from_trace(rolling_settings(3, jobs=3), rows, seed=1)
     for row, one in zip(rows, made.jobs, strict=True):
-        mean = sum(w * p for w, p in zip(one.epochs.values, one.epochs.probabilities, strict=True))
-        slowest = max(times[0] for times in one.epoch_time.values())
-        assert mean * slowest == pytest.approx(row.duration)
+        assert expected_seconds(one, 1) == pytest.approx(row.duration)
         assert one.submit_time == row.submit_time
+
+
+def expected_seconds(job: Any, gpus: int) -> float:
+    """Expected seconds on so many GPUs of the slowest type."""
+    mean = sum(w * p for w, p in zip(job.epochs.values, job.epochs.probabilities, strict=True))
+    return mean * max(times[gpus - 1] for times in job.epoch_time.values())
+
+
+DUE = {
+    None: """submit_time,duration,gpus,due_date
+50,3600,2,4000
+20,1800,8,
+90,60,0,100
+95,60,0.5,70
+""",
+    "chronus": """job_id,user,num_gpu,submit_time,duration,model_name,expect_time_list,best_effort
+a,u,2,50,3600,vgg16,3950-5000,0
+b,u,8,20,1800,vgg16,20,1
+c,u,0,90,60,vgg16,70,0
+d,u,1,95,60,vgg16,later,0
+""",
+}
+
+
+@pytest.mark.parametrize("file_format", DUE)
+def test_a_trace_gives_gpus_and_due_dates(tmp_path: Path, file_format: str | None) -> None:
+    """Rows of no GPUs are left out; without a due date, or a readable one, (31) gives it."""
+    (tmp_path / "trace.csv").write_text(DUE[file_format])
+    due_dates = [None, 3980, 50 if file_format is None else None]
+    rows = read_trace(tmp_path / "trace.csv", file_format=file_format)
+    assert [row.submit_time for row in rows] == [0, 30, 75]
+    assert [row.due_date for row in rows] == due_dates
+    options = ["--trace", str(tmp_path / "trace.csv"), "--nodes", "3", "-o", str(tmp_path)]
+    options += ["--trace-format", file_format] if file_format else []
+    for problem in ("rolling", "selection"):
+        assert _code(["generate", problem, *options, "--name", problem]) == 0
+    made, queue = (optsched.load(tmp_path / f"{name}.json") for name in ("rolling", "selection"))
+    # 8 GPUs where a node has 4: twice as long
+    for job, gpus, seconds in zip(made.jobs, (4, 2, 1), (2 * 1800, 3600, 60), strict=True):
+        assert expected_seconds(job, gpus) == pytest.approx(seconds)
+    for job, queued, due in zip(made.jobs, queue.jobs, due_dates, strict=True):
+        assert due is None or job.due_date == queued.due_date == due
+        assert due is not None or job.due_date > job.submit_time
+        assert expected_seconds(queued, 1) == pytest.approx(expected_seconds(job, 1))
+    assert queue.now == 75
+    assert optsched.solve(queue, "sts").check.feasible
 
 
 SMALL_PHILLY = """timestamp,duration,num_gpus,gpu_time,cluster
@@ -154,6 +198,7 @@ def test_real_traces_roll(file: str) -> None:
     path = Path(os.environ["OPTSCHED_DATA"]) / "traces" / file
     rows = read_trace(path, max_jobs=60, file_format=REAL[file])
     assert all(row.duration is not None for row in rows)
+    assert any(row.due_date is not None for row in rows) == (REAL[file] == "chronus")
     made = generate_from_trace(rolling_settings(6, jobs=60), rows, seed=1)
     assert [job.submit_time for job in made.jobs] == pytest.approx([r.submit_time for r in rows])
     for each in run_policies(made, ("sts", "price")):
@@ -161,7 +206,17 @@ def test_real_traces_roll(file: str) -> None:
         assert each.load > 0
 
 
-@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "submit_time\n", "submit_time\nx\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a,b\n1,2\n",
+        "submit_time\n",
+        "submit_time\nx\n",
+        "submit_time,due_date\n1,soon\n",
+        "submit_time,gpus\n1,\n",
+    ],
+)
 def test_a_bad_trace_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(text)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import optsched
+from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.uncertainty.epoch_samples import read_epoch_samples
 
@@ -67,10 +69,58 @@ def test_unreadable_files_are_one_line(tmp_path: Path) -> None:
             read_epoch_samples(path)
 
 
+MEASURED = """dataset,network,target_metric,target_epoch
+cifar,resnet,0.5,4
+cifar,resnet,0.5,4
+cifar,resnet,0.5,2.5
+cifar,resnet,0.9,40
+cifar,resnet,0.9,
+cifar,alexnet,0.9,nan
+"""
+
+
+@pytest.mark.parametrize("problem", ["selection", "rolling"])
+def test_generated_jobs_have_measured_epochs(tmp_path: Path, problem: str) -> None:
+    """Each job is of a kind that reached its target, with its distribution."""
+    path = str(written(tmp_path, MEASURED))
+    made = optsched.generate(problem, seed=1, nodes=3, jobs=20, epochs=path)
+    works = {job.kind: (job.epochs.values, job.epochs.probabilities) for job in made.jobs}
+    assert works == {
+        "cifar/resnet/0.5": ((2.5, 4), pytest.approx((1 / 3, 2 / 3), abs=1e-6)),
+        "cifar/resnet/0.9": ((40,), (1.0,)),
+    }
+    options = ["--epochs", path, "--nodes", "3", "--jobs", "20", "--seed", "1", "--name", "m"]
+    assert _code(["generate", problem, *options, "-o", str(tmp_path)]) == 0
+    assert optsched.load(tmp_path / "m.json").to_dict()["jobs"] == made.to_dict()["jobs"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("network,target_epoch\na,3\n", "samples.csv: line 1: found no dataset, expected"),
+        (MEASURED.replace("2.5", "soon"), "samples.csv: line 4: found 'soon', expected a positive"),
+        ("dataset,network,target_epoch\na,b,\n", "samples.csv: found no run that reached its"),
+        (
+            "dataset,network,target_epoch\n" + "".join(f"a,b,{n}\n" for n in range(1, 1002)),
+            "samples.csv: a/b: found 1001 distinct numbers of epochs, expected at most 1000",
+        ),
+    ],
+)
+def test_bad_samples_generate_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, line: str
+) -> None:
+    path = str(written(tmp_path, text))
+    assert _code(["generate", "selection", "--epochs", path, "-o", str(tmp_path / "made")]) == 2
+    error = capsys.readouterr().err
+    assert line in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "made").exists()
+
+
 @pytest.mark.skipif("OPTSCHED_DATA" not in os.environ, reason="OPTSCHED_DATA is unset")
 def test_the_published_file() -> None:
     path = Path(os.environ["OPTSCHED_DATA"]) / "traces" / "zeus_summary_train.csv.gz"
-    groups = {group.key: group for group in read_epoch_samples(path)}
+    groups = {group.key: group for group in read_epoch_samples(path, ("dataset", "network"))}
     assert len(groups) == 6
     resnet = groups["imagenet", "resnet50"]
     assert (len(resnet.epochs), resnet.unfinished) == (342, 152)

@@ -42,6 +42,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "batch_size": ("batch_size",),
     "iterations": ("iterations",),
     "iteration_time": ("iteration_time",),
+    "expected_times": ("expect_time_list",),
+    "best_effort": ("best_effort",),
 }
 """Names of the column of each role, in lower case and with underscores."""
 

@@ -70,7 +70,7 @@ LAYOUTS = {
         user="",
         unit=1e-3,
     ),
-    # Also Tiresias and ElasticFlow. The user is the virtual cluster; deadlines are not read.
+    # Also Tiresias and ElasticFlow. The user is the virtual cluster.
     "chronus": Layout(_BASIC_ROLES, lambda row: f"{row['user']}/{row['model']}/{row['gpus']}"),
 }
 
@@ -99,15 +99,17 @@ def read_csv(name: str, path: str | Path) -> Rows:
             if instances < 1:
                 raise UnreadableError("num_inst below 1", cells["instances"])
             gpus = round(gpus * instances, 9)
+        submit = submissions.seconds(line, cells["submit"])
         return TraceRow(
             line,
             cells.get("job") or f"p{line}",
-            submissions.seconds(line, cells["submit"]),
+            submit,
             None if duration is None else duration * layout.unit,
             gpus,
             cells.get(layout.user, ""),
             layout.group(defaultdict(str, cells)),
             _walltime(cells.get("walltime"), layout.unit),
+            _due_date(cells, submit),
         )
 
     yield from readable_rows(table.rows, parse)
@@ -160,6 +162,16 @@ def _walltime(text: str | None, unit: float = 1.0) -> float | None:
     except UnreadableError:
         return float("nan")
     return None if estimate is None or estimate <= 0 else estimate * unit
+
+
+def _due_date(cells: Cells, submit: float | None) -> float | None:
+    """Return Chronus's due date, its first if it has several; NaN if it cannot be read."""
+    try:
+        allowed = duration_of(cells.get("expected_times", "").partition("-")[0], "expected time")
+        best_effort = number_of(cells.get("best_effort"), "best_effort")
+    except UnreadableError:
+        return float("nan")
+    return None if submit is None or allowed is None or best_effort else submit + allowed
 
 
 GAVEL_FIELDS = {7: (4, 5, 6), 9: (4, 8, 5), 10: (5, 9, 6), 11: (5, 10, 6), 12: (5, 11, 6)}

@@ -50,6 +50,8 @@ class TraceRow:
         The submitting user, and the recurring job that it is one of.
     walltime : float or None
         The user's estimate of the duration, seconds; NaN if it cannot be read.
+    due : float or None
+        The due date, seconds from the trace's time origin; NaN if it cannot be read.
     """
 
     line: int
@@ -60,6 +62,7 @@ class TraceRow:
     user: str = ""
     group: str = ""
     walltime: float | None = None
+    due: float | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ class ImportReport:
 class Trace:
     """The jobs of a trace, sorted by (submission, row); the first is submitted at 0.
 
-    `walltime` is NaN for a job without an estimate, and None if no job has one.
+    `walltime` and `due`, seconds, are NaN for a job without one, and None if no job has one.
     """
 
     name: str
@@ -125,6 +128,7 @@ class Trace:
     group: Labels
     report: ImportReport
     walltime: Floats | None = None
+    due: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -141,6 +145,7 @@ class Trace:
             self.group.take(rows),
             self.report,
             None if self.walltime is None else self.walltime[rows],
+            None if self.due is None else self.due[rows] - self.submit[rows[0]],
         )
 
 
@@ -163,8 +168,9 @@ def collect(rows: Iterable[TraceRow | RejectedRow], source: str) -> Trace:
             report.change("fractional GPUs rounded up", row.line)
         if row.submit < last:
             report.change("submitted before the row above; sorted", row.line)
-        if row.walltime is not None and not row.walltime <= MAX_TIME:
-            report.change("unreadable walltime left out", row.line)
+        for name, value in (("walltime", row.walltime), ("due date", row.due)):
+            if value is not None and not value <= MAX_TIME:
+                report.change(f"unreadable {name} left out", row.line)
         last = row.submit
         jobs.append(row)
     if not jobs:
@@ -224,8 +230,11 @@ def _trace(jobs: list[TraceRow], source: str, report: ImportReport) -> Trace:
         if count > 1:
             report.change("duplicate job id; number appended", row.line)
         names.append(row.job_id if count == 1 else f"{row.job_id}#{count}")
-    walltime = np.array([row.walltime for row in jobs], dtype=np.float64)  # None becomes NaN
-    walltime[walltime > MAX_TIME] = np.nan
+    walltime, due = (
+        np.array(column, dtype=np.float64)  # None becomes NaN
+        for column in zip(*((row.walltime, row.due) for row in jobs), strict=True)
+    )
+    walltime[walltime > MAX_TIME] = due[due > MAX_TIME] = np.nan
     return Trace(
         source,
         np.array([_clean(name) for name in names], dtype=object),
@@ -236,6 +245,7 @@ def _trace(jobs: list[TraceRow], source: str, report: ImportReport) -> Trace:
         Labels.of([_clean(row.group) for row in jobs]),
         report,
         None if np.isnan(walltime).all() else walltime,
+        None if np.isnan(due).all() else due - submit[0],
     )
 
 

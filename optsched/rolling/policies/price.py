@@ -96,10 +96,14 @@ class Price:
     """Policy state: mean price per GPU type."""
 
     def __init__(self, world: World, name: str = "price", settings: Settings | None = None) -> None:
-        self.world, self.name = world, name
-        self.constants = world.options.constants
+        self.name, self.constants = name, world.options.constants
         self.wake = self.constants.wake
-        tables = world.tables
+        self.mean_prices = np.zeros(len(world.gpus))
+        self._tabulate(world)
+
+    def _tabulate(self, world: World) -> None:
+        """Compute speeds and rates, again whenever the estimates have changed."""
+        self.world, tables = world, world.tables
         usable = np.isfinite(tables.seconds)
         speeds = np.where(usable, 1 / np.where(usable, tables.seconds, 1.0), 0.0)
         flat = speeds.reshape(len(speeds), -1)
@@ -110,12 +114,13 @@ class Price:
         for node, t in zip(world.instance.nodes, tables.kind_of, strict=True):
             rates[t] = min(rates[t], node.cost_rate[-1] / node.gpus)
         self.types = GpuTypes(world.sizes, rates, world.gpus)
-        self.mean_prices = np.zeros(len(self.types.rates))
         self.fastest = flat.max(axis=1)
         self.cluster_speed = (speeds[:, :, 0] * self.types.gpus).sum(axis=1)
         self.kinds, self.nodes = kinds_of(tables), nodes_of(tables.instance, tables.kind_of)
 
     def decide(self, view: View) -> Plan:
+        if view.world is not self.world:
+            self._tabulate(view.world)
         tables, constants = self.world.tables, self.constants
         epoch, change = self._values(view)
         gain = gains(view.index, self.configurations.speed, self.types, epoch)
