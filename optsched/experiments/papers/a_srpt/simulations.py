@@ -172,7 +172,8 @@ def reductions(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 
 def judge(figure: Figure, rows: pd.DataFrame, scale: Scale) -> Verdict:
     found, is_testable = cells(figure, rows), figure.number not in NOT_TESTABLE
-    fixed = [f"{rows['seed'].nunique()} seeds; {scale.source} jobs."]
+    seeds = sorted(set(rows.groupby("world")["seed"].nunique()), reverse=True)
+    fixed = [f"{' or '.join(map(str, seeds))} seeds; {scale.source} jobs."]
     fixed += [TESTBED_FIXED if figure.number == 5 else FIXED, *([ERRORS] if is_testable else [])]
     lines = _by_prediction(rows, found) if figure.number in (6, 7, 8) else ""
     return claims.judge(
