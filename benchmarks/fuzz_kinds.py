@@ -19,7 +19,7 @@ from optsched.experiments.report.table_formats import as_csv, as_latex, as_markd
 from optsched.experiments.store.store import Store, done
 from optsched.generators.placement import instance_from_profile
 from optsched.generators.rolling import read_trace
-from optsched.library import shipped_folder
+from optsched.library import BEST_KNOWN, find, shipped_folder
 from optsched.library.best_known import read_best_known
 from optsched.online.data.catalogue import read_catalogue
 from optsched.online.data.cluster import OnlineCluster, read_cluster
@@ -118,7 +118,7 @@ def kinds(folder: Path) -> Iterator[Kind]:
     shipped = shipped_folder()
     as_json, large_json = mutations.JSON, (mutations.json_large,)
     for problem, (name, method) in INSTANCES.items():
-        path = shipped / problem / f"{name}.json"
+        path = find(f"{problem}/{name}")[0]
         raw = json.dumps(json.loads(path.read_bytes()), indent=1).encode()
         instance = load(path)
         yield Kind(problem, "json", raw, as_json, lambda p, m=method: _solved(p, m), large_json)
@@ -126,7 +126,7 @@ def kinds(folder: Path) -> Iterator[Kind]:
         raw = json.dumps(solution, indent=1).encode()
         read = lambda p, i=instance: check(i, p)  # noqa: E731
         yield Kind(f"{problem} solution", "json", raw, as_json, read, large_json)
-        best = shipped / problem / "best_known.json"
+        best = path.with_name(BEST_KNOWN)
         yield Kind(f"{problem} best known", "json", best.read_bytes(), as_json, read_best_known)
     path = shipped / "rolling" / "three-by-hand.json"
     raw = json.dumps(json.loads(path.read_bytes()), indent=1).encode()
@@ -145,7 +145,7 @@ def kinds(folder: Path) -> Iterator[Kind]:
     arrivals = b"submit_time,duration\n0,100\n5,7.5\n60,1e3\n"
     yield Kind("arrivals", "csv", arrivals, mutations.TEXT, read_trace, (mutations.long_text,))
     yield Kind("store", "sqlite", _store(folder), mutations.BINARY, _tables)
-    raw = (shipped / "placement" / "fig2.json").read_bytes()
+    raw = find("placement/fig2")[0].read_bytes()
     yield Kind("instance gz", "json.gz", raw, (mutations.compressed,), load)
 
 

@@ -34,7 +34,7 @@ import optsched
 from optsched.errors import InputError
 from optsched.experiments import read_plan
 from optsched.experiments.plans.units import instances_of
-from optsched.library import BEST_KNOWN, shipped_folder, shipped_names
+from optsched.library import BEST_KNOWN, shipped_files, shipped_names
 from optsched.library.best_known import read_best_known
 from optsched.makespan.instance import MakespanInstance
 from optsched.online.data.jobs import prepare_jobs
@@ -63,8 +63,7 @@ def main() -> None:
 def placement(name: str) -> Cells:
     """Whether a plan is worth its GPUs, and fits into them."""
     instance: PlacementInstance = optsched.load(name)
-    folder = (shipped_folder() / name).parent
-    best = read_best_known(folder / BEST_KNOWN)[instance.name]["objective"]
+    best = read_best_known(shipped_files()[name].with_name(BEST_KNOWN))[instance.name]["objective"]
     return _cells(instance, best)
 
 

@@ -131,12 +131,15 @@ def taken(match: re.Match[str]) -> str:
     mark, kind, wanted, _, end = match.groups()
     if kind == "verdicts":
         pages = (DOCS / name for name in ("reproduction.md", "beyond.md"))
-        rows = [line for page in pages for line in page.read_text("utf-8").splitlines()]
-        lines = ["| figure | the paper's claim | verdict | ours |", "|---|---|---|---|"]
+        sections = [text for page in pages for text in page.read_text("utf-8").split("\n## ")]
+        lines = [
+            "| figure | part of the claim | paper | ours | holds in |",
+            "|---|---|---|---|---|",
+        ]
         for name in wanted.split():
-            row = next(line for line in rows if line.startswith(f"| `{name}` |"))
-            figure, claim, verdict, _, ours = row.strip("| ").split(" | ")[:5]
-            lines.append(f"| {figure} | {claim} | {verdict} | {ours} |")
+            section = next(text for text in sections if f"{name} -o results`" in text)
+            table = section[section.index("| part of the claim") :].partition("\n\n")[0]
+            lines += [f"| {section.partition(chr(10))[0]} {row}" for row in table.splitlines()[2:]]
     elif kind == "methods":
         import optsched
 

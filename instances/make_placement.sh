@@ -10,7 +10,7 @@ make() {
 }
 
 # The communication-bound set: one mini-batch shared by all GPUs, 10 Gbit/s, whatever fits.
-bound() { make instances/placement "$@" --batch global --oversized; }
+bound() { make instances/placement/communication-bound "$@" --batch global --oversized; }
 bound vgg19-16 --model VGG19 --gpus 16
 bound vgg19-32 --model VGG19 --gpus 32
 bound vgg19-128 --model VGG19 --gpus 128 --stages 4
@@ -27,14 +27,19 @@ bound gpt-175b-32x1 --model GPT-175B --gpus 32 --stages 32
 bound gpt-175b-64x1 --model GPT-175B --gpus 64 --stages 64
 
 # The efficient set: a mini-batch a GPU, at the least of 10, 25, 50, 100 and 200 Gbit/s at which
-# the plan is at least half as fast as that many GPUs could be; it fits into their memory.
+# the plan is at least half as fast as that many GPUs could be; it fits into their memory. The
+# zoo's models on 16 and 32 GPUs, and GPT-175B on its fewest, are in placement/ itself.
 efficient() {
     model=$1
     gpus=$2
     gbits=$3
     shift 3
+    case $model-$gpus in
+        *-16 | *-32 | GPT-175B-64) folder=instances/placement ;;
+        *) folder=instances/placement/efficient ;;
+    esac
     name=$(echo "$model-$gpus-${gbits}g" | tr '[:upper:]' '[:lower:]')
-    make instances/placement/efficient "$name" --model "$model" --gpus "$gpus" \
+    make "$folder" "$name" --model "$model" --gpus "$gpus" \
         --inter-bandwidth "$((gbits * 125))e6" "$@"
 }
 efficient VGG19 16 25

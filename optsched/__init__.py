@@ -2,7 +2,8 @@
 
 `generate` or `load` an instance, or make one of a class such as `PlacementInstance`; `solve` it,
 `compare` methods, `check` a solution, `explain` its objective, `plot` it; `build_model` in Pyomo
-and take its `solution_of`; `read_store` of a sweep. Names are imported lazily.
+and take its `solution_of`; `read_store` of a sweep. Bad input raises `InputError`. Names are
+imported lazily.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from optsched.lazy_names import importer_of
 
 if TYPE_CHECKING:
+    from optsched.errors import InputError as InputError
     from optsched.experiments.store.store import read_store as read_store
     from optsched.library import load as load
     from optsched.makespan.instance import MakespanInstance as MakespanInstance
@@ -35,6 +37,7 @@ _ROOMS = ("placement", "makespan", "selection", "speed_profile", "rolling", "onl
 _LAZY_NAMES = {
     **dict.fromkeys(("build_model", "check", "solve"), "methods"),
     **{f"{room.title().replace('_', '')}Instance": f"{room}.instance" for room in _ROOMS},
+    "InputError": "errors",
     "METHODS": "problems",
     "Result": "result",
     "compare": "verbs.comparing",

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from optsched.display import Displayed, number
+from optsched.display import Displayed, counted, number
 from optsched.errors import InputError
 
 CLAIM_TOLERANCE = 1e-6
@@ -108,12 +108,14 @@ class CheckReport(Displayed):
         """Raise InputError with the violated rule; a wrong claimed objective is allowed."""
         violations = [v for v in self.violations if not v.rule.startswith("claimed")]
         if violations:
-            raise InputError(source, "", str(violations[0]), "a feasible solution")
+            found = str(violations[0])
+            message = f"not a feasible solution: {found}"
+            raise InputError(source, "", found, "a feasible solution", message)
 
     def facts(self) -> dict[str, str]:
         """The verdict, for a prompt or a page."""
         violations = {f"violation {at}": str(v) for at, v in enumerate(self.violations, start=1)}
-        verdict = f"{len(violations)} violations" if violations else "feasible"
+        verdict = counted(len(violations), "violation") if violations else "feasible"
         return {"check": verdict, "objective": number(self.objective), **violations}
 
     def verdict(self) -> dict[str, Any]:

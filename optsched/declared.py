@@ -205,6 +205,8 @@ def _expected_by(detail: ErrorDetails) -> str:
     text = expected_text(detail)
     if detail["type"] == "literal_error":
         text = text.replace("'", "")
+    if detail["type"] == "missing":
+        return f"at least {int(detail['loc'][-1]) + 1} values"  # of a tuple: there is no other key
     return f"each {text}" if any(isinstance(part, int) for part in detail["loc"]) else text
 
 

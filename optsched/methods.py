@@ -83,7 +83,7 @@ def solve(
     verbose : bool
         Whether such events are printed, a line each.
     bound : bool
-        Whether to compute a quick bound if the method returns none.
+        Whether to compute a quick bound if the method returns none, or as part of a heuristic.
     start : solution, Result, model, str or Path, optional
         A feasible solution. The method uses it as its first incumbent where it is better than its
         own heuristics'; placement's ``ilp`` passes that incumbent to the solver (HiGHS, SCIP and
@@ -119,7 +119,7 @@ def solve(
     ('optimal', True)
     """
     instance, problem = instance_and_problem(instance)
-    settings = Settings(time_limit, iterations, gap, threads, seed, solver)
+    settings = Settings(time_limit, iterations, gap, threads, seed, solver, bound)
     if callback is not None and not callable(callback):
         raise InputError("settings", "callback", shown(callback), "a callable")
     chosen = resolve(problem.options).from_dict(dict(options or {}))
@@ -209,8 +209,8 @@ def build_model(
     The model holds for every feasible solution of the instance, so that constraints may be added
     to it and the objective replaced. Solve it by any solver of Pyomo's; then `optsched.solution_of`
     returns its solution. ``print(optsched.explain(model))`` lists its sets, variables and
-    constraints, and units: ``alpha`` counts multiples of the seconds shown there. For a policy over
-    time it is the model of the first decision.
+    constraints, and units: a placement's ``alpha`` counts multiples of the time shown there, its
+    ``seconds`` is in seconds. For a policy over time it is the model of the first decision.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def solution_of(model: pyo.ConcreteModel) -> Solution:
     for variable in model.component_data_objects(pyo.Var, active=True):
         value = variable.value
         if variable.is_integer() and value is None:
-            raise InputError(source, variable.name, "no value", "a solved model")
+            raise InputError(source, variable.name, "no value", "a model solved to a solution")
         if variable.is_integer() and abs(value - round(value)) > INTEGRALITY_TOL:
             raise InputError(source, variable.name, f"{value:g}", "an integer")
     try:

@@ -81,7 +81,8 @@ class Method:
 class SensitivityParameter:
     """A parameter that ``explain --sensitivity`` varies: name, record and field in the file, unit.
 
-    Its displayed value is the file's times `shown_per_unit`; a `share` lies between 0 and 1.
+    Its displayed value is the file's times `shown_per_unit`; a `share` lies between 0 and 1. It is
+    left out where `has_effect` says that the instance does not depend on it.
     """
 
     name: str
@@ -89,6 +90,7 @@ class SensitivityParameter:
     unit: str = ""
     shown_per_unit: float = 1.0
     share: bool = False
+    has_effect: Callable[[Any], bool] = lambda instance: True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,6 +93,8 @@ class Settings:
         Seed of every random choice.
     solver : str
         Name of the MILP solver.
+    bound : bool
+        Whether to compute a quick bound; heuristics of makespan compute one of their own.
     deadline : Deadline
         The clock behind `time_limit`. It starts when the settings are made and is kept by
         ``replace(settings, gap=...)``; another `time_limit` starts another one.
@@ -108,6 +110,7 @@ class Settings:
     threads: Threads = 1
     seed: Seed = 0
     solver: str = "highs"
+    bound: bool = True
     deadline: Deadline = field(default_factory=Deadline, compare=False, repr=False)
     progress: Progress = field(default_factory=Progress, compare=False, repr=False)
     start: Any = field(default=None, compare=False, repr=False)

@@ -331,7 +331,8 @@ def _validated(validate: Callable[[Any], Made], document: Any, source: str) -> M
 
 
 def _input_error(error: ValidationError, document: Any, source: str) -> InputError:
-    detail = error.errors(include_url=False, include_input=False)[0]
+    details = error.errors(include_url=False, include_input=False)
+    detail = details[0]
     context = detail.get("ctx", {})
     base = _path(detail["loc"])
     if detail["type"] == "fault":
@@ -339,7 +340,11 @@ def _input_error(error: ValidationError, document: Any, source: str) -> InputErr
         return InputError(source, where, context["found"], context["expected"])
     expected = expected_text(detail)
     if detail["type"] == "missing":
-        return InputError(source, base, "nothing", expected, "missing required field")
+        record = detail["loc"][:-1]
+        unknown = (e["loc"][-1] for e in details if e["type"] == "extra_forbidden")
+        beside = [shown(key) for key in unknown if (*record, key) in {e["loc"] for e in details}]
+        message = "missing required field" + (f"; {beside[0]} is no field of it" if beside else "")
+        return InputError(source, base, "nothing", expected, message)
     return InputError(source, base, _found(detail["loc"], document), expected)
 
 
@@ -355,6 +360,8 @@ def _found(loc: tuple[int | str, ...], document: Any) -> str:
 
 
 def _brief(value: Any) -> str:
+    if hasattr(value, "columns"):
+        return f"a table of {', '.join(map(str, value.columns))}"
     if isinstance(value, list | dict) and len(value) > 8:
         return f"{'an array' if isinstance(value, list) else 'an object'} of {len(value)} entries"
     return shown(value)

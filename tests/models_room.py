@@ -15,6 +15,7 @@ def optimum_in(path: Path, *, relaxed: bool = False) -> float:
     """What HiGHS alone finds in a file of a model, or in its relaxation."""
     import highspy
 
+    highspy.Highs.resetGlobalScheduler(True)  # a test before may have run it with more threads
     highs = highspy.Highs()
     highs.silent()
     highs.setOptionValue("threads", 1)

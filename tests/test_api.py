@@ -68,7 +68,7 @@ def test_the_gap_table_is_a_frame() -> None:
     assert isinstance(frame, pd.DataFrame)
     assert set(KEYS) <= set(frame.columns)
     assert "solution" not in frame.columns
-    assert list(frame["method"]) == ["heavy-edge", "repartition", "exact"] * 2
+    assert list(frame["method"]) == ["heavy-edge", "first-fit", "repartition", "exact"] * 2
     for _, rows in frame.groupby("instance"):
         assert rows["bound"].min() == pytest.approx(rows["bound"].max(), rel=1e-12)
         exact = rows[rows["method"] == "exact"].iloc[0]

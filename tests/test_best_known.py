@@ -16,7 +16,7 @@ ENTRIES = [
 
 def test_there_are_files() -> None:
     once = {problem.name for problem in PROBLEMS.values() if not problem.over_time}
-    assert {path.parent.name for path in FILES} == {*once, "efficient"}
+    assert {path.parent.name for path in FILES} == {*once, "efficient", "communication-bound"}
 
 
 @pytest.mark.parametrize(("problem", "name", "entry"), ENTRIES, ids=lambda v: str(v)[:40])

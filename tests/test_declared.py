@@ -127,7 +127,7 @@ def test_solve_and_plans_refuse_alike(name: str, value: int, tmp_path: Path) -> 
 
 def test_limits_declare_what_settings_do() -> None:
     both = set(Limits.model_fields) & {each.name for each in fields(Settings)}
-    assert both == {"iterations", "time_limit", "gap", "threads", "solver"}
+    assert both == {"iterations", "time_limit", "gap", "threads", "solver", "bound"}
     for name in both:
         assert expected_of(declared(Limits)[name], -1) == expected_of(declared(Settings)[name], -1)
     require_declared("limits", Limits(unit_time=1.0))

@@ -25,7 +25,7 @@ from optsched.generators.online import generate_workload
 from optsched.io.numerals import parse_integer, parse_real
 from optsched.io.reading import csv_rows
 from optsched.io.writing import csv_text, write_text
-from optsched.library import shipped_folder
+from optsched.library import find, shipped_folder
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.workload import Workload
 from optsched.online.data.workload_files import read_workload, write_workload
@@ -37,7 +37,7 @@ SHIPPED = shipped_folder()
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    shutil.copy(SHIPPED / "placement" / "fig2.json", "in.json")
+    shutil.copy(find("placement/fig2")[0], "in.json")
     shutil.copytree(SHIPPED / "online" / "small-400x40", "w")
     Path("trace.csv").write_text(
         "job_id,user,num_gpu,submit_time,iterations,model_name,duration\na,u,1,0,10,m,100\n"

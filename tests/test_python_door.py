@@ -97,6 +97,16 @@ def test_a_workload_as_a_frame() -> None:
             lambda given: given.with_(job={"stages": given.to_frame().drop(columns="name")}),
             r"stages\[0\].name: missing required field",
         ),
+        (
+            lambda given: given.with_(
+                job={"stages": given.to_frame().rename(columns={"name": "n"})}
+            ),
+            r"stages\[0\].name: missing required field; 'n' is no field of it",
+        ),
+        (
+            lambda given: given.with_(stages=given.to_frame()),
+            "stages: found a table of name, replicas, .*, expected no such key",
+        ),
         (lambda given: given.to_frame("nodes"), "records: found 'nodes', expected stages"),
         (lambda given: optsched.load(3), "load: found 3, expected a name"),
         (lambda given: optsched.load({"schema": "no"}), "schema: found 'no'"),
@@ -140,6 +150,11 @@ def test_a_failure_is_seen() -> None:
     assert 'raise ZeroDivisionError("nothing to divide by")' in text
     with pytest.raises(optsched.errors.MethodError, match="nothing to divide by"):
         optsched.compare("placement/fig2", [failing], on_error="raise")
+    model = optsched.build_model("placement/fig2", "ilp")
+    table = optsched.compare("placement/vgg19-16", [model])
+    assert "those of the model, of fig2" in table.attrs["messages"]["vgg19-16: model placement"]
+    with pytest.raises(optsched.InputError, match="those of the model, of fig2"):
+        optsched.compare("placement/vgg19-16", [model], on_error="raise")
 
 
 # Starts.
@@ -187,7 +202,7 @@ def test_a_start_that_breaks_a_rule_is_refused_with_the_rule() -> None:
     solution = optsched.solve(given, "heavy-edge").solution
     rows = [list(row) for row in solution.counts]
     rows[0][0] -= 1
-    with pytest.raises(InputError, match=r"start: found replicas, .* violated at stage 0"):
+    with pytest.raises(InputError, match=r"start: not a feasible solution: .* violated at stage 0"):
         optsched.solve(given, "ilp", start=solution.model_copy(update={"counts": rows}))
     with pytest.raises(NotApplicableError, match="a start, expected one of columns, ilp, exact"):
         optsched.solve(given, "heavy-edge", start=solution)
@@ -239,7 +254,7 @@ def test_a_model_stands_for_its_own_instance_and_options_alone() -> None:
         optsched.solution_of(model)
     for variable in model.place.values():
         variable.set_value(0)
-    with pytest.raises(InputError, match="model placement: found replicas, "):
+    with pytest.raises(InputError, match="model placement: not a feasible solution: replicas, "):
         optsched.solution_of(model)
     for method in ("patterns", "columns", "milp"):
         model = optsched.build_model("selection/3x6", method)

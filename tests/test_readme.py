@@ -55,26 +55,35 @@ def test_its_small_table_is_the_gap_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"),
+    ("names", "sentence"),
     [
         (
-            "placement",
-            r"Over the (\d+) shipped instances Heavy-Edge is ([\d.]+)% above the optimum on "
-            r"average and ([\d.]+)% at worst",
+            ["placement"],
+            r"Over the (\d+) plans Heavy-Edge is ([\d.]+)% above the optimum on average and "
+            r"([\d.]+)% at worst. First Fit, .*? is ([\d.]+)% above on average",
         ),
         (
-            "placement/efficient",
-            r"Over the (\d+) plans that reach half of their GPUs' speed or more .* it is "
-            r"([\d.]+)% above on average and ([\d.]+)% at worst, all optima proved",
+            ["placement", "placement/efficient"],
+            r"Over all (\d+) plans that reach half of their GPUs' speed or more .*? it is "
+            r"([\d.]+)% above on average and ([\d.]+)% at worst, all optima proved; First Fit is "
+            r"([\d.]+)% above",
+        ),
+        (
+            ["placement/communication-bound"],
+            r"Over the (\d+) stress tests .*? it is ([\d.]+)% above on average and ([\d.]+)% at "
+            r"worst, where First Fit is ([\d.]+)% above",
         ),
     ],
 )
-def test_the_summary_is_the_commands(name: str, sentence: str) -> None:
-    frame = optsched.compare(name, ["heavy-edge", "exact"], full=True)
-    excess = 100 * frame[frame["method"] == "heavy-edge"]["excess"]
+def test_the_summary_is_the_commands(names: list[str], sentence: str) -> None:
+    frame = optsched.compare(names, ["heavy-edge", "first-fit", "exact"], full=True)
+    greedy, first_fit = (
+        100 * frame[frame["method"] == method]["excess"] for method in ("heavy-edge", "first-fit")
+    )
     assert (frame[frame["method"] == "exact"]["termination"] == "optimal").all()
     stated = re.search(sentence, " ".join(RESULTS.split()))
-    assert stated.groups() == (str(len(excess)), f"{excess.mean():.2f}", f"{excess.max():.2f}")
+    figures = [f"{value:.2f}" for value in (greedy.mean(), greedy.max(), first_fit.mean())]
+    assert list(stated.groups()) == [str(len(greedy)), *figures]
 
 
 def test_every_command_it_names_exists() -> None:

@@ -3,15 +3,16 @@
 160 jobs of 1, 2, 4, 8, 16 and 32 GPUs in the shares 80/14/26/30/8/2 of the Microsoft trace; 20
 servers of 4, 8, 16 or 32 GPUs; 1,000 to 6,000 iterations of 0.01 to 0.05 s, 50 to 300 s in all
 (uniform), on one server. `Contention` sets the cost of communication across servers: the paper
-states only that contention and overhead stay within 15% of the execution time.
+states only that contention and overhead stay within 15% of the execution time. Its named values are
+points of a space: the share xi_1, the degradation a, the overhead gamma_0 and the exchange's range.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from optsched.declared import Between, Seed
+from optsched.declared import Between, NonNegative, Seed
 from optsched.errors import InputError, shown
 from optsched.generators.arguments import checked
 from optsched.makespan.instance import MAX_JOBS, MAX_SERVERS, SCHEMA, MakespanInstance
@@ -21,6 +22,8 @@ JOB_SHARES = (80, 14, 26, 30, 8, 2)
 SERVER_SIZES = (4, 8, 16, 32)
 Gpus = Annotated[int, Between(1, 4096)]
 """GPUs of a server, and of a job whose size is drawn."""
+Share = Annotated[float, Between(0, 1)]
+Ratio = Annotated[float, Between(0, 1e6)]
 Strength = Literal["mild", "strong", "prohibitive"]
 INTER_BANDWIDTH, INTRA_BANDWIDTH, COMPUTE_RATE = 1.25e9, 3e11, 1e11
 BATCH_SIZE = 32
@@ -30,7 +33,7 @@ BATCH_SIZE = 32
 class Contention:
     """Cost of spanning servers."""
 
-    share: float
+    contention_share: float
     """Contention share xi_1 of sjf-bco (7)."""
     degradation: float
     """Degradation factor a (models/makespan)."""
@@ -75,6 +78,10 @@ def generate_makespan(
     servers: Annotated[int, Between(1, MAX_SERVERS)] = 20,
     *,
     contention: Strength = "mild",
+    contention_share: Share | None = None,
+    degradation: NonNegative | None = None,
+    overhead: NonNegative | None = None,
+    exchange: tuple[Ratio, Ratio] | None = None,
     server_sizes: tuple[Gpus, ...] = SERVER_SIZES,
     largest_job: Annotated[int, Between(1, 2**53)] = JOB_SIZES[-1],
     sizes: tuple[Gpus, ...] | None = None,
@@ -93,7 +100,18 @@ def generate_makespan(
         Numbers of jobs and servers; jobs keep the shares of the sizes up to `largest_job`.
     contention : str
         "mild" as in the paper; "strong": a job across two servers is up to 1.5 times as slow alone,
-        and several times under contention; "prohibitive": 2 to 6 times alone.
+        and several times under contention; "prohibitive": 2 to 6 times alone. It sets the horizon
+        and the four numbers below, of which any may be given instead.
+    contention_share : float, optional
+        Share xi_1 with which jobs on a link contend; mild 0.5, otherwise 1.
+    degradation : float, optional
+        Degradation factor a of a shared link; mild 0.2, otherwise 0.5.
+    overhead : float, optional
+        Overhead gamma_0 of an iteration for each server used, seconds; mild 0.0001, otherwise
+        0.001.
+    exchange : tuple of float, optional
+        Range of the uncontended exchange across servers, as a share of an iteration on one server;
+        mild 0.01 to 0.05, strong 0.1 to 0.5, prohibitive 2 to 5.
     server_sizes : tuple of int
         Sizes to draw from, uniformly.
     largest_job : int
@@ -127,7 +145,16 @@ def generate_makespan(
     for location, choices in (("server_sizes", server_sizes), ("sizes", sizes)):
         if choices == ():
             raise InputError("generate makespan", location, "no size", "sizes to draw from")
-    strength, ranges = CONTENTION[contention], workload or Workload()
+    if exchange is not None and exchange[0] > exchange[1]:
+        raise InputError("generate makespan", "exchange", shown(exchange), "a range, least first")
+    numbers: dict[str, Any] = {
+        "contention_share": contention_share, "degradation": degradation,
+        "overhead": overhead, "exchange": exchange and list(exchange),
+    }  # fmt: skip
+    given = {key: value for key, value in numbers.items() if value is not None}
+    texts = {key: str(value).strip("[]").replace(", ", "-") for key, value in given.items()}
+    stated = "".join(f"-{key}={text}" for key, text in texts.items())
+    strength, ranges = replace(CONTENTION[contention], **given), workload or Workload()
     for name_of_range, (low, high) in asdict(ranges).items():
         if not 0 < low <= high < np.inf:
             location, found = f"workload.{name_of_range}", shown((low, high))
@@ -142,15 +169,16 @@ def generate_makespan(
     document = {
         "schema": SCHEMA,
         "version": 1,
-        "name": name or f"makespan-{jobs}x{servers}-{contention}-s{seed}",
+        "name": name or f"makespan-{jobs}x{servers}-{contention}{stated}-s{seed}",
         "provenance": {
-            "generator": "optsched generate makespan", "seed": seed, "contention": contention
+            "generator": "optsched generate makespan", "seed": seed, "contention": contention,
+            **given,
         },
         "servers": capacities,
         "network": {
             "inter_bandwidth": INTER_BANDWIDTH,
             "intra_bandwidth": INTRA_BANDWIDTH,
-            "contention_share": strength.share,
+            "contention_share": strength.contention_share,
             "degradation": strength.degradation,
             "overhead_per_server": strength.overhead,
             "overhead_on_one_server": True,

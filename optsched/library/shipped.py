@@ -33,18 +33,27 @@ def shipped_folder() -> Path:
     return in_wheel if in_wheel.is_dir() else package.parent / "instances"
 
 
-def shipped_names() -> list[str]:
-    """Names of the shipped instances, such as "placement/vgg19-16" or "online/small-400x40".
+def shipped_files() -> dict[str, Path]:
+    """Files of the shipped instances, workloads' folders included, by name.
 
-    A folder within a problem's folder is a set: "placement/efficient/vgg19-32-25g".
+    A name is the problem and the file's own name. Folders within a problem's folder group its
+    instances and are no part of their names.
     """
     root = shipped_folder()
-    files = (
-        p for problem in FOLDERS if problem != ONLINE for p in (root / problem).rglob("*.json")
-    )
-    names = [path.with_suffix("") for path in files if path.name != BEST_KNOWN]
-    names += [path.parent for path in (root / ONLINE).glob(f"*/{WORKLOAD}")]
-    return sorted(path.relative_to(root).as_posix() for path in names)
+    files = {
+        f"{problem}/{path.stem}": path
+        for problem in FOLDERS
+        if problem != ONLINE
+        for path in (root / problem).rglob("*.json")
+        if path.name != BEST_KNOWN
+    }
+    workloads = (path.parent for path in (root / ONLINE).glob(f"*/{WORKLOAD}"))
+    return files | {f"{ONLINE}/{folder.name}": folder for folder in workloads}
+
+
+def shipped_names() -> list[str]:
+    """Names of the shipped instances, such as "placement/vgg19-16" or "online/small-400x40"."""
+    return sorted(shipped_files())
 
 
 def shipped_plans() -> list[str]:
@@ -174,10 +183,11 @@ def load(reference: str | Path | Mapping[str, object]) -> Instance:
 
 
 def _shipped(name: str) -> Path | None:
+    """The folder or file of a shipped name; a folder within the problem's may be left out."""
     parts = Path(name).parts
     if not parts or len(parts) > 3 or parts[0] not in FOLDERS or ".." in parts:
         return None
     place = shipped_folder().joinpath(*parts)
-    if os.path.isdir(place):
+    if os.path.isdir(place) or not os.path.isdir(place.parent):
         return place
-    return place.with_name(f"{place.name.removesuffix('.json')}.json")
+    return shipped_files().get(f"{parts[0]}/{place.name.removesuffix('.json')}")

@@ -19,7 +19,7 @@ from optsched.checking import (
     instance_violations,
     slack,
 )
-from optsched.makespan.instance import MakespanInstance, RingJob
+from optsched.makespan.instance import MakespanInstance, Network, RingJob
 from optsched.makespan.options import MakespanOptions
 from optsched.makespan.solution import MakespanSolution, ScheduledJob
 
@@ -174,9 +174,9 @@ def iterations_per_slot(
 ) -> float:
     """phi_j at contention level p_j (ignored for one server); equations (6)-(8)."""
     net, size, workers = instance.network, job.gradient_bytes, job.gpus
-    shared = net.contention_share * contention
-    degraded = max(1.0, shared + net.degradation * (shared - 1))
-    bandwidth = net.inter_bandwidth / degraded if servers > 1 else net.intra_bandwidth
+    bandwidth = net.intra_bandwidth
+    if servers > 1:
+        bandwidth = net.inter_bandwidth / _degraded(net, contention)
     gamma = net.overhead_per_server * servers
     if servers == 1 and not net.overhead_on_one_server:
         gamma = 0.0
@@ -187,6 +187,14 @@ def iterations_per_slot(
     if instance.progress == "continuous":
         return instance.slot / tau
     return float(math.floor(min(instance.slot / tau + 1e-9, job.iterations)))
+
+
+def _degraded(net: Network, contention: int) -> float:
+    """f of p_j: the table's value, its last one beyond; else linear in k_j = xi_1 p_j, over 1."""
+    if isinstance(net.degradation, tuple):
+        return float(net.degradation[:contention][-1])
+    shared = net.contention_share * contention
+    return max(1.0, shared + net.degradation * (shared - 1))
 
 
 def _slots(instance: MakespanInstance, iterations: float, speed: float) -> float:

@@ -5,7 +5,7 @@ contended of its servers' links, so rates change whenever a spanning job starts 
 (6)-(9) of sjf-bco. Every compiled method starts jobs by `start` and moves on by `next_end`,
 `remove_ended` and `refresh`; `evaluate` is the loop for known starts.
 
-Times are in slots. The formulas repeat `instance.iteration_time` operation by operation.
+Times are in slots. `_speed` repeats `instance.iteration_time` operation by operation.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,12 @@ from optsched.arrays import Bools as Bools
 from optsched.arrays import Floats as Floats
 from optsched.arrays import Ints as Ints
 from optsched.kernels import kernel
-from optsched.makespan.instance import FLOOR_TOLERANCE, MakespanInstance, iterations_per_slot
+from optsched.makespan.instance import (
+    FLOOR_TOLERANCE,
+    MakespanInstance,
+    iterations_per_slot,
+    slowdown,
+)
 from optsched.makespan.solution import MakespanSolution
 
 
@@ -38,8 +43,7 @@ class Jobs(NamedTuple):
     runs_on_one_server: Bools  # whether it makes progress there
     inter_bandwidth: float
     intra_bandwidth: float
-    contention_share: float
-    degradation: float
+    slowdown: Floats  # f by level p, from p = 1 on
     overhead: float
     overhead_on_one_server: bool
     slot: float
@@ -114,9 +118,7 @@ def _speed(jobs: Jobs, j: int, servers: int, level: int) -> float:
     """phi_j of (6)-(8): iterations per slot on a number of servers at a contention level."""
     bandwidth = jobs.intra_bandwidth
     if servers > 1:
-        contending = jobs.contention_share * level
-        degraded = max(1.0, contending + jobs.degradation * (contending - 1))
-        bandwidth = jobs.inter_bandwidth / degraded
+        bandwidth = jobs.inter_bandwidth / jobs.slowdown[level - 1]
     overhead = 0.0
     if servers > 1 or jobs.overhead_on_one_server:
         overhead = jobs.overhead * servers
@@ -261,6 +263,11 @@ class Evaluation:
         """Mean of the ends, in slots."""
         return float(self.ends.mean())
 
+    @property
+    def mean_run_time(self) -> float:
+        """Mean of the ends less the starts, in slots."""
+        return float((self.ends - self.schedule.starts).mean())
+
     @cached_property
     def times(self) -> Floats:
         """Starts and ends in order; rates are constant between consecutive times."""
@@ -312,6 +319,7 @@ def job_arrays(instance: MakespanInstance) -> Jobs:
 
     jobs, network, rate = instance.jobs, instance.network, instance.compute_rate
     gpus = np.array([job.gpus for job in jobs], dtype=np.int64)
+    spanners = int((gpus > 1).sum())
     return Jobs(
         capacity=np.array(instance.servers, dtype=np.int64),
         gpus=gpus,
@@ -324,8 +332,7 @@ def job_arrays(instance: MakespanInstance) -> Jobs:
         runs_on_one_server=np.array([iterations_per_slot(instance, job, 1, 0) > 0 for job in jobs]),
         inter_bandwidth=float(network.inter_bandwidth),
         intra_bandwidth=float(network.intra_bandwidth),
-        contention_share=float(network.contention_share),
-        degradation=float(network.degradation),
+        slowdown=column([slowdown(network, level) for level in range(1, spanners + 1)]),
         overhead=float(network.overhead_per_server),
         overhead_on_one_server=network.overhead_on_one_server,
         slot=float(instance.slot),

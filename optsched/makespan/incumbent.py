@@ -106,7 +106,8 @@ class Incumbent:
         with self.until_deadline():
             result = search(self.settings.deadline.share(SEARCH_TIME_SHARE))
             self.update_result(result)
-            self.compute_bound(self.settings.deadline)
+            if self.settings.bound:
+                self.compute_bound(self.settings.deadline)
         return self.outcome(result.details)
 
     @contextmanager
@@ -132,7 +133,10 @@ class Incumbent:
             extra = {"message": self._message()}
         else:
             status = termination_of(proves and self.is_optimal, limited)
-            extra = {"mean_completion_time": self.best.mean_completion_time}
+            extra = {
+                "mean_completion_time": self.best.mean_completion_time,
+                "mean_run_time": self.best.mean_run_time,
+            }
         return self._outcome(status, {**extra, **(details or {})})
 
     def bound_outcome(self, termination: Termination, message: str) -> Outcome:

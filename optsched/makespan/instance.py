@@ -7,16 +7,19 @@ section 4; models/makespan/README.md.
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import FailFast, Field, model_validator
+from pydantic import FailFast, Field, WithJsonSchema, WrapValidator, model_validator
 
 from optsched.checking import slack
 from optsched.display import counted, listed, number
+from optsched.errors import shown
+from optsched.io.numerals import without_numpy
 from optsched.schema import (
     FORMAT,
+    LARGEST,
     About,
     Between,
     FileModel,
@@ -41,6 +44,37 @@ FLOOR_TOLERANCE = 1e-9
 """Added before the floor of slot / tau, so that 1 / 0.1 counts as 10; the checker repeats it."""
 
 
+def _table_or_number(value: Any, number: Callable[[Any], Any]) -> Any:
+    """Return a table of f, a number a, or a function of p, which the instance tabulates."""
+    if isinstance(value, list | tuple):
+        return _table(value)
+    return value if callable(value) else number(value)
+
+
+def _table(values: Sequence[Any], where: str = "") -> tuple[float, ...]:
+    if not 1 <= len(values) <= MAX_JOBS:
+        raise fault(where, counted(len(values), "value"), f"1 to {MAX_JOBS} values of f")
+    table = tuple(map(without_numpy, values))
+    for p, (before, value) in enumerate(zip((1.0, *table), table, strict=False), start=1):
+        if type(value) not in (int, float) or not before <= value <= LARGEST:
+            expected = f"a number in [{before:g}, {LARGEST:g}]: f >= 1 is non-decreasing"
+            raise fault(where, f"f = {shown(value)} at p = {p}", expected)
+    return table
+
+
+_NUMBER_SCHEMA = {"type": "number", "minimum": 0.0, "maximum": LARGEST}
+_TABLE_SCHEMA = {
+    "type": "array", "items": {**_NUMBER_SCHEMA, "minimum": 1.0},
+    "minItems": 1, "maxItems": MAX_JOBS,
+}  # fmt: skip
+Degradation = Annotated[
+    float | tuple[float, ...],
+    Between(0.0, LARGEST),
+    WrapValidator(_table_or_number),
+    WithJsonSchema({"anyOf": [_NUMBER_SCHEMA, _TABLE_SCHEMA]}),
+]
+
+
 class Network(FileModel):
     """Link bandwidths and contention parameters."""
 
@@ -49,11 +83,22 @@ class Network(FileModel):
     contention_share: Annotated[
         float,
         Between(0.0, 1.0),
-        About("xi_1: p jobs on a link contend like k = xi_1 p, equation (7).", "share", 0.5),
+        About(
+            "xi_1: p jobs on a link contend like k = xi_1 p, equation (7); unused if degradation "
+            "is a list.",
+            "share",
+            0.5,
+        ),
     ]
     degradation: Annotated[
-        NonNegative,
-        About("a of the slowdown f = max(1, k + a (k - 1)) by link sharing.", "ratio", 0.2),
+        Degradation,
+        About(
+            "a of the slowdown f = max(1, k + a (k - 1)) by link sharing; or f itself at p = 1, 2, "
+            "..., a list of values >= 1 that do not decrease, of which the last holds beyond. "
+            "Python takes a function of p, too, and lists its values up to the largest p possible.",
+            "ratio",
+            0.2,
+        ),
     ]
     overhead_per_server: Annotated[
         NonNegative,
@@ -136,6 +181,11 @@ class MakespanInstance(InstanceFile):
         return sum(self.servers)
 
     @property
+    def max_level(self) -> int:
+        """Q: upper bound on the spanning jobs on one server; each has a GPU there."""
+        return min(sum(job.gpus >= 2 for job in self.jobs), max(self.servers))
+
+    @property
     def slotted(self) -> bool:
         """Whether progress is integral: whole iterations a slot, starts and ends at whole slots."""
         return self.progress == "floor"
@@ -169,6 +219,20 @@ class MakespanInstance(InstanceFile):
         return self
 
     @model_validator(mode="after")
+    def _tabulate_degradation(self) -> Self:
+        """Replace a function of p by its table."""
+        where, function = "network.degradation", self.network.degradation
+        if callable(function):
+            try:
+                values = [function(p) for p in range(1, max(1, self.max_level) + 1)]
+            except Exception as error:
+                found = f"{type(error).__name__}: {error}"
+                raise fault(where, found, "a function of p = 1, 2, ...") from None
+            network = self.network.model_copy(update={"degradation": _table(values, where)})
+            object.__setattr__(self, "network", network)
+        return self
+
+    @model_validator(mode="after")
     def _check_jobs_can_run(self) -> Self:
         for (where, job), fewest in zip(self._named_jobs(), min_servers(self), strict=True):
             can_span = job.gpus > 1 and len(self.servers) > 1
@@ -185,15 +249,22 @@ class MakespanInstance(InstanceFile):
             yield f"jobs[{index}] ({job.name})", job
 
 
-def bandwidth(network: Network, servers: int, level: int) -> float:
-    """B_j in bytes/s of a job on `servers` servers at contention level p.
+def slowdown(network: Network, level: int) -> float:
+    """f of a link that p >= 1 jobs share: of the table, or by (7) from xi_1 and a.
 
     The max with 1 (models/makespan/README.md) keeps a single job within its link's bandwidth.
     """
+    if isinstance(network.degradation, tuple):
+        return float(network.degradation[min(level, len(network.degradation)) - 1])
+    contending = network.contention_share * level
+    return max(1.0, contending + network.degradation * (contending - 1))
+
+
+def bandwidth(network: Network, servers: int, level: int) -> float:
+    """B_j in bytes/s of a job on `servers` servers at contention level p."""
     if servers == 1:
         return network.intra_bandwidth
-    contending = network.contention_share * level
-    return network.inter_bandwidth / max(1.0, contending + network.degradation * (contending - 1))
+    return network.inter_bandwidth / slowdown(network, level)
 
 
 def iteration_time(instance: MakespanInstance, job: RingJob, servers: int, level: int) -> float:

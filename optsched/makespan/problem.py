@@ -15,7 +15,12 @@ MAKESPAN = Problem(
     varied=(
         SensitivityParameter("NIC bandwidth", ("network", "inter_bandwidth"), "Gbit/s", 8e-9),
         SensitivityParameter("intra bandwidth", ("network", "intra_bandwidth"), "Gbit/s", 8e-9),
-        SensitivityParameter("contention share", ("network", "contention_share"), share=True),
+        SensitivityParameter(
+            "contention share",
+            ("network", "contention_share"),
+            share=True,
+            has_effect=lambda instance: not isinstance(instance.network.degradation, tuple),
+        ),
     ),
     objective="makespan",
     unit="slots",

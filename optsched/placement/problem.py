@@ -20,7 +20,7 @@ PLACEMENT = Problem(
     objective="iteration time",
     unit="ms",
     shown_per_unit=1e3,
-    defaults=("heavy-edge", "repartition", "exact"),
+    defaults=("heavy-edge", "first-fit", "repartition", "exact"),
     pictures={
         "placement": f"{_PICTURES}.placement:plot_placement",
         "breakdown": f"{_PICTURES}.placement:plot_breakdown",
@@ -31,6 +31,12 @@ PLACEMENT = Problem(
             "heuristic",
             "greedy growth along heaviest edges (a-srpt IV-B)",
             f"{_HERE}.heuristics.heavy_edge:heavy_edge",
+        ),
+        Method(
+            "first-fit",
+            "heuristic",
+            "stages in order, the server with the most free GPUs first",
+            f"{_HERE}.heuristics.first_fit:first_fit",
         ),
         Method(
             "repartition",

@@ -90,16 +90,16 @@ def compare(
         is objective / bound - 1, ``checked`` whether the checker accepted the solution (None where
         there is none); ``attrs["problem"]`` names the problems. Methods that relax a rule (such as
         preemptive policies) have no excess if other rows do not relax it: they are listed in
-        ``attrs["not comparable"]``. ``attrs["tracebacks"]`` holds the traceback of each method that
-        failed, by ``"instance: method"``.
+        ``attrs["not comparable"]``. By ``"instance: method"``, ``attrs["messages"]`` says why a row
+        has the status "error", and ``attrs["tracebacks"]`` has the traceback where a method failed.
 
     Raises
     ------
     InputError
-        For invalid instances or methods. A method that fails on one instance gets a row with the
-        status "error" and a `MethodWarning`, unless `on_error` is "raise". So does a method of
-        `methods` that does not apply to the instance, without a warning; default methods that do
-        not apply are skipped.
+        For invalid instances or methods. A method that fails on an instance gets a row with the
+        status "error" and a `MethodWarning`. A method of `methods` that does not apply to an
+        instance gets such a row without a warning; a default method that does not is left out. With
+        `on_error` "raise" both raise their exception.
 
     Examples
     --------
@@ -126,9 +126,9 @@ def compare(
     frame = pd.DataFrame([_row(result) for result in done], columns=COLUMNS)
     if full:
         frame = pd.DataFrame([result.to_dict(with_solution=False) for result in done])
-    failed = (result for result in done if TRACEBACK in result.details)
-    texts = {f"{each.instance}: {each.method}": each.details[TRACEBACK] for each in failed}
-    frame.attrs["tracebacks"] = texts
+    for attribute, key in (("messages", "message"), ("tracebacks", TRACEBACK)):
+        rows = (r for r in done if r.termination is Termination.ERROR and key in r.details)
+        frame.attrs[attribute] = {f"{r.instance}: {r.method}": r.details[key] for r in rows}
     frame.attrs["problem"] = ", ".join(dict.fromkeys(result.problem for result in done))
     named = (r.method for r in done if NOT_COMPARABLE in r.details)
     frame.attrs["not comparable"] = ", ".join(dict.fromkeys(named))
@@ -174,7 +174,8 @@ def compare_each(
         done: list[Result] = []
         try:
             for method in applied:
-                result = _solve_or_error_row(instance, method, settings, on_error)
+                stops = on_error == "raise"
+                result = _solve_or_error_row(instance, method, settings, stops, bool(methods))
                 if methods or "refused" not in result.details:
                     done.append(result)
                 interrupts.raise_if_received()
@@ -197,17 +198,19 @@ def _loaded(instances: Any) -> Iterator[Any]:
 
 
 def _solve_or_error_row(
-    instance: Any, method: Method, settings: Mapping[str, Any], on_error: str
+    instance: Any, method: Method, settings: Mapping[str, Any], stops: bool, is_named: bool
 ) -> Result:
     """Return a method's result, or a row with the status "error", its message and traceback."""
     try:
         return solve(instance, method, **settings)
     except NotApplicableError as error:
+        if stops and is_named:
+            raise
         return _error_row(instance, method, settings, {"message": str(error), "refused": True})
     except (InputError, MissingExtraError):  # errors of the whole call, not of one method
         raise
     except Exception as error:
-        if on_error == "raise":
+        if stops:
             raise
         known = isinstance(error, OptschedError)
         message = str(error) if known else f"{type(error).__name__}: {error}"

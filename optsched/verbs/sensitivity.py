@@ -138,7 +138,7 @@ def sensitivity(
     options: Mapping[str, object] | None = None,
     time_limit: float = TIME_LIMIT,
 ) -> Sensitivity:
-    """Vary each parameter that the problem names, one at a time.
+    """Vary each parameter that the problem names and the instance depends on, one at a time.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def sensitivity(
         raise InputError("explain", "--sensitivity", problem.name, expected)
     heuristic = problem.method(method or problem.defaults[0]).name
     curves = []
-    for varied in problem.varied:
+    for varied in (parameter for parameter in problem.varied if parameter.has_effect(given)):
         record, field = varied.path
         own = float(getattr(getattr(given, record), field))
         values = {own, *(SHARES if varied.share else (factor * own for factor in FACTORS))}

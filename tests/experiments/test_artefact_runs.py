@@ -17,8 +17,9 @@ from processes import started
 import optsched
 from optsched.errors import InputError, OptschedError
 from optsched.experiments.papers import artefacts as running
-from optsched.experiments.papers.artefact import STORE, Scale, read_verdict, seeded
+from optsched.experiments.papers.artefact import STORE, Scale, seeded
 from optsched.experiments.papers.artefacts import ARTEFACTS, runs_of
+from optsched.experiments.papers.verdict import read_verdict
 from optsched.experiments.plans.plan import Family, Plan
 from optsched.experiments.run.processes import run_unit
 from optsched.experiments.run.runner import SweepState, sweep
@@ -28,7 +29,7 @@ from optsched.generators.makespan import generate_makespan
 NAME = "sjf-bco-fig7"
 JOBS = "optsched.experiments.papers.a_srpt.workloads"
 QUICK = Scale(quick=True)
-RUNS = 2 * 3 * 4  # strengths x draws x values of lambda
+RUNS = 2 * 2 * 3 * 5  # worlds x values of xi_1 x draws x (values of lambda, all jobs packed)
 
 
 def plan_of(draws: int) -> Callable[[Scale], list]:

@@ -10,7 +10,7 @@ from optsched.errors import InputError
 from optsched.experiments.plans.plan import Limits, read_plan
 from optsched.experiments.plans.units import expand
 from optsched.experiments.run.runner import sweep
-from optsched.library import shipped_folder
+from optsched.library import find, shipped_folder
 from optsched.problems import METHODS, PROBLEMS
 from optsched.verbs.generating import generators
 
@@ -38,11 +38,11 @@ def test_units_of_a_plan(tmp_path: Path, plan_file: Written) -> None:
     read = read_plan(plan_file(GOOD))
     planned = list(expand(read))
     assert [units[0].instance for _, units in planned] == ["fig2", "vgg19-8-s7", "vgg19-8-s8"]
-    assert [len(units) for _, units in planned] == [6, 3, 3]
+    assert [len(units) for _, units in planned] == [6, 4, 4]
     assert planned[0][1][0].method == "heavy-edge"
     assert '"gpus_per_server":4' in planned[1][0]
     keys = [unit.key for _, units in planned for unit in units]
-    assert len(set(keys)) == 12
+    assert len(set(keys)) == 14
     assert keys == [unit.key for _, units in expand(read) for unit in units]
     assert read.families[0].limits == Limits(iterations=5)
     assert read.families[1].limits == Limits(iterations=5, unit_time=9.0)
@@ -50,9 +50,10 @@ def test_units_of_a_plan(tmp_path: Path, plan_file: Written) -> None:
 
 def test_globs_start_at_the_plan(tmp_path: Path, plan_file: Written) -> None:
     (tmp_path / "mine").mkdir()
-    fig2 = (shipped_folder() / "placement" / "fig2.json").read_text(encoding="utf-8")
+    fig2 = find("placement/fig2")[0].read_text(encoding="utf-8")
     (tmp_path / "mine" / "own.json").write_text(fig2, encoding="utf-8")
-    text = '[[families]]\nname = "x"\ninstances = ["mine/*.json", "placement/gpt-*"]\n'
+    globs = '["mine/*.json", "placement/communication-bound/gpt-*"]'
+    text = f'[[families]]\nname = "x"\ninstances = {globs}\n'
     names = [units[0].instance for _, units in expand(read_plan(plan_file(text)))]
     assert names == ["fig2", "gpt-13b-32", "gpt-175b-32x1", "gpt-175b-64x1", "gpt-6.7b-16"]
 

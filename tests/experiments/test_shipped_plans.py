@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from html import unescape
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ from scripts import script
 from optsched import problems
 from optsched.experiments import gap_table, read_plan, sweep
 from optsched.experiments.report.table import FamilyTable
-from optsched.experiments.report.table_formats import cells
 from optsched.library import copy_shipped, shipped_plans
 
 PAGE = (ROOT / "docs" / "gaps.md").read_text(encoding="utf-8")
@@ -42,13 +42,7 @@ def tables(
 
 def test_the_readmes_table_is_the_commands(tables: list[FamilyTable]) -> None:
     stated = [line for line in TABLE if line.startswith(f"| {tables[0].plan} |")]
-    expected = []
-    for table in tables:
-        line = next(line for line in table.lines if line.mean is not None)
-        method, mean, interval, _, largest, proved, *_ = cells(table, line)
-        start = (table.plan, table.family, method, str(table.instances))
-        expected.append(f"| {' | '.join((*start, mean, interval, largest, proved))} |")
-    assert stated == expected
+    assert stated == [row for table in tables for row in gaps.summary(table)]
 
 
 def test_nothing_failed_and_everything_was_checked(tables: list[FamilyTable]) -> None:
@@ -73,7 +67,28 @@ def test_the_readmes_table_is_the_pages() -> None:
     assert [line for line in PAGE.splitlines() if line in TABLE] == TABLE
 
 
-gap_picture = script("gap_picture", "docs")
+@pytest.mark.parametrize("page", [PAGE, RESULTS], ids=["gaps", "results"])
+def test_tables_are_narrow_and_words_come_first(page: str) -> None:
+    blocks = re.sub(r"<!-- .* -->\n", "", page).split("\n\n")
+    tables = [(said, block) for said, block in pairwise(blocks) if block.startswith("|")]
+    assert len(tables) >= 5
+    for said, table in tables:
+        assert said.endswith((".", ":")), said
+        rows = [line.strip("| ").split(" | ") for line in table.strip().splitlines()]
+        assert max(map(len, rows)) <= 8
+        assert max(len(cell) for row in rows for cell in row) <= 120
+
+
+def test_what_first_fit_says_is_the_tables() -> None:
+    section = PAGE.partition("\n## plans/makespan")[0]
+    means = [gaps.means_of(part) for part in section.split("\n### ")[1:]]
+    lower = sum(mean["first-fit"] < mean["heavy-edge"] for mean in means)
+    said = f"has a lower mean than `heavy-edge` in {lower} of {len(means)} families"
+    assert said in section
+    assert said in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+gap_picture, gaps = script("gap_picture", "docs"), script("gaps", "docs")
 ROWS = [row for row in map(gap_picture.Row.of, TABLE) if row is not None]
 
 

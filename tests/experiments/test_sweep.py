@@ -39,7 +39,7 @@ Rows = list[tuple[Any, ...]]
 Written = Callable[[str], Path]
 TOO_LONG = 300
 """Seconds after which a test says that something does not end; also on a crowded machine."""
-UNITS = 4 * 2 + 3 * 3
+UNITS = 4 * 2 + 3 * 4
 TRIVIAL = """
 [limits]
 unit_time = 4.0

@@ -26,7 +26,7 @@ PLAN = """
 name = "by hand"
 [[families]]
 name = "A & <b>|50%"
-instances = ["placement/vgg19-*"]
+instances = ["placement/communication-bound/vgg19-*"]
 methods = ["heavy-edge", "repartition", "exact"]
 """
 OBJECTIVES = {  # instance: heavy-edge, repartition, exact and its bound
@@ -88,6 +88,26 @@ def test_the_interval_is_the_bootstraps() -> None:
     assert interval.high == pytest.approx(np.mean(values) + normal, abs=0.15 * normal)
     assert bootstrap_mean([1.0]) is None
     assert bootstrap_mean([2.0, 2.0]).low == 2.0
+
+
+def test_an_instance_drawn_repeatedly_counts_once(stored: Stored) -> None:
+    """30 seeds give four offers of free GPUs, which differ in name and provenance only."""
+    arguments = {"model": "VGG19", "gpus": 8}
+    drawn = [optsched.generate("placement", seed, **arguments) for seed in range(30)]
+    excess = {one.name: sum(free**2 for free in one.free_gpus) / 100 for one in drawn}
+    plan = (
+        '[[families]]\nname = "f"\ngenerator = "placement"\ncount = 30\nmethods = ["heavy-edge"]\n'
+        'arguments = { model = "VGG19", gpus = 8 }\n'
+    )
+    (table,) = gap_table(stored(plan, lambda unit: row(unit, 1 + excess[unit.instance], 1.0, 1.0)))
+    (line,) = table.lines
+    assert (table.draws, table.instances, line.checked) == (30, 4, 30)
+    distinct = list(dict.fromkeys(excess.values()))
+    assert line.mean == pytest.approx(np.mean(distinct))
+    assert line.interval == pytest.approx(bootstrap_mean(distinct))
+    assert "### f (placement, 30 draws, 4 distinct)" in as_markdown([table])
+    (read,) = csv.DictReader(io.StringIO(as_csv([table])))
+    assert (read["draws"], read["instances"]) == ("30", "4")
 
 
 def test_csv_latex_and_markdown(store: Path, tmp_path: Path) -> None:

@@ -33,6 +33,9 @@ NETWORK = {
     "overhead_per_server": 0.125, "overhead_on_one_server": True,
 }  # fmt: skip
 
+FORMS = ({}, {"degradation": [1, 1.75, 2.875, 9], "contention_share": 0})
+"""The same f, linear and as a table, which no share alters."""
+
 
 def instance(
     jobs: dict[str, dict[str, Any]], network: dict[str, Any] | None = None, **update: Any
@@ -69,14 +72,16 @@ MEETING: Runs = [
 """
 
 
-def test_ends_from_event_to_event() -> None:
-    made = instance(RINGS)
+@pytest.mark.parametrize("network", FORMS)
+def test_ends_from_event_to_event(network: dict[str, Any]) -> None:
+    made = instance(RINGS, network)
     report = check(made, solution(MEETING, objective=154.5))
     assert report.violations == ()
     assert report.objective == pytest.approx(154.5, rel=1e-12)
 
 
-def test_ends_in_whole_iterations() -> None:
+@pytest.mark.parametrize("network", FORMS)
+def test_ends_in_whole_iterations(network: dict[str, Any]) -> None:
     """Slots of 32 s: 9 iterations inside, 3, 2 or 1 across for p = 1, 2, 3.
 
     a: 6 by slot 2, 2 by 3, its last 2 with all three by 5. b: 2, 2, then 2 with c by 6, when c has
@@ -84,7 +89,7 @@ def test_ends_in_whole_iterations() -> None:
     """
     jobs = {**RINGS, "c": {**RING, "iterations": 4}, "d": {**RING, "gpus": 2, "iterations": 10}}
     jobs["d"]["gradient_bytes"] = 48  # 2 * 48 / 2 = 48 bytes, 24 to reduce, as the others
-    made = instance(jobs, slot=32, progress="floor", servers=[4, 5, 3, 2])
+    made = instance(jobs, network, slot=32, progress="floor", servers=[4, 5, 3, 2])
     runs: Runs = [
         ("a", 0, {0: 2, 1: 2}, 5),
         ("b", 2, {1: 1, 2: 3}, 8),

@@ -45,6 +45,9 @@ def test_equal_seeds_equal_schedules(name: str, method: str) -> None:
     assert found.bound <= found.objective * (1 + 1e-9)
     ends = [job.end for job in found.solution.jobs]
     assert found.details["mean_completion_time"] == pytest.approx(sum(ends) / len(ends))
+    waits = sum(job.start for job in found.solution.jobs) / len(ends)
+    assert found.details["mean_run_time"] == pytest.approx(sum(ends) / len(ends) - waits)
+    assert run(f"makespan/{name}", method, seed=3, bound=False).bound <= found.bound
 
 
 @pytest.mark.parametrize(

@@ -26,14 +26,21 @@ class State(NamedTuple):
     where: tuple[Placement | None, ...]
 
 
+def slowdown(network: dict, contending: int) -> float:
+    """f of a link that p jobs share: linear, or listed for p = 1, 2, ... with the last beyond."""
+    factor = network["degradation"]
+    if isinstance(factor, list):
+        return dict(enumerate(factor, start=1)).get(contending, factor[-1])
+    share = network["contention_share"] * contending
+    return max(1.0, share + factor * (share - 1))
+
+
 def iteration_seconds(instance: dict, job: dict, servers: int, contending: int) -> float:
     """tau of a job on so many servers with p contending jobs (0 inside one server)."""
     network, gpus = instance["network"], job["gpus"]
     bandwidth = network["intra_bandwidth"]
     if servers > 1:
-        share = network["contention_share"] * contending
-        slowdown = max(1.0, share + network["degradation"] * (share - 1))
-        bandwidth = network["inter_bandwidth"] / slowdown
+        bandwidth = network["inter_bandwidth"] / slowdown(network, contending)
     bytes_sent = job["gradient_bytes"] * (gpus - 1) / gpus
     overhead = network["overhead_per_server"] * servers
     if servers == 1 and not network["overhead_on_one_server"]:

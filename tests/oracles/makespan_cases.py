@@ -55,6 +55,8 @@ HORIZONS = (
 )
 LONGEST = 60
 """Slots; the oracle does not look further."""
+TABLED = 7
+"""Of so many cases one has a table of degradation; coprime with the numbers of families."""
 
 
 def document(name: str, servers: list[int], network: dict, jobs: list[dict], **more: Any) -> dict:
@@ -205,6 +207,8 @@ def _instance(rng: np.random.Generator, family: str, number: int) -> dict:
         for job in drawn:
             job |= {"gradient_bytes": 0.35, "forward_time_per_sample": 0.01, "backward_time": 0.0}
             job["iterations"] = int(rng.integers(1, 5))
+    if number % TABLED == 2:
+        network["degradation"] = drawn_table(rng)
     continuous = family.startswith("continuous")
     instance = document(
         f"case-{number}",
@@ -258,6 +262,7 @@ SPOILS: tuple[Edit, ...] = (
     ("network.inter_bandwidth", 0.0),
     ("network.intra_bandwidth", 0.0),
     ("network.degradation", *NO_NUMBERS),
+    ("network.degradation", [], [1.0, nan], [0.5], [1.0, 3.0, 2.0], [1.0, "2"], [True], {}),
     ("horizon", 0, -1, 10.5),
     ("progress", "fluid"),
     ("compute_rate", 0.0, *NO_NUMBERS),
@@ -401,6 +406,12 @@ def _network(rng: np.random.Generator, family: str) -> dict[str, Any]:
     return network
 
 
+def drawn_table(rng: np.random.Generator) -> list[float]:
+    """Slowdowns by the number of jobs on a link: concave, convex or in steps; often too few."""
+    steps = rng.choice([0.0, 0.25, 1.0, 3.0], int(rng.integers(0, 5)))
+    return np.cumsum([rng.choice([1.0, 1.0, 1.5]), *steps]).tolist()
+
+
 def _job(rng: np.random.Generator, family: str, gpus: int) -> dict[str, Any]:
     job: dict[str, Any] = {
         "gpus": gpus,
@@ -433,7 +444,10 @@ def _crowded_instance(rng: np.random.Generator, family: str, number: int) -> dic
         kinds = int(rng.integers(1, 3))
         jobs = [jobs[j % kinds] for j in range(len(jobs))]
     slot = float(rng.choice([0.3, 0.7, 0.9, 1.1])) if family == "whole steps" else 1.0
-    return document(f"crowded-{number}", servers, _network(rng, family), jobs, slot=slot)
+    network = _network(rng, family)
+    if number % TABLED == 2:
+        network["degradation"] = drawn_table(rng)
+    return document(f"crowded-{number}", servers, network, jobs, slot=slot)
 
 
 def tiny_instance(seed: int) -> dict:

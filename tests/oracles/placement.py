@@ -357,6 +357,20 @@ def heavy_edge(instance: Instance) -> Counts:
     return counts
 
 
+def first_fit(instance: Instance) -> Counts:
+    """First Fit's placement, replica by replica; without those it leaves over."""
+    room = list(instance["free_gpus"])
+    fullest_first = sorted(range(len(room)), key=lambda m: -room[m])
+    counts = [[0] * len(room) for _ in replicas(instance)]
+    for s, (k, size) in enumerate(zip(replicas(instance), gpus_each(instance), strict=True)):
+        for _ in range(k):
+            m = next((m for m in fullest_first if room[m] >= size), None)
+            if m is not None:
+                room[m] -= size
+                counts[s][m] += 1
+    return counts
+
+
 # --- the cut --------------------------------------------------------------------------------------
 
 

@@ -164,7 +164,7 @@ def test_fields_at_their_defaults_change_no_digit(number: int, tmp_path: Path) -
     drawn = edits.asynchronous_only(cases.draw("extended", seed_of_the_day(), number).instance)
     plain = loaded(tmp_path, drawn)
     full = loaded(tmp_path, edits.written_out(drawn))
-    for method in ("ilp", "columns", "exact", "heavy-edge", "repartition", "min-cut"):
+    for method in ("ilp", "columns", "exact", *HEURISTICS):
         try:
             expected = optsched.solve(plain, method)
         except NotApplicableError:

@@ -1,7 +1,6 @@
 """The generator, and the shipped instances that came from it."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,14 @@ import optsched
 from optsched.errors import InputError
 from optsched.files import instance_sha256
 from optsched.generators.placement import Hardware, generate_placement, random_offer
-from optsched.library import shipped_folder, shipped_names
+from optsched.library import BEST_KNOWN, find, shipped_files
 from optsched.library.best_known import read_best_known
 from optsched.profiles import Training
 from optsched.zoo import MODELS
 
 OVERSIZED = Training(oversized=True)
-PLACEMENTS = [name for name in shipped_names() if name.startswith("placement/")]
+FILES = {name: path for name, path in shipped_files().items() if name.startswith("placement/")}
+PLACEMENTS = sorted(FILES)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -69,7 +69,7 @@ def _marks(at: int, name: str) -> Any:
     "name", [pytest.param(name, marks=_marks(at, name)) for at, name in enumerate(PLACEMENTS)]
 )
 def test_shipped_files_are_what_their_provenance_says(name: str) -> None:
-    path = shipped_folder() / f"{name}.json"
+    path = FILES[name]
     instance = optsched.load(name)
     assert instance.name == path.stem
     arguments = instance.provenance.get("arguments")
@@ -93,10 +93,11 @@ def test_the_shipped_set() -> None:
 
 def test_the_efficient_set() -> None:
     """Every model, and measured profiles, at 16 to 128 GPUs; GPT-175B where memory holds it."""
-    names = {Path(name).name for name in PLACEMENTS if name.startswith("placement/efficient/")}
     sizes: dict[str, set[int]] = {}
-    for name in names:
-        model, gpus, _ = name.rsplit("-", 2)
+    for path in FILES.values():
+        if path.parent.name == "communication-bound":
+            continue
+        model, gpus, _ = path.stem.rsplit("-", 2)
         sizes.setdefault(model, set()).add(int(gpus))
     every = {16, 32, 64, 128}
     assert sizes.pop("gpt-175b") == {64, 128}
@@ -108,7 +109,7 @@ def test_the_efficient_set() -> None:
 @pytest.mark.parametrize("name", PLACEMENTS)
 def test_best_known_values_stand_up(name: str) -> None:
     """The stored command's solution is checked again and has the stored value; so is the bound."""
-    entries = read_best_known((shipped_folder() / name).parent / "best_known.json")
+    entries = read_best_known(FILES[name].with_name(BEST_KNOWN))
     instance = optsched.load(name)
     entry = entries[instance.name]
     assert entry["sha256"] == instance_sha256(instance.to_dict())
@@ -121,7 +122,30 @@ def test_best_known_values_stand_up(name: str) -> None:
 
 
 def test_best_known_covers_the_shipped_set() -> None:
-    for folder in ("placement", "placement/efficient"):
-        entries = read_best_known(shipped_folder() / folder / "best_known.json")
-        own = {Path(n).name for n in PLACEMENTS if Path(n).parent.as_posix() == folder}
-        assert set(entries) == own
+    for folder in {path.parent for path in FILES.values()}:
+        entries = read_best_known(folder / BEST_KNOWN)
+        assert set(entries) == {path.stem for path in FILES.values() if path.parent == folder}
+
+
+def test_compare_shows_plans_that_one_would_run() -> None:
+    """On 16 to 64 GPUs; the stress tests are in a folder of their own."""
+    frame = optsched.compare("placement", ["repartition"], full=True)
+    gpus = [optsched.load(f"placement/{name}").job.gpus for name in frame["instance"]]
+    assert len(gpus) == 17
+    assert set(gpus) == {16, 32, 64}
+    assert frame["efficiency"].min() >= 0.5
+
+
+@pytest.mark.parametrize("name", ["fig2", "vgg19-32", "bert-large-16-50g", "vgg19-64-50g"])
+def test_names_with_and_without_the_folder(name: str) -> None:
+    (path,) = find(f"placement/{name}")
+    assert path.stem == name
+    for other in (f"efficient/{name}", f"communication-bound/{name}.json", f"{name}.json"):
+        assert find(f"placement/{other}") == [path]
+    with pytest.raises(InputError, match=f"did you mean 'placement/{name}'"):
+        find(f"placement/other/{name}")
+
+
+def test_names_are_unique() -> None:
+    files = find("placement")[0].parent.rglob("*.json")
+    assert len(FILES) == len([path for path in files if path.name != BEST_KNOWN])

@@ -82,12 +82,12 @@ def test_every_row_carries_it_and_what_is_slower_than_one_gpu_is_marked(
     path.write_text(json.dumps(two_stages().to_dict()))
     assert execute(["compare", str(path), "placement/fig2", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [row["speed_up"] for row in rows[:3]] == [0.4] * 3
+    assert [row["speed_up"] for row in rows[:4]] == [0.4] * 4
     assert rows[-1]["efficiency"] == pytest.approx(rows[-1]["speed_up"] / 6)
     assert execute(["compare", str(path), "placement/fig2"]) == 0
     text = capsys.readouterr().out
     assert "0.40 < 1" in text
-    assert "slower than a single GPU: two (heavy-edge, repartition, exact)\n" in text
+    assert "slower than a single GPU: two (heavy-edge, first-fit, repartition, exact)\n" in text
     assert execute(["solve", str(path), "-o", str(tmp_path / "s.json")]) == 0
     capsys.readouterr()
     assert execute(["explain", str(path), str(tmp_path / "s.json")]) == 0

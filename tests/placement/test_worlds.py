@@ -1,23 +1,22 @@
 """The shipped placement sets stay within what is said of them."""
 
-from pathlib import Path
-
 import pytest
 from scripts import script
 
 import optsched
-from optsched.library import shipped_folder, shipped_names
+from optsched.library import BEST_KNOWN, shipped_files
 from optsched.library.best_known import read_best_known
 from optsched.placement.options import measures
 
-NAMES = [name for name in shipped_names() if name.startswith("placement/")]
-EFFICIENT = [name for name in NAMES if name.startswith("placement/efficient/")]
+FILES = {name: path for name, path in shipped_files().items() if name.startswith("placement/")}
+BOUND = {name for name, path in FILES.items() if path.parent.name == "communication-bound"}
+EFFICIENT = sorted(set(FILES) - BOUND)
 GBITS = (10, 25, 50, 100, 200)
 
 
 def best_known(name: str) -> float:
-    entries = read_best_known((shipped_folder() / name).parent / "best_known.json")
-    return float(entries[Path(name).name]["objective"])
+    entries = read_best_known(FILES[name].with_name(BEST_KNOWN))
+    return float(entries[FILES[name].stem]["objective"])
 
 
 @pytest.mark.parametrize("name", EFFICIENT)
@@ -36,7 +35,7 @@ def test_efficient_plans_are_worth_their_gpus(name: str) -> None:
     assert instance.provenance["plan"]["batch"] == "per-gpu"
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - set(EFFICIENT) - {"placement/fig2"}))
+@pytest.mark.parametrize("name", sorted(BOUND - {"placement/fig2"}))
 def test_communication_bound_plans_say_what_they_are(name: str) -> None:
     """One mini-batch for all GPUs at 10 Gbit/s; but for GPT-175B less than half as fast."""
     instance = optsched.load(name)
@@ -54,6 +53,6 @@ def test_a_row_for_each(
     script("worlds").main()
     lines = capsys.readouterr().out.splitlines()
     rows = {line.split()[0]: line for line in lines if line.startswith("placement/")}
-    assert set(rows) == set(NAMES)
+    assert set(rows) == set(FILES)
     assert rows["placement/resnet152-16"].endswith("slower than one GPU")
     assert not any("slower" in rows[name] for name in EFFICIENT)

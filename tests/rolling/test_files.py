@@ -22,6 +22,7 @@ from optsched.generators.rolling import (
 from optsched.io.schemas import json_schema
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import offered_load
+from optsched.rolling.options import RollingOptions
 from optsched.rolling.runs import run_policies
 
 KEYS = {
@@ -268,3 +269,23 @@ def test_progress_counts_the_jobs_done() -> None:
     seen: list[tuple[str, int, int]] = []
     list(run_policies(three_jobs(), ["sts"], progress=lambda *event: seen.append(event)))
     assert [seen[0], seen[-1]] == [("sts", 0, 3), ("sts", 3, 3)]
+
+
+def test_a_repeat_draws_other_orders_on_the_same_epochs() -> None:
+    tiny = generate_rolling(rolling_settings(3, jobs=8, arrivals="load", load=0.6), seed=3)
+
+    def epochs_and_cost(repeat: int) -> tuple[list[float], float | None]:
+        result = optsched.solve(tiny, "rg", options={"repeat": repeat}, seed=3, iterations=2)
+        return [job.epochs for job in result.solution.run.jobs], result.objective
+
+    (first, cost), (same, again), (other, changed) = map(epochs_and_cost, (0, 0, 2))
+    assert first == same == other
+    assert (cost == again, cost == changed) == (True, False)
+
+
+@pytest.mark.parametrize("repeat", [-1, 1.0, True, "two"])
+def test_a_repeat_that_cannot_be_is_refused(repeat: object) -> None:
+    with pytest.raises(InputError, match=r"repeat: found .* expected an integer"):
+        RollingOptions.from_dict({"repeat": repeat})
+    assert "repeat" not in RollingOptions.from_dict({"repeat": 0}).to_dict()
+    assert RollingOptions.from_dict({"repeat": 2}).to_dict()["repeat"] == 2

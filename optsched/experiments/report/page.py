@@ -40,10 +40,11 @@ nav li { margin: .2rem 0; }
 NOTES = (
     "Excess is objective / best proven bound - 1; where the bound is the optimum it is the "
     "distance to optimal. The interval is of the mean, by 2000 bootstrap resamples of the "
-    "instances. Proved: share of the runs whose value some bound proves optimal. Time ratio: "
-    "median of a method's seconds over those of exact on the same instance. Only runs that the "
-    "independent checker passed count. A selection's table shows the parts of its cost: its "
-    "excess, in the CSV and the pictures, is mostly the postponement cost (20) of waiting jobs."
+    "instances; one that a generator drew repeatedly counts once. Proved: share of the instances "
+    "whose value some bound proves optimal. Time ratio: median of a method's seconds over those of "
+    "exact on the same instance. Only runs that the independent checker passed count. A "
+    "selection's table shows the parts of its cost: its excess, in the CSV and the pictures, is "
+    "mostly the postponement cost (20) of waiting jobs."
 )
 MAX_INSTANCES = 300
 """Largest number of instances listed per family: those with the largest excess."""

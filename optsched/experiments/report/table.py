@@ -3,7 +3,8 @@
 Excess is objective / best proven bound - 1. The bound of an instance is the best one in the library
 or in any row of the store with the same options (and the same seed for problems over time, where
 the seed draws what happens). An interval resamples instances, not runs: the seeds of one instance
-are averaged first. Only rows that the checker passed count.
+are averaged first, and an instance that a generator drew repeatedly counts once. Only rows that the
+checker passed count.
 """
 
 import json
@@ -36,10 +37,14 @@ TIE_RTOL = 1e-9
 
 QUERY = """
 SELECT m.plan, m.family, m.method, m.seed, m.options, i.name AS instance,
-       i.problem, m.sha256, r.status, r.message, r.termination, r.objective, r.bound,
+       i.problem, m.sha256, i.content, r.status, r.message, r.termination, r.objective, r.bound,
        r.details, r.bound_source, r.chosen, r.feasible, r.build_time, r.solve_time, r.unit_time,
        m.key
-FROM members m JOIN instances i ON i.sha256 = m.sha256 LEFT JOIN results r ON r.key = m.key
+FROM members m JOIN (
+    SELECT sha256, name, problem, min(sha256) OVER (
+        PARTITION BY json_remove(document, '$.name', '$.provenance')
+    ) AS content FROM instances
+) i ON i.sha256 = m.sha256 LEFT JOIN results r ON r.key = m.key
 GROUP BY m.plan, m.family, m.key ORDER BY m.plan, min(m.number)
 """
 BOUNDS = """
@@ -53,7 +58,8 @@ ORDER BY bound, key DESC
 class Run:
     """A planned run with its result; `bound` is the best one known for the instance.
 
-    For a method that relaxes a constraint, it is the run's own bound.
+    For a method that relaxes a constraint, it is the run's own bound. Instances that differ in name
+    and provenance only have the same `content`, the `sha256` of one of them.
     """
 
     plan: str
@@ -61,6 +67,7 @@ class Run:
     problem: str
     instance: str
     sha256: str
+    content: str
     method: str
     seed: int
     options: str
@@ -150,6 +157,7 @@ class FamilyTable:
     family: str
     problem: str
     options: Mapping[str, Any]
+    draws: int
     instances: int
     lines: tuple[Line, ...]
     pairings: tuple[Pairing, ...]
@@ -247,14 +255,15 @@ def _family(runs: list[Run]) -> FamilyTable:
     compared = [method for method in methods if method not in other_objective]
     pairings = [_pairing(*pair, runs) for pair in combinations(compared, 2)]
     reference = {
-        (r.sha256, r.seed): r.seconds for r in runs if r.method == REFERENCE and r.feasible
+        (r.content, r.seed): r.seconds for r in runs if r.method == REFERENCE and r.feasible
     }
     return FamilyTable(
         plan=first.plan,
         family=first.family,
         problem=first.problem,
         options=json.loads(first.options),
-        instances=len({r.sha256 for r in runs}),
+        draws=len({r.sha256 for r in runs}),
+        instances=len({r.content for r in runs}),
         lines=tuple(_line(m, [r for r in runs if r.method == m], reference) for m in methods),
         pairings=tuple(p for p in pairings if p.wins + p.ties + p.losses),
         runs=tuple(runs),
@@ -269,21 +278,22 @@ def _in_order(runs: Iterable[Run]) -> list[str]:
 
 
 def _line(method: str, runs: list[Run], reference: Mapping[tuple[str, int], float | None]) -> Line:
-    checked = [r for r in runs if r.feasible]
-    excesses = [(r.sha256, r.excess) for r in checked if r.excess is not None]
+    passed = [r for r in runs if r.feasible]
+    checked = list({(r.content, r.seed): r for r in passed}.values())
+    excesses = [(r.content, r.excess) for r in checked if r.excess is not None]
     means, values = _means_by_instance(excesses), [excess for _, excess in excesses]
     times = [r.seconds for r in checked if r.seconds is not None]
     ratios = [
         r.seconds / base
         for r in checked
-        if r.seconds is not None and (base := reference.get((r.sha256, r.seed)))
+        if r.seconds is not None and (base := reference.get((r.content, r.seed)))
     ]
     ended = [r for r in runs if r.status in (None, Status.DONE) and not r.feasible]
     unsolved = Counter(r.termination or NOT_RUN for r in ended if not r.only_bounds)
     return Line(
         method=method,
         planned=len(runs),
-        checked=len(checked),
+        checked=len(passed),
         bounds=sum(r.only_bounds for r in runs),
         refused=sum(r.status == Status.REFUSED for r in runs),
         failed=sum(r.status in FAILURES for r in runs),
@@ -314,14 +324,14 @@ def _mean_measures(checked: Iterable[Run]) -> dict[str, float]:
     for run in checked:
         for name, value in run.details.get(MEASURES, {}).items():
             if value is not None:
-                values.setdefault(name, []).append((run.sha256, value))
+                values.setdefault(name, []).append((run.content, value))
     return {name: fmean(_means_by_instance(pairs)) for name, pairs in values.items()}
 
 
 def _pairing(first: str, second: str, runs: list[Run]) -> Pairing:
     objectives = [
         {
-            (r.sha256, r.seed): r.objective
+            (r.content, r.seed): r.objective
             for r in runs
             if r.method == method and r.feasible and r.objective is not None
         }

@@ -18,10 +18,10 @@ UNSOLVED_COLUMNS = {
 }
 """CSV columns that count the runs without a solution, and the terminations they count."""
 CSV_COLUMNS = (
-    "plan", "family", "problem", "options", "instances", "method", "planned", "checked", "refused",
-    "failed", *UNSOLVED_COLUMNS, "relaxes", "mean_excess", "mean_low", "mean_high", "median_excess",
-    "largest_excess", "share_proved", "median_seconds", "time_ratio", "jobs_waiting",
-    "waiting_cost", "tardiness", "interval_energy", "full_run_energy",
+    "plan", "family", "problem", "options", "draws", "instances", "method", "planned", "checked",
+    "refused", "failed", *UNSOLVED_COLUMNS, "relaxes", "mean_excess", "mean_low", "mean_high",
+    "median_excess", "largest_excess", "share_proved", "median_seconds", "time_ratio",
+    "jobs_waiting", "waiting_cost", "tardiness", "interval_energy", "full_run_energy",
 )  # fmt: skip
 MEASURES = CSV_COLUMNS[CSV_COLUMNS.index("jobs_waiting") :]
 """Columns of selections; empty for other problems."""
@@ -77,6 +77,8 @@ def title(table: FamilyTable) -> str:
     defaults = PROBLEMS[table.problem].options_of()
     changed = ", ".join(f"{k} = {v}" for k, v in table.options.items() if defaults.get(k) != v)
     count = counted(table.instances, "instance")
+    if table.draws > table.instances:
+        count = f"{table.draws} draws, {table.instances} distinct"
     return f"{table.family} ({table.problem}, {count}{'; ' + changed if changed else ''})"
 
 
@@ -128,7 +130,7 @@ def as_csv(tables: Sequence[FamilyTable]) -> str:
     rows: list[list[Any]] = []
     for table in tables:
         options = ";".join(f"{k}={v}" for k, v in table.options.items())
-        family = (table.plan, table.family, table.problem, options, table.instances)
+        family = (table.plan, table.family, table.problem, options, table.draws, table.instances)
         for line in table.lines:
             unsolved = (line.unsolved.get(ended, 0) for ended in UNSOLVED_COLUMNS.values())
             ends = (line.interval.low, line.interval.high) if line.interval else (None, None)

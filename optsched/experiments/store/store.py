@@ -484,7 +484,7 @@ _OBJECT: Kind = ("a JSON object", lambda value: _is_json(value, dict))
 
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("plan", "family", "method", "problem", "instance", "sha256", "key"), _TEXT),
-    **dict.fromkeys(("name", "text", "command", "workers", "started"), _TEXT),
+    **dict.fromkeys(("name", "content", "text", "command", "workers", "started"), _TEXT),
     **dict.fromkeys(("status", "message", "termination", "chosen", "bound_source"), _TEXT_OR_NONE),
     **dict.fromkeys(("objective", "bound", "build_time", "solve_time", "unit_time"), _NUMBER),
     **dict.fromkeys(("options", "settings", "environment"), _OBJECT),

@@ -174,8 +174,11 @@ def _slots(instance: Document, job: Document, servers: int) -> float:
 def _speed(instance: Document, job: Document, servers: int, level: int) -> float:
     """Iterations per slot on so many servers, with so many jobs on the most shared link."""
     net, size, share = instance["network"], job["gradient_bytes"], (job["gpus"] - 1) / job["gpus"]
-    shared = net["contention_share"] * level
-    slowed = max(1.0, shared + net["degradation"] * (shared - 1))
+    if isinstance(net["degradation"], list):
+        slowed = net["degradation"][:level][-1]
+    else:
+        shared = net["contention_share"] * level
+        slowed = max(1.0, shared + net["degradation"] * (shared - 1))
     link = net["intra_bandwidth"] if servers == 1 else net["inter_bandwidth"] / slowed
     tau = size * share * (2 / link + 1 / instance["compute_rate"])
     if servers > 1 or net["overhead_on_one_server"]:

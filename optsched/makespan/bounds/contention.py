@@ -115,8 +115,7 @@ class Cluster:
         self.servers = Counter(instance.servers)
         self.capacity = max(instance.servers)
         self.sizes = Counter(self.gpus.tolist())
-        spanners = int((self.gpus > 1).sum())
-        contending = min(spanners, self.capacity) if len(instance.servers) > 1 else 0
+        contending = instance.max_level if len(instance.servers) > 1 else 0
         self.levels, self.limited = min(contending, LEVELS), contending <= LEVELS
 
     @property

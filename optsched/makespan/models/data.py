@@ -86,7 +86,7 @@ class MakespanModelData:
     @cached_property
     def max_level(self) -> int:
         """Q: upper bound on the spanning jobs on one server."""
-        return min(sum(job.gpus >= 2 for job in self.instance.jobs), max(self.instance.servers))
+        return self.instance.max_level
 
     def widths(self, j: int) -> range:
         """k: numbers of servers a spanning run of job j can use."""

@@ -70,18 +70,29 @@ def heavy_edge(
     graph = graph_arrays(instance.job)
     build_end = clock()
     counts = heavy_edge_counts(graph, instance.free_gpus)
-    solve_end = clock()
-    message = unplaced(instance, counts)
+    solve_time = clock() - build_end
+    return greedy_outcome(instance, counts, "Heavy-Edge", build_end - began, solve_time)
+
+
+def greedy_outcome(
+    instance: PlacementInstance,
+    counts: Ints,
+    heuristic: str,
+    build_time: float,
+    solve_time: float,
+) -> Outcome:
+    """Outcome of a greedy heuristic: no solution if replicas remain unplaced."""
+    message = unplaced(instance, counts, heuristic)
     return Outcome(
         None if message else PlacementSolution.of(instance.name, counts.tolist()),
         Termination.NO_SOLUTION if message else Termination.FEASIBLE,
-        build_time=build_end - began,
-        solve_time=solve_end - build_end,
+        build_time=build_time,
+        solve_time=solve_time,
         details={"message": message} if message else {},
     )
 
 
-def unplaced(instance: PlacementInstance, counts: Ints) -> str:
+def unplaced(instance: PlacementInstance, counts: Ints, heuristic: str = "Heavy-Edge") -> str:
     """Message on the first stage with unplaced replicas; empty if all are placed."""
     for s, (stage, placed) in enumerate(zip(instance.job.stages, counts.tolist(), strict=True)):
         missing = stage.replicas - sum(placed)
@@ -90,7 +101,7 @@ def unplaced(instance: PlacementInstance, counts: Ints) -> str:
             room = np.array(instance.free_gpus) - sizes @ counts
             m = int(room.argmax())
             return (
-                f"Heavy-Edge could not place {missing} of {stage.replicas} replicas of stage {s} "
+                f"{heuristic} could not place {missing} of {stage.replicas} replicas of stage {s} "
                 f"({stage.name}): each needs {stage.tensor_parallel} GPUs on one server, and at "
                 f"most {room[m]} are free (server {m}); try repartition or exact"
             )

@@ -1,12 +1,12 @@
 """Repartition: local search that redistributes the replicas of two servers, from three starts.
 
-Starts: Heavy-Edge's placement, and the stages laid out in order, first to last and last to first,
-over the servers in descending order of free GPUs; if none of them places all replicas, any
-placement that does. With micro-batches, each start is also first improved under the asynchronous
-objective: the pipeline's time does not reward speeding up one of two equally slow servers.
+Starts: the placements of Heavy-Edge and of First Fit, and First Fit's of the stages from last to
+first; if none of them places all replicas, any placement that does. With micro-batches, each start
+is also first improved under the asynchronous objective: the pipeline's time does not reward
+speeding up one of two equally slow servers.
 
-Guarantee: never worse than Heavy-Edge with all_reduce_bandwidth="own", the objective that the
-search always minimises; "infeasible" only if no placement exists. Local optimality: no
+Guarantee: never worse than Heavy-Edge and First Fit with all_reduce_bandwidth="own", the objective
+that the search always minimises; "infeasible" only if no placement exists. Local optimality: no
 redistribution between the slowest server and another one makes both of them faster or, with
 micro-batches, shortens the iteration. Limits: 200,000 splits per pair, 20 million per start, and
 `iterations`. Complexity: a pair has at most C(2g, g) splits for g GPUs per server; most are pruned
@@ -24,6 +24,7 @@ from optsched.deadline import clock
 from optsched.kernels import kernel
 from optsched.placement.bounds.combinatorial import stage_time
 from optsched.placement.cost import CostTables, Ints, placement_time, tables_of
+from optsched.placement.heuristics.first_fit import fill_in_order, first_fit_counts
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.instance import PlacementInstance, symmetric_server_pairs
 from optsched.placement.options import PlacementOptions
@@ -141,12 +142,10 @@ def improve(
 
 def _starts(instance: PlacementInstance, tables: CostTables, free: Ints) -> list[Ints]:
     """The three starts, without those that leave replicas over."""
-    order = np.argsort(-free, kind="stable")
-    lay_out = _lay_out.for_size(free.size + tables.replicas.sum())
-    starts: list[Ints] = [
+    starts = [
         heavy_edge_counts(graph_arrays(instance.job), free),
-        lay_out(tables.replicas, tables.gpus, free, order, False),
-        lay_out(tables.replicas, tables.gpus, free, order, True),
+        first_fit_counts(tables.replicas, tables.gpus, free),
+        first_fit_counts(tables.replicas[::-1], tables.gpus[::-1], free)[::-1].copy(),
     ]
     return [counts for counts in starts if counts.sum() == instance.job.replicas]
 
@@ -174,21 +173,16 @@ def packing(instance: PlacementInstance, settings: Settings) -> tuple[Ints | Non
             return None, termination
     counts = np.zeros(instance.shape, dtype=np.int64)
     for s, size in enumerate(size_of_stage.tolist()):  # the stages of a size share its slots
-        counts[s] = _fill_in_order(slots[size], int(replicas[s]))
+        counts[s] = fill_in_order(slots[size], int(replicas[s]))
         slots[size] -= counts[s]
     return counts, termination
-
-
-def _fill_in_order(room: Ints, replicas: int) -> Ints:
-    """Fill servers in order up to their room until all replicas are placed."""
-    return np.diff(np.minimum(np.cumsum(room), replicas), prepend=0)
 
 
 def _first_fit_decreasing(sizes: Ints, demand: Ints, free_gpus: tuple[int, ...]) -> Ints | None:
     room = np.array(free_gpus, dtype=np.int64)
     counts = np.zeros((len(sizes), len(room)), dtype=np.int64)
     for size in np.argsort(-sizes, kind="stable").tolist():
-        counts[size] = _fill_in_order(room // sizes[size], int(demand[size]))
+        counts[size] = fill_in_order(room // sizes[size], int(demand[size]))
         if counts[size].sum() < demand[size]:
             return None
         room -= counts[size] * sizes[size]
@@ -281,30 +275,6 @@ def _redistribute(pipeline: Any, counts: Any, free: Any, rounds: int, budget: in
             if improved:
                 break
     return accepted, limit
-
-
-@kernel
-def _lay_out(replicas: Any, gpus: Any, free: Any, order: Any, backwards: bool) -> Any:
-    """Counts of stages laid out one after another over the servers in the order given.
-
-    A server that has no room for the next replica is closed.
-    """
-    counts = np.zeros((len(replicas), len(free)), dtype=np.int64)
-    stage, last, step = 0, len(replicas) - 1, 1
-    if backwards:
-        stage, last, step = last, stage, -1
-    left = replicas[stage]
-    for m in order:
-        room = free[m]
-        while room >= gpus[stage] and left > 0:
-            taken = min(room // gpus[stage], left)
-            counts[stage, m] += taken
-            room -= taken * gpus[stage]
-            left -= taken
-            if left == 0 and stage != last:
-                stage += step
-                left = replicas[stage]
-    return counts
 
 
 @register_jitable

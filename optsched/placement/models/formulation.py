@@ -145,6 +145,9 @@ def build(data: ModelData, deadline: Deadline | None = None) -> pyo.ConcreteMode
     _declare_sets(model, data)
     _declare_variables(model, data)
     model.iteration_time = pyo.Objective(expr=model.alpha, doc=f"min alpha, in {data.unit!r} s")
+    model.seconds = pyo.Expression(
+        expr=data.unit * model.alpha, doc="U alpha: iteration time, in s"
+    )
     add_placement_rows(
         model,
         (data.replicas, data.gpus, data.free_gpus),

@@ -120,6 +120,9 @@ def build(data: ModelData, deadline: Deadline | None = None) -> pyo.ConcreteMode
     model.REPLICAS = pyo.Set(dimen=2, initialize=replicas, doc="(s, r): replicas of a stage")
     _declare_variables(model, data)
     model.iteration_time = pyo.Objective(expr=model.alpha, doc=f"min alpha, in {data.unit!r} s")
+    model.seconds = pyo.Expression(
+        expr=data.unit * model.alpha, doc="U alpha: iteration time, in s"
+    )
     families = [_add_replica_rows, _add_count_rows]
     if data.is_synchronous:
         families += [_add_pipeline_times]
