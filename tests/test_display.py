@@ -157,7 +157,8 @@ def test_a_comparison_is_compact() -> None:
         *("instance", "method", "objective", "bound", "excess"),
         *("status", "seconds", "checked"),
     ]
-    assert frame.attrs == {"problem": "placement", "not comparable": "", "tracebacks": {}}
+    texts = {"messages": {}, "tracebacks": {}}
+    assert frame.attrs == {"problem": "placement", "not comparable": "", **texts}
     greedy, best = (optsched.solve("placement/vgg19-16", name) for name in names)
     assert list(frame["status"]) == ["feasible", "optimal"]
     assert list(frame["checked"]) == [True, True]

@@ -154,8 +154,9 @@ def generate_rolling(
         "provenance": {
             "generator": "optsched generate rolling",
             "seed": seed,
-            **asdict(cluster),
-            **{key: value for key, value in vars(settings).items() if key != "cluster"},
+            **{k: v for k, v in asdict(cluster).items() if v is not None},
+            **{k: v for k, v in vars(settings).items() if k not in ("cluster", "kinds")},
+            **({"kinds": settings.kinds} if settings.kinds else {}),
             "arrivals": settings.arrivals if submit_times is None else "a trace",
             "gpu_types": list(settings.gpu_types),
         },

@@ -177,7 +177,7 @@ def generate_selection(
             "provenance": {
                 "generator": "optsched generate selection",
                 "seed": seed,
-                **asdict(settings),
+                **{key: value for key, value in asdict(settings).items() if value is not None},
             },
             "now": 0.0,
             "interval": settings.interval,
