@@ -80,9 +80,10 @@ class Tables:
         order = np.argsort(self.arrivals, kind="stable")
         return [part.tolist() for part in np.split(order, np.cumsum(self.count)[:-1])]
 
-    def idle(self, allocated_milli: int) -> float:
-        """GPUs that stay idle beside so many allocated milli."""
-        return (MILLI * self.instance.gpus - allocated_milli) / MILLI
+    def idle_beside(self, placements: Iterable[Placement]) -> float:
+        """GPUs that stay idle beside placed tasks."""
+        allocated = sum(int(self.demand[self.arrivals[task], 2]) for task, _, _ in placements)
+        return (MILLI * self.instance.gpus - allocated) / MILLI
 
     def solution(self, placements: Iterable[Placement]) -> PackingSolution:
         """Return a solution file's content, in the order of the arrivals."""

@@ -8,6 +8,7 @@ Complexity: a round is one linear programme and O(1000 K F) steps for K classes 
 Source: models/packing/README.md, (7)-(11); Gilmore and Gomory (1961).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,7 @@ SOURCE = "column bound"
 PRICING_RTOL = 1e-7
 """A pattern is added if its value exceeds the GPU's dual by more than this share of a GPU."""
 ROUNDING_RTOL = 1e-9
+ROUNDING_MILLI = 1e-3
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,13 @@ class Prices:
     """Non-negative duals, in GPUs, and the bound on the idle GPUs that they prove.
 
     `cpu` and `memory` (K,) are for a core-milli and a byte of each class, `shares` (K, F) for a
-    share of each size, smallest first and whole GPUs last.
+    share of each size, smallest first and whole GPUs last. `allocated` bounds the allocated GPUs.
     """
 
     cpu: Floats
     memory: Floats
     shares: Floats
+    allocated: float
     bound: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,9 +83,32 @@ def quick_bound(
     return prices.bound, SOURCE, prices
 
 
-def solve_relaxation(tables: Tables, deadline: Deadline) -> Relaxation:
-    """Solve the relaxation; at the deadline, the best prices so far."""
-    programme = _Programme(tables)
+def allocated_at_most(tables: Tables, requested: Sequence[float], points: int = 12) -> Floats:
+    """Bound the GPUs that any packing of the first arrivals allocates, by requested GPUs.
+
+    The prices of `points` relaxations, most of them near the full cluster, hold for every prefix of
+    the arrivals; the lowest bound counts.
+    """
+    milli = tables.demand[tables.arrivals, 2]
+    wanted = MILLI * np.array(requested) + ROUNDING_MILLI
+    ends = np.searchsorted(np.cumsum(milli), wanted, side="right")
+    rows = np.arange(len(tables.count)) == tables.arrivals[:, None]
+    counts = np.vstack([np.zeros(len(tables.count), int), np.cumsum(rows, axis=0)])[ends]
+    bounds = counts @ tables.demand[:, 2] / MILLI
+    for at in np.unique(np.linspace(len(ends) // 2, len(ends) - 1, points).astype(int)).tolist():
+        programme = _Programme(tables, counts[at])
+        prices = solve_relaxation(tables, Deadline(), counts[at]).prices
+        income, gain = programme.terms(prices.cpu, prices.memory, prices.shares)
+        bounds = np.minimum(bounds, (income + counts @ gain) * (1 + ROUNDING_RTOL))
+    return bounds
+
+
+def solve_relaxation(tables: Tables, deadline: Deadline, count: Ints | None = None) -> Relaxation:
+    """Solve the relaxation; at the deadline, the best prices so far.
+
+    `count` replaces the number of tasks of each type.
+    """
+    programme = _Programme(tables, tables.count if count is None else count)
     lp = GrowingLp(programme.arrays(), Settings().within(deadline))
     best = programme.priced(*programme.no_prices())
     tasks = np.zeros(programme.fits.shape)
@@ -93,7 +119,7 @@ def solve_relaxation(tables: Tables, deadline: Deadline) -> Relaxation:
         tasks[programme.fits] = solution.values[: programme.fits.sum()]
         cpu, memory, gpus, shares = programme.duals(solution)
         prices = programme.priced(cpu, memory, shares)
-        best = max(best, prices, key=lambda prices: prices.bound)
+        best = min(best, prices, key=lambda prices: prices.allocated)
         patterns = programme.improving_patterns(gpus, shares)
         if not patterns:
             break
@@ -108,8 +134,8 @@ class _Programme:
     node's, so that coefficients lie near 1.
     """
 
-    def __init__(self, tables: Tables) -> None:
-        self.tables = tables
+    def __init__(self, tables: Tables, count: Ints) -> None:
+        self.tables, self.count = tables, count
         milli = tables.demand[:, 2]
         self.gpus, size = -(-milli // MILLI), np.minimum(milli, MILLI)
         self.sizes = np.unique(np.append(size[size > 0], MILLI))
@@ -143,7 +169,7 @@ class _Programme:
         fills = np.diag(MILLI // self.sizes)
         patterns = self.pattern_columns([(c, fill) for c in range(classes) for fill in fills])
         upper = np.zeros(self.rows)
-        upper[:capacity_row] = self.tables.count
+        upper[:capacity_row] = self.count
         pooled = self.nodes[:, None] * self.capacity / self.scale
         upper[capacity_row:share_row] = pooled.T.ravel()
         width = len(t) + patterns.shape[0]
@@ -181,17 +207,22 @@ class _Programme:
         classes = len(self.nodes)
         return np.zeros(classes), np.zeros(classes), np.zeros((classes, len(self.sizes)))
 
-    def priced(self, cpu: Floats, memory: Floats, shares: Floats) -> Prices:
-        """The bound that prices prove: all capacity at its price, and each type's largest gain."""
+    def terms(self, cpu: Floats, memory: Floats, shares: Floats) -> tuple[float, Floats]:
+        """The value of all capacity at the prices, and the gain of a task of each type above it."""
         gpu = pattern_values(shares, self.sizes)[0][:, -1]
         demand = self.tables.demand
         paid = np.outer(demand[:, 0], cpu) + np.outer(demand[:, 1], memory)
-        paid += self.gpus[:, None] * shares.T[np.minimum(self.size, len(self.sizes) - 1)]
+        paid += self.gpus[:, None] * shares.T[self.size]
         gain = np.where(self.fits, demand[:, 2:] / MILLI - paid, 0.0).max(axis=1)
-        income = (self.capacity * np.column_stack([cpu, memory, gpu])).sum(axis=1)
-        allocated = float(self.nodes @ income + self.tables.count @ np.maximum(gain, 0.0))
-        bound = self.tables.instance.gpus - allocated * (1 + ROUNDING_RTOL)
-        return Prices(cpu, memory, shares, max(bound, 0.0))
+        value = (self.capacity * np.column_stack([cpu, memory, gpu])).sum(axis=1)
+        return float(self.nodes @ value), np.maximum(gain, 0.0)
+
+    def priced(self, cpu: Floats, memory: Floats, shares: Floats) -> Prices:
+        """Prices with the bound that they prove."""
+        value, gain = self.terms(cpu, memory, shares)
+        allocated = (value + float(self.count @ gain)) * (1 + ROUNDING_RTOL)
+        bound = max(self.tables.instance.gpus - allocated, 0.0)
+        return Prices(cpu, memory, shares, allocated, bound)
 
     def improving_patterns(self, gpus: Floats, shares: Floats) -> list[Pattern]:
         """Each class's most valuable pattern, where its value exceeds the dual of a GPU."""

@@ -21,7 +21,7 @@ from optsched.packing.options import PackingOptions
 from optsched.packing.tables import Ints, Placement, Tables
 from optsched.result import Outcome, Settings
 
-PAIRS_PER_NODE = 400
+PAIRS_PER_NODE = 1000
 PAIRS_PER_ROUND = 20_000
 ORDERS = 256
 """Drawn orders of the types in a round."""

@@ -81,11 +81,10 @@ def run_policy(
 
 def packing_outcome(tables: Tables, placed: list[Placement], seconds: float) -> Outcome:
     """The outcome of a heuristic."""
-    allocated = sum(int(tables.demand[tables.arrivals[task], 2]) for task, _, _ in placed)
     return Outcome(
         tables.solution(placed),
         Termination.FEASIBLE,
-        claimed=tables.idle(allocated),
+        claimed=tables.idle_beside(placed),
         solve_time=seconds,
     )
 

@@ -1,0 +1,147 @@
+"""Packing instances in the shape of FGD's cluster: unequal nodes, tasks that share GPUs or not.
+
+Nodes are drawn by their frequency in the published cluster; sizes of tasks are chosen here: whole
+GPUs with 4 to 16 cores each, shares with up to twice as many for their part.
+"""
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+import numpy as np
+
+from optsched.declared import Between, Seed, flag, require_declared
+from optsched.generators.arguments import checked
+from optsched.packing.instance import MILLI, SCHEMA, PackingInstance
+
+Share = Annotated[float, Between(0, 1)]
+
+GIB = 2**30
+NODES = (
+    ("G2", 96, 384, 8, 0.45),
+    ("T4", 104, 512, 2, 0.33),
+    ("P100", 16, 120, 2, 0.12),
+    ("G3", 128, 768, 8, 0.05),
+    ("V100M32", 96, 768, 8, 0.05),
+)
+"""Model, cores, GiB, GPUs and frequency of a kind of node."""
+SHARES = (100, 200, 250, 300, 460, 500, 540, 700, 820, 900)
+CORES_PER_GPU = (4, 6, 8, 12, 16)
+
+
+@dataclass(frozen=True)
+class PackingSettings:
+    """The cluster and its tasks.
+
+    Attributes
+    ----------
+    nodes : int
+        Number of nodes.
+    requested : float
+        GPUs that the tasks ask, relative to the cluster's.
+    sharing : float
+        Share of the tasks with GPUs that take a part of one.
+    several : float
+        Share of the other tasks with GPUs that take 2, 4 or 8.
+    cpu_only : float
+        Share of the tasks that take no GPU.
+    one_model : float
+        Share of the tasks that accept one model of GPUs only.
+    """
+
+    nodes: Annotated[int, Between(1, 20_000)] = 20
+    requested: Annotated[float, Between(0.01, 10)] = 1.3
+    sharing: Share = 0.5
+    several: Share = 0.1
+    cpu_only: Share = 0.1
+    one_model: Share = 0.0
+
+    def __post_init__(self) -> None:
+        require_declared("generate packing", self, flag)
+
+
+@checked("generate packing")
+def generate_packing(
+    settings: PackingSettings | None = None, *, seed: Seed = 0, name: str | None = None
+) -> PackingInstance:
+    """Generate one instance; equal arguments give equal instances.
+
+    Parameters
+    ----------
+    settings : PackingSettings, optional
+        The cluster and its tasks.
+    seed : int, optional
+        Seed of every random choice.
+    name : str, optional
+        Name of the instance; by default one that states its arguments.
+
+    Returns
+    -------
+    PackingInstance
+        The instance.
+
+    Examples
+    --------
+    >>> len(generate_packing(seed=7).nodes)
+    20
+    """
+    settings = settings or PackingSettings()
+    rng = np.random.default_rng(seed)
+    frequency = np.array([kind[-1] for kind in NODES])
+    kinds = [NODES[i] for i in rng.choice(len(NODES), settings.nodes, p=frequency)]
+    wanted = settings.requested * MILLI * sum(gpus for *_, gpus, _ in kinds)
+    tasks, requested = [], 0
+    while requested < wanted:
+        tasks.append(_task(rng, settings, kinds))
+        requested += tasks[-1][2]
+    types = {task: index for index, task in enumerate(sorted(set(tasks)))}
+    counts = Counter(tasks)
+    return PackingInstance.from_dict(
+        {
+            "schema": SCHEMA,
+            "version": 1,
+            "name": name or f"{settings.nodes}-nodes-{settings.requested:g}-s{seed}",
+            "provenance": {"generator": "optsched generate packing", "seed": seed}
+            | asdict(settings),
+            "nodes": [
+                {
+                    "name": f"n{n}",
+                    "cpu_milli": 1000 * cores,
+                    "memory_bytes": gib * GIB,
+                    "gpus": gpus,
+                    "model": model,
+                }
+                for n, (model, cores, gib, gpus, _) in enumerate(kinds)
+            ],
+            "tasks": [
+                {
+                    "name": f"t{index}",
+                    "count": counts[task],
+                    "cpu_milli": task[0],
+                    "memory_bytes": task[1],
+                    "gpu_milli": task[2],
+                    "models": list(task[3]),
+                }
+                for task, index in types.items()
+            ],
+            "arrivals": [types[task] for task in tasks],
+        },
+        "generate packing",
+    )
+
+
+def _task(
+    rng: np.random.Generator,
+    settings: PackingSettings,
+    kinds: list[tuple[str, int, int, int, float]],
+) -> tuple[int, int, int, tuple[str, ...]]:
+    """CPU, memory, milli of GPUs and accepted models of a drawn task."""
+    milli, cores = 0, int(rng.choice(CORES_PER_GPU))
+    if rng.random() >= settings.cpu_only:
+        milli = int(rng.choice(SHARES))
+        if rng.random() >= settings.sharing:
+            milli = MILLI * int(rng.choice([2, 4, 8]) if rng.random() < settings.several else 1)
+    factor = milli / MILLI if milli >= MILLI else min(2 * milli / MILLI, 1.0)
+    cpu = int(1000 * cores * (factor or 1.0))
+    models = (str(kinds[rng.integers(len(kinds))][0]),) if rng.random() < settings.one_model else ()
+    return cpu, cpu // 1000 * 4 * GIB, milli, models
