@@ -16,6 +16,7 @@ ARGUMENTS: dict[str, dict] = {
     "speed-profile": {"network": "VGG16", "gpus": 4},
     "rolling": {"nodes": 3, "jobs": 7, "arrivals": "load", "load": 0.4},
     "online": {"jobs": 30, "servers": 4, "load": 0.5},
+    "packing": {"nodes": 5, "sharing": 0.7, "one_model": 0.2},
 }
 
 

@@ -18,13 +18,20 @@ SMALL = {
     "speed-profile": "speed-profile/one-atom",
     "rolling": "rolling/three-by-hand",
     "online": "online/small-400x40",
+    "packing": "packing/two-nodes",
 }
-MODELS = {"placement": "ilp", "makespan": "ilp", "selection": "milp", "rolling": "milp"}
+MODELS = {
+    "placement": "ilp",
+    "makespan": "ilp",
+    "selection": "milp",
+    "rolling": "milp",
+    "packing": "milp",
+}
 """A method with a Pyomo model of each problem that has one."""
 BOUNDS = [(problem.name, method) for problem in PROBLEMS.values() for method in problem.bounds]
 
 
-def test_there_are_six() -> None:
+def test_there_are_seven() -> None:
     assert set(SMALL) == set(PROBLEMS)
 
 

@@ -1,4 +1,4 @@
-"""``optsched import FORMAT``: placements from layer profiles, packings and workloads from traces."""
+"""``optsched import FORMAT``: placements of profiles, packings of tables, workloads of traces."""
 
 from functools import partial
 from pathlib import Path

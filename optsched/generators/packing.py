@@ -1,10 +1,9 @@
 """Packing instances in the shape of FGD's cluster: unequal nodes, tasks that share GPUs or not.
 
 Nodes are drawn by their frequency in the published cluster; sizes of tasks are chosen here: whole
-GPUs with 4 to 16 cores each, shares with up to twice as many for their part.
+GPUs with 6 to 24 cores each, shares with up to twice as many for their part.
 """
 
-from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from optsched.declared import Between, Seed, flag, require_declared
 from optsched.generators.arguments import checked
-from optsched.packing.instance import MILLI, SCHEMA, PackingInstance
+from optsched.packing.instance import MILLI, Demand, PackingInstance
 
 Share = Annotated[float, Between(0, 1)]
 
@@ -26,7 +25,7 @@ NODES = (
 )
 """Model, cores, GiB, GPUs and frequency of a kind of node."""
 SHARES = (100, 200, 250, 300, 460, 500, 540, 700, 820, 900)
-CORES_PER_GPU = (4, 6, 8, 12, 16)
+CORES_PER_GPU = (6, 8, 12, 16, 24)
 
 
 @dataclass(frozen=True)
@@ -90,58 +89,29 @@ def generate_packing(
     frequency = np.array([kind[-1] for kind in NODES])
     kinds = [NODES[i] for i in rng.choice(len(NODES), settings.nodes, p=frequency)]
     wanted = settings.requested * MILLI * sum(gpus for *_, gpus, _ in kinds)
-    tasks, requested = [], 0
+    tasks: list[Demand] = []
+    requested = 0
     while requested < wanted:
-        tasks.append(_task(rng, settings, kinds))
+        tasks.append(_task(rng, settings, [kind[0] for kind in kinds]))
         requested += tasks[-1][2]
-    types = {task: index for index, task in enumerate(sorted(set(tasks)))}
-    counts = Counter(tasks)
-    return PackingInstance.from_dict(
-        {
-            "schema": SCHEMA,
-            "version": 1,
-            "name": name or f"{settings.nodes}-nodes-{settings.requested:g}-s{seed}",
-            "provenance": {"generator": "optsched generate packing", "seed": seed}
-            | asdict(settings),
-            "nodes": [
-                {
-                    "name": f"n{n}",
-                    "cpu_milli": 1000 * cores,
-                    "memory_bytes": gib * GIB,
-                    "gpus": gpus,
-                    "model": model,
-                }
-                for n, (model, cores, gib, gpus, _) in enumerate(kinds)
-            ],
-            "tasks": [
-                {
-                    "name": f"t{index}",
-                    "count": counts[task],
-                    "cpu_milli": task[0],
-                    "memory_bytes": task[1],
-                    "gpu_milli": task[2],
-                    "models": list(task[3]),
-                }
-                for task, index in types.items()
-            ],
-            "arrivals": [types[task] for task in tasks],
-        },
-        "generate packing",
-    )
+    nodes = [
+        {"name": f"n{n}", "cpu_milli": 1000 * cores, "memory_bytes": gib * GIB}
+        | {"gpus": gpus, "model": model}
+        for n, (model, cores, gib, gpus, _) in enumerate(kinds)
+    ]
+    provenance = {"generator": "optsched generate packing", "seed": seed, **asdict(settings)}
+    name = name or f"{settings.nodes}-nodes-{settings.requested:g}-s{seed}"
+    source = "generate packing"
+    return PackingInstance.of_arrivals(nodes, tasks, source, name=name, provenance=provenance)
 
 
-def _task(
-    rng: np.random.Generator,
-    settings: PackingSettings,
-    kinds: list[tuple[str, int, int, int, float]],
-) -> tuple[int, int, int, tuple[str, ...]]:
-    """CPU, memory, milli of GPUs and accepted models of a drawn task."""
+def _task(rng: np.random.Generator, settings: PackingSettings, models: list[str]) -> Demand:
+    """Draw a task; shares take up to twice the cores of their part of a GPU."""
     milli, cores = 0, int(rng.choice(CORES_PER_GPU))
     if rng.random() >= settings.cpu_only:
         milli = int(rng.choice(SHARES))
         if rng.random() >= settings.sharing:
             milli = MILLI * int(rng.choice([2, 4, 8]) if rng.random() < settings.several else 1)
-    factor = milli / MILLI if milli >= MILLI else min(2 * milli / MILLI, 1.0)
-    cpu = int(1000 * cores * (factor or 1.0))
-    models = (str(kinds[rng.integers(len(kinds))][0]),) if rng.random() < settings.one_model else ()
-    return cpu, cpu // 1000 * 4 * GIB, milli, models
+    factor = max(milli / MILLI, min(2 * milli / MILLI, 1.0)) or 1.0
+    accepted = (str(rng.choice(models)),) if rng.random() < settings.one_model else ()
+    return int(1000 * cores * factor), int(cores * factor) * 4 * GIB, milli, accepted

@@ -3,7 +3,6 @@
 Shares no code with the methods. The equations are those of models/packing/README.md.
 """
 
-from collections import defaultdict
 from typing import Any
 
 from optsched.checking import CheckReport, Violation, claim_violation, instance_violations
@@ -17,8 +16,8 @@ def check(
 ) -> CheckReport:
     """Check a packing and recompute the idle GPUs.
 
-    Rules: "instance", "task" (placed once), "node", "model", "gpus" (number and indices), "cpu" (2),
-    "memory" (3), "gpu" (4), "claimed objective" (1).
+    Rules: "instance"; "task" (7), placed once; "node"; "model"; "gpus" (5)-(6), number and indices;
+    "cpu" (2), "memory" (3), "gpu" (4); "claimed objective" (1).
     """
     PackingOptions.from_dict(solution.options if options is None else options)
     mismatch = instance_violations(solution.instance, instance.name)
@@ -46,21 +45,21 @@ def _references(
     for placed in placements:
         where = f"task {placed.task}"
         if not 0 <= placed.task < len(instance.arrivals) or placed.task in seen:
-            violations.append(Violation("task", "(5)", where, 1))
+            violations.append(Violation("task", "(7)", where, 1))
             continue
         seen.add(placed.task)
         if not 0 <= placed.node < len(instance.nodes):
-            violations.append(Violation("node", "(5)", where, 1))
+            violations.append(Violation("node", "x_tn", where, 1))
             continue
         task = instance.tasks[instance.arrivals[placed.task]]
         node = instance.nodes[placed.node]
         if task.models and node.model not in task.models:
-            violations.append(Violation("model", "(5)", where, 1))
+            violations.append(Violation("model", "x_tn", where, 1))
         wanted = -(-task.gpu_milli // MILLI)
         gpus = {gpu for gpu in placed.gpus if 0 <= gpu < node.gpus}
         if len(gpus) != wanted or len(placed.gpus) != wanted:
             amount = max(abs(len(placed.gpus) - wanted), 1)
-            violations.append(Violation("gpus", "(4)", where, amount))
+            violations.append(Violation("gpus", "(5)-(6)", where, amount))
     return violations
 
 
@@ -68,25 +67,16 @@ def _capacities(
     instance: PackingInstance, placements: tuple[TaskPlacement, ...]
 ) -> list[Violation]:
     """(2) and (3): CPU and memory of each node; (4): 1,000 milli of each GPU."""
-    cpu: dict[int, int] = defaultdict(int)
-    memory: dict[int, int] = defaultdict(int)
-    milli: dict[tuple[int, int], int] = defaultdict(int)
+    excess: dict[tuple[str, str, str], int] = {}
     for placed in placements:
-        task = instance.tasks[instance.arrivals[placed.task]]
-        cpu[placed.node] += task.cpu_milli
-        memory[placed.node] += task.memory_bytes
+        task, node = instance.tasks[instance.arrivals[placed.task]], instance.nodes[placed.node]
+        where = f"node {node.name}"
+        uses = [
+            (("cpu", "(2)", where), task.cpu_milli, node.cpu_milli),
+            (("memory", "(3)", where), task.memory_bytes, node.memory_bytes),
+        ]
         for gpu in placed.gpus:
-            milli[placed.node, gpu] += min(task.gpu_milli, MILLI)
-    violations = []
-    for n, node in enumerate(instance.nodes):
-        for rule, equation, excess in (
-            ("cpu", "(2)", cpu[n] - node.cpu_milli),
-            ("memory", "(3)", memory[n] - node.memory_bytes),
-        ):
-            if excess > 0:
-                violations.append(Violation(rule, equation, f"node {node.name}", excess))
-    for (n, gpu), used in milli.items():
-        if used > MILLI:
-            where = f"node {instance.nodes[n].name}, GPU {gpu}"
-            violations.append(Violation("gpu", "(4)", where, used - MILLI))
-    return violations
+            uses.append((("gpu", "(4)", f"{where}, GPU {gpu}"), min(task.gpu_milli, MILLI), MILLI))
+        for rule, amount, capacity in uses:
+            excess[rule] = excess.get(rule, -capacity) + amount
+    return [Violation(*rule, amount) for rule, amount in excess.items() if amount > 0]

@@ -1,32 +1,23 @@
 """Where the idle GPUs of a packing are: what keeps the rejected tasks off them."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from optsched.display import Explanation
-from optsched.packing.check import check
 from optsched.packing.instance import MILLI, PackingInstance, PackingNode, TaskType
 from optsched.packing.options import PackingOptions
 from optsched.packing.solution import PackingSolution
 
 REASONS = ("no task left", "wrong model", "stranded", "no CPU", "no memory", "usable")
-"""In this order: no rejected task asks a GPU; none accepts the model; none fits into what is idle of
-the GPU, or of the node's free GPUs; none of these has enough CPU, or memory; one would fit."""
-
-
-@dataclass(frozen=True)
-class IdleGpus:
-    """GPUs that are idle for one reason, wholly or in part, and on how many nodes."""
-
-    reason: str
-    gpus: float
-    nodes: int
+"""In this order: no rejected task asks a GPU; none accepts the model; none fits into the GPU's room
+or the node's free GPUs; CPU or memory lacks for each of these; one would fit."""
 
 
 @dataclass(frozen=True, repr=False)
 class Breakdown(Explanation):
-    """The idle GPUs by reason; `rejected` tasks ask for `rejected_gpus`."""
+    """The idle GPUs and their nodes by reason; `rejected` tasks ask for `rejected_gpus`."""
 
     right = ("GPUs", "share of idle", "nodes")
 
@@ -35,7 +26,7 @@ class Breakdown(Explanation):
     idle: float
     rejected: int
     rejected_gpus: float
-    rows: tuple[IdleGpus, ...]
+    rows: tuple[tuple[str, float, int], ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The breakdown as a JSON object."""
@@ -45,8 +36,8 @@ class Breakdown(Explanation):
         """Title, headings, a row for each reason, and the rejected tasks."""
         headings = ["reason", "GPUs", "share of idle", "nodes"]
         rows = [
-            [row.reason, f"{row.gpus:.2f}", f"{row.gpus / (self.idle or 1):.1%}", str(row.nodes)]
-            for row in self.rows
+            [reason, f"{gpus:.2f}", f"{gpus / self.idle:.1%}", str(nodes)]
+            for reason, gpus, nodes in self.rows
         ]
         share = 1 - self.idle / self.total
         title = f"{self.instance}: {self.idle:.2f} of {self.total} GPUs idle, {share:.2%} allocated"
@@ -85,7 +76,7 @@ def explain(
         rejected=len(left),
         rejected_gpus=sum(instance.tasks[t].gpu_milli for t in left) / MILLI,
         rows=tuple(
-            IdleGpus(reason, idle[reason] / MILLI, len(nodes[reason]))
+            (reason, idle[reason] / MILLI, len(nodes[reason]))
             for reason in REASONS
             if reason in idle
         ),
@@ -96,29 +87,15 @@ def _reason(
     node: PackingNode, room: int, free_gpus: int, cpu: int, memory: int, wanted: list[TaskType]
 ) -> str:
     """What keeps the wanted tasks off a GPU with this room, on a node with so much free."""
-    conditions = (
+    conditions: tuple[Callable[[TaskType], bool], ...] = (
+        lambda task: True,
         lambda task: task.accepts(node),
-        lambda task: (
-            min(task.gpu_milli, MILLI) <= room and (task.is_share or task.gpus <= free_gpus)
-        ),
+        lambda task: task.gpu_milli <= (room if task.is_share else MILLI * free_gpus),
         lambda task: task.cpu_milli <= cpu,
         lambda task: task.memory_bytes <= memory,
     )
-    for reason, condition in zip(REASONS, (lambda task: True, *conditions), strict=False):
+    for reason, condition in zip(REASONS, conditions, strict=False):
         wanted = [task for task in wanted if condition(task)]
         if not wanted:
             return reason
     return REASONS[-1]
-
-
-def measures(
-    instance: PackingInstance, solution: PackingSolution | None, options: PackingOptions
-) -> dict[str, float | None]:
-    """Share of the GPUs that is allocated, and the tasks that are placed."""
-    if solution is None or not (report := check(instance, solution, {})).feasible:
-        return {"allocated": None, "placed": None}
-    assert report.objective is not None
-    return {
-        "allocated": 1 - report.objective / instance.gpus,
-        "placed": float(len(solution.placements)),
-    }

@@ -3,7 +3,8 @@
 Units: thousandths of a CPU core and of a GPU ("milli"), bytes. Source: FGD (USENIX ATC '23).
 """
 
-from typing import Annotated, Literal, Self
+from collections import Counter
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field, model_validator
 
@@ -20,6 +21,8 @@ MAX_ARRIVALS = 1_000_000
 MAX_MODELS = 64
 
 Amount = Annotated[int, Between(0, 2**50)]
+Demand = tuple[int, int, int, tuple[str, ...]]
+"""CPU, bytes of memory, milli of GPUs and accepted models of a task."""
 
 
 class PackingNode(FileModel):
@@ -104,7 +107,7 @@ class PackingInstance(InstanceFile):
         tuple[Annotated[int, Between(0, MAX_TYPES)], ...],
         FailFast(),
         Field(strict=False, max_length=MAX_ARRIVALS),
-        About("The type of each task in the order of arrival: indices of `tasks`.", "", [0, 1]),
+        About("The type of each task in the order of arrival: indices of `tasks`.", "index", [0]),
     ]
 
     @property
@@ -128,18 +131,34 @@ class PackingInstance(InstanceFile):
             "requested": f"{self.requested_milli / (MILLI * self.gpus):.1%} of the GPUs",
         }
 
+    @classmethod
+    def of_arrivals(
+        cls, nodes: list[dict[str, Any]], arrivals: list[Demand], source: str, **fields: Any
+    ) -> Self:
+        """Make an instance of nodes and arriving tasks; types are numbered in sorted order."""
+        counts = Counter(arrivals)
+        types = {demand: t for t, demand in enumerate(sorted(counts))}
+        keys = ("cpu_milli", "memory_bytes", "gpu_milli", "models")
+        tasks = [
+            {"name": f"t{t}", "count": counts[demand], **dict(zip(keys, demand, strict=True))}
+            for demand, t in types.items()
+        ]
+        head = {"schema": SCHEMA, "version": 1, **fields}
+        order = [types[demand] for demand in arrivals]
+        return cls.from_dict(head | {"nodes": nodes, "tasks": tasks, "arrivals": order}, source)
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if not self.gpus:
             raise fault("nodes", "no GPU", "at least one")
         if not self.arrivals:
             raise fault("arrivals", "none", "at least one task")
-        for where, records in (("nodes", self.nodes), ("tasks", self.tasks)):
+        for where, named in (("nodes", self.nodes), ("tasks", self.tasks)):
             seen: set[str] = set()
-            for index, record in enumerate(records):
-                if record.name in seen:
-                    raise fault(f"{where}[{index}].name", repr(record.name)[:80], "a new name")
-                seen.add(record.name)
+            for index, name in enumerate(record.name for record in named):
+                if name in seen:
+                    raise fault(f"{where}[{index}].name", repr(name)[:80], "a new name")
+                seen.add(name)
         counts = [0] * len(self.tasks)
         for index, t in enumerate(self.arrivals):
             if t >= len(counts):

@@ -1,11 +1,10 @@
 """Reader of the OpenB tables: nodes and tasks of an Alibaba cluster, as FGD published them.
 
-Columns of nodes: ``sn, cpu_milli, memory_mib, gpu, model``; of tasks: ``name, cpu_milli, memory_mib,
+Columns of nodes: ``sn, cpu_milli, memory_mib, gpu, model``; of tasks: ``cpu_milli, memory_mib,
 num_gpu, gpu_milli`` and optionally ``gpu_spec``, accepted models separated by ``|``. Others are
 ignored. Source: https://github.com/alibaba/clusterdata, cluster-trace-gpu-v2023.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,15 +16,11 @@ from optsched.errors import InputError, shown
 from optsched.generators.arguments import checked
 from optsched.io.numerals import parse_integer
 from optsched.io.reading import csv_rows
-from optsched.packing.instance import MILLI, SCHEMA, PackingInstance
+from optsched.packing.instance import MILLI, Demand, PackingInstance
 
 MIB = 2**20
-NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+NODE_COLUMNS = ("cpu_milli", "memory_mib", "gpu")
 TASK_COLUMNS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
-MODELS_COLUMN = "gpu_spec"
-
-Demand = tuple[int, int, int, tuple[str, ...]]
-"""CPU, bytes of memory, milli of GPUs and accepted models."""
 
 
 @checked("import openb")
@@ -56,47 +51,24 @@ def read_openb(
     Returns
     -------
     PackingInstance
-        Types are the distinct demands, in the order of the file.
+        Types are the distinct demands.
 
     Raises
     ------
     InputError
         Naming the file, the line and the column of the first fault.
     """
-    cluster = [_node(str(nodes), *row) for row in _rows(nodes, NODE_COLUMNS)]
-    table = [_task(str(tasks), *row) for row in _rows(tasks, TASK_COLUMNS)]
+    cluster = [_node(*row) for row in _rows(nodes, NODE_COLUMNS)]
+    table = [_task(*row) for row in _rows(tasks, TASK_COLUMNS)]
     for source, records in ((nodes, cluster), (tasks, table)):
         if not records:
             raise InputError(str(source), "", "no row", "at least one")
     capacity = MILLI * sum(node["gpus"] for node in cluster)
     arriving = _arriving(table, requested * capacity, np.random.default_rng(seed))
-    counts = Counter(arriving)
-    types = {
-        task: t for t, task in enumerate(task for task in dict.fromkeys(table) if counts[task])
-    }
-    return PackingInstance.from_dict(
-        {
-            "schema": SCHEMA,
-            "version": 1,
-            "name": name or f"{Path(tasks).name.split('.')[0]}-s{seed}",
-            "provenance": {"importer": "optsched import openb", "requested": requested}
-            | {"seed": seed},
-            "nodes": cluster,
-            "tasks": [
-                {
-                    "name": f"t{t}",
-                    "count": counts[task],
-                    "cpu_milli": task[0],
-                    "memory_bytes": task[1],
-                    "gpu_milli": task[2],
-                    "models": list(task[3]),
-                }
-                for task, t in types.items()
-            ],
-            "arrivals": [types[task] for task in arriving],
-        },
-        str(tasks),
-    )
+    provenance = {"importer": "optsched import openb", "requested": requested, "seed": seed}
+    name = name or f"{Path(tasks).name.split('.')[0]}-s{seed}"
+    source = str(tasks)
+    return PackingInstance.of_arrivals(cluster, arriving, source, name=name, provenance=provenance)
 
 
 def _arriving(table: list[Demand], wanted: float, rng: np.random.Generator) -> list[Demand]:
@@ -115,43 +87,38 @@ def _arriving(table: list[Demand], wanted: float, rng: np.random.Generator) -> l
         total += task[2]
 
 
-def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line numbers and cells by column."""
+def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[dict[str, str], list[int]]]:
+    """Each row's cells by column, and the integers of some columns."""
     rows = csv_rows(path)
     _, header = next(rows, (1, []))
     missing = [column for column in columns if column not in header]
     if missing:
         raise InputError(str(path), "line 1", f"no column {missing[0]}", ", ".join(columns))
-    for line, cells in rows:
-        if cells and len(cells) != len(header):
-            found = f"{len(cells)} cells"
-            raise InputError(str(path), f"line {line}", found, f"{len(header)}, as in the header")
-        if cells:
-            yield line, dict(zip(header, cells, strict=True))
+    for line, texts in rows:
+        if not texts:
+            continue
+        if len(texts) != len(header):
+            expected = f"{len(header)}, as in the header"
+            raise InputError(str(path), f"line {line}", f"{len(texts)} cells", expected)
+        cells = dict(zip(header, texts, strict=True)) | {"place": f"{path}: line {line}"}
+        integers = [parse_integer(cells[column].strip()) for column in columns]
+        for column, value in zip(columns, integers, strict=True):
+            if value is None or value < 0:
+                found = shown(cells[column])
+                raise InputError(cells["place"], column, found, "an integer >= 0")
+        yield cells, [value or 0 for value in integers]
 
 
-def _node(source: str, line: int, cells: dict[str, str]) -> dict[str, Any]:
-    return {
-        "name": cells["sn"],
-        "cpu_milli": _integer(source, line, cells, "cpu_milli"),
-        "memory_bytes": MIB * _integer(source, line, cells, "memory_mib"),
-        "gpus": _integer(source, line, cells, "gpu"),
-        "model": cells["model"] or "none",
-    }
+def _node(cells: dict[str, str], numbers: list[int]) -> dict[str, Any]:
+    cpu, memory, gpus = numbers
+    node = {"name": cells.get("sn", ""), "cpu_milli": cpu, "memory_bytes": MIB * memory}
+    return node | {"gpus": gpus, "model": cells.get("model") or "none"}
 
 
-def _task(source: str, line: int, cells: dict[str, str]) -> Demand:
-    cpu, memory, gpus, milli = (_integer(source, line, cells, name) for name in TASK_COLUMNS)
-    if (gpus > 1 and milli != MILLI) or milli > MILLI:
-        found = f"{gpus} x {milli}"
-        expected = f"a share of one GPU or whole GPUs of {MILLI}"
-        raise InputError(source, f"line {line}: gpu_milli", found, expected)
-    models = tuple(part for part in cells.get(MODELS_COLUMN, "").split("|") if part)
+def _task(cells: dict[str, str], numbers: list[int]) -> Demand:
+    cpu, memory, gpus, milli = numbers
+    if milli > MILLI or (gpus > 1 and milli < MILLI):
+        expected = f"up to {MILLI}, of several GPUs {MILLI}"
+        raise InputError(cells["place"], "gpu_milli", f"{gpus} x {milli}", expected)
+    models = tuple(part for part in cells.get("gpu_spec", "").split("|") if part)
     return cpu, MIB * memory, gpus * milli, models
-
-
-def _integer(source: str, line: int, cells: dict[str, str], column: str) -> int:
-    value = parse_integer(cells[column].strip())
-    if value is None or value < 0:
-        raise InputError(source, f"line {line}: {column}", shown(cells[column]), "an integer >= 0")
-    return value

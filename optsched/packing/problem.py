@@ -17,13 +17,11 @@ PACKING = Problem(
     name="packing",
     **standard_parts("packing", "Packing"),
     bound=f"{_HERE}.bounds.columns:quick_bound",
-    measures=f"{_HERE}.explain:measures",
     objective="idle GPUs",
     unit="GPUs",
     defaults=(*(name for name, _ in _POLICIES), "offline", "exact"),
     pictures={
         "allocation": f"{_PICTURES}.packing:plot_allocation",
-        "idle": f"{_PICTURES}.packing:plot_idle",
     },
     methods=(
         *(

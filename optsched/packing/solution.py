@@ -20,7 +20,7 @@ class TaskPlacement(FileModel):
         tuple[_Index, ...],
         FailFast(),
         Field(strict=False, max_length=MAX_GPUS_PER_NODE),
-        About("0-based indices of its GPUs on the node; none for a task without GPUs.", "", [0]),
+        About("0-based indices of its GPUs on the node; none without GPUs.", "index", [0]),
     ] = ()
 
 

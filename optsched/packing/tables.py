@@ -12,7 +12,6 @@ from optsched.packing.instance import MILLI, PackingInstance
 from optsched.packing.solution import PackingSolution
 
 Ints = NDArray[np.int64]
-
 Placement = tuple[int, int, tuple[int, ...]]
 """A placed task: its place in the arrivals, the node's index, and the indices of its GPUs."""
 
@@ -27,31 +26,29 @@ class Tables:
     def demand(self) -> Ints:
         """(T, 3): CPU, memory and milli of a task."""
         tasks = self.instance.tasks
-        rows = [(task.cpu_milli, task.memory_bytes, task.gpu_milli) for task in tasks]
-        return np.array(rows, dtype=np.int64)
+        return np.array([(task.cpu_milli, task.memory_bytes, task.gpu_milli) for task in tasks])
 
     @cached_property
     def capacity(self) -> Ints:
         """(N, 3): CPU, memory and GPUs of a node."""
-        rows = [(node.cpu_milli, node.memory_bytes, node.gpus) for node in self.instance.nodes]
-        return np.array(rows, dtype=np.int64)
+        nodes = self.instance.nodes
+        return np.array([(node.cpu_milli, node.memory_bytes, node.gpus) for node in nodes])
 
     @cached_property
     def count(self) -> Ints:
         """(T,): tasks of each type."""
-        return np.array([task.count for task in self.instance.tasks], dtype=np.int64)
+        return np.array([task.count for task in self.instance.tasks])
 
     @cached_property
     def arrivals(self) -> Ints:
-        return np.array(self.instance.arrivals, dtype=np.int64)
+        return np.array(self.instance.arrivals)
 
     @cached_property
     def classes(self) -> list[list[int]]:
         """Nodes with equal capacities and model, classes in the order of their first nodes."""
         members: dict[Any, list[int]] = {}
         for n, node in enumerate(self.instance.nodes):
-            key = (node.cpu_milli, node.memory_bytes, node.gpus, node.model)
-            members.setdefault(key, []).append(n)
+            members.setdefault((*self.capacity[n].tolist(), node.model), []).append(n)
         return list(members.values())
 
     @cached_property
@@ -63,22 +60,15 @@ class Tables:
         return class_of
 
     @cached_property
-    def accepts(self) -> NDArray[np.bool_]:
-        """(T, K): whether the GPUs of a class suit a task."""
-        firsts = [self.instance.nodes[members[0]] for members in self.classes]
-        return np.array([[task.accepts(n) for n in firsts] for task in self.instance.tasks])
-
-    @cached_property
     def fits(self) -> NDArray[np.bool_]:
         """(T, K): whether an empty node of a class can take a task."""
         firsts = [self.instance.nodes[members[0]] for members in self.classes]
-        return np.array([[task.fits(n) for n in firsts] for task in self.instance.tasks])
+        return np.array([[task.fits(node) for node in firsts] for task in self.instance.tasks])
 
-    @cached_property
     def places(self) -> list[list[int]]:
-        """Places in the arrivals of each type's tasks, first arrival first."""
+        """Places in the arrivals of each type's tasks, the first arrival last."""
         order = np.argsort(self.arrivals, kind="stable")
-        return [part.tolist() for part in np.split(order, np.cumsum(self.count)[:-1])]
+        return [part[::-1].tolist() for part in np.split(order, np.cumsum(self.count)[:-1])]
 
     def idle_beside(self, placements: Iterable[Placement]) -> float:
         """GPUs that stay idle beside placed tasks."""
@@ -86,15 +76,6 @@ class Tables:
         return (MILLI * self.instance.gpus - allocated) / MILLI
 
     def solution(self, placements: Iterable[Placement]) -> PackingSolution:
-        """Return a solution file's content, in the order of the arrivals."""
-        records = [
-            {"task": task, "node": node, "gpus": gpus} for task, node, gpus in sorted(placements)
-        ]
-        return PackingSolution.from_dict(
-            {
-                "schema": "optsched/packing-solution",
-                "version": 1,
-                "instance": self.instance.name,
-                "placements": records,
-            }
-        )
+        """Return a solution, in the order of the arrivals."""
+        records = [{"task": a, "node": n, "gpus": gpus} for a, n, gpus in sorted(placements)]
+        return PackingSolution(instance=self.instance.name, placements=records)

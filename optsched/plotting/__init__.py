@@ -11,7 +11,6 @@ from optsched.plotting.online import plot_online_over_time as plot_online_over_t
 from optsched.plotting.online import plot_queue as plot_queue
 from optsched.plotting.online import plot_utilisation as plot_utilisation
 from optsched.plotting.packing import plot_allocation as plot_allocation
-from optsched.plotting.packing import plot_idle as plot_idle
 from optsched.plotting.placement import plot_breakdown as plot_breakdown
 from optsched.plotting.placement import plot_placement as plot_placement
 from optsched.plotting.results import plot_excess as plot_excess

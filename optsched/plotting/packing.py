@@ -1,20 +1,18 @@
-"""Packings: GPUs allocated as tasks arrive, beside the bound; and why GPUs are idle."""
+"""Packings: GPUs allocated as tasks arrive, beside the bound and published curves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.methods import solve
 from optsched.packing.bounds.columns import allocated_at_most
-from optsched.packing.explain import Breakdown
 from optsched.packing.instance import MILLI, PackingInstance
 from optsched.packing.solution import PackingSolution
 from optsched.packing.tables import Tables
-from optsched.plotting.arguments import breakdown_of, instance_of, loaded_solution
+from optsched.plotting.arguments import instance_of, loaded_solution
 from optsched.plotting.axes import (
     COLOURS,
     MARK_COLOUR,
@@ -34,28 +32,13 @@ if TYPE_CHECKING:
 POINTS = 131
 
 
-def allocation_curve(
-    instance: PackingInstance, solution: PackingSolution
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """GPUs requested and allocated after each arrival, in percent of the cluster's.
-
-    Parameters
-    ----------
-    instance : PackingInstance
-        The instance.
-    solution : PackingSolution
-        A packing of it.
-
-    Returns
-    -------
-    tuple of ndarray
-        Both of the arrivals' length.
-    """
-    milli = np.array([instance.tasks[t].gpu_milli for t in instance.arrivals])
+def allocation_curve(instance: PackingInstance, solution: PackingSolution) -> Any:
+    """GPUs requested and allocated after each arrival, in percent of the cluster's."""
+    milli = Tables(instance).demand[list(instance.arrivals), 2]
     placed = np.zeros(len(milli), dtype=bool)
     placed[[placement.task for placement in solution.placements]] = True
-    percent = 100 / (MILLI * instance.gpus)
-    return percent * np.cumsum(milli), percent * np.cumsum(np.where(placed, milli, 0))
+    curves = np.cumsum([milli, np.where(placed, milli, 0)], axis=1)
+    return 100 * curves / (MILLI * instance.gpus)
 
 
 @house_style()
@@ -85,57 +68,20 @@ def plot_allocation(
         published one's ``published-NAME``.
     """
     loaded = instance_of(instance, PackingInstance)
-    given = solve(loaded, "fgd") if solution is None else solution
-    solutions = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    given: Any = solve(loaded, "fgd") if solution is None else solution
     ax = axes(ax, WIDTH, 3.8)
-    last = 100 * loaded.requested_milli / (MILLI * loaded.gpus)
-    requested = np.linspace(0, last, POINTS)
-    bound = allocated_at_most(Tables(loaded), (requested * loaded.gpus / 100).tolist())
-    ax.plot(requested, 100 * bound / loaded.gpus, color=MARK_COLOUR, label="bound", gid="bound")
+    requested = np.linspace(0, loaded.requested_milli / MILLI, POINTS)
+    bound, percent = allocated_at_most(Tables(loaded), requested.tolist()), 100 / loaded.gpus
+    ax.plot(percent * requested, percent * bound, color=MARK_COLOUR, label="bound", gid="bound")
     for name, curve in (published or {}).items():
-        ax.plot(
-            range(len(curve)), curve, ":", color=MARK_COLOUR, label=name, gid=f"published-{name}"
-        )
-    for index, decided in enumerate(solutions):
+        gid = f"published-{name}"
+        ax.plot(range(len(curve)), curve, ":", color=MARK_COLOUR, label=name, gid=gid)
+    for index, decided in enumerate(given if isinstance(given, list | tuple) else [given]):
         packing = loaded_solution(loaded, decided, PackingSolution)
         label = decided.method if isinstance(decided, Result) else f"packing {index + 1}"
-        curve_x, curve_y = allocation_curve(loaded, packing)
-        colour = COLOURS[index % len(COLOURS)]
-        ax.plot(curve_x, curve_y, color=colour, label=label, gid=f"allocated-{index}")
+        colour, gid = COLOURS[index % len(COLOURS)], f"allocated-{index}"
+        ax.plot(*allocation_curve(loaded, packing), color=colour, label=label, gid=gid)
     ax.set_xlabel("GPUs requested so far, % of the cluster")
     ax.set_ylabel("GPUs allocated, %")
     add_heading(ax, short(loaded.name, 60), ax.get_legend_handles_labels()[0])
-    return ax
-
-
-@house_style()
-def plot_idle(
-    instance: InstanceLike, solution: SolutionLike | None = None, ax: Axes | None = None
-) -> Axes:
-    """Draw the idle GPUs by what keeps the rejected tasks off them.
-
-    Parameters
-    ----------
-    instance : object, name or path
-        A packing instance.
-    solution : solution, result, name or path, optional
-        A packing; by default that of policy ``fgd``.
-    ax : Axes, optional
-        Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    Axes
-        A bar's gid is ``idle-REASON``.
-    """
-    loaded = instance_of(instance, PackingInstance)
-    decided = solve(loaded, "fgd") if solution is None else solution
-    breakdown = breakdown_of(loaded, decided, Breakdown)
-    ax = axes(ax, WIDTH, 1.4 + 0.42 * max(len(breakdown.rows), 1))
-    for y, row in enumerate(breakdown.rows):
-        ax.barh(y, row.gpus, color=COLOURS[0], gid=f"idle-{row.reason.replace(' ', '-')}")
-    ax.set_yticks(range(len(breakdown.rows)), [row.reason for row in breakdown.rows])
-    ax.invert_yaxis()
-    ax.set_xlabel("idle GPUs")
-    add_heading(ax, breakdown.table()[0])
     return ax

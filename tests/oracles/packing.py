@@ -1,8 +1,8 @@
 """Packing, written from its definition alone: brute force over tasks, nodes and GPUs.
 
 A document's nodes have CPU, memory and GPUs of 1,000 milli of one model. A task takes CPU and
-memory of one node and no GPU, a share of one GPU below 1,000 milli, or whole GPUs. Wanted is the largest
-sum of milli that fits, chosen tasks at will; the objective is what is left idle, in GPUs.
+memory of one node and no GPU, a share of one GPU below 1,000 milli, or whole GPUs. Wanted is the
+largest sum of milli that fits, tasks chosen at will; the objective is what is left idle, in GPUs.
 """
 
 from functools import cache

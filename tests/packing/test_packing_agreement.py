@@ -86,12 +86,12 @@ def test_compiled_and_python_place_alike(policy: str) -> None:
     instance = optsched.generate("packing", nodes=5, seed=1, one_model=0.2)
     tables = Tables(instance)
     order = np.random.default_rng(0).permutation(len(instance.nodes))
-    data = tables.arrivals, tables.demand, tables.accepts
+    tasks = tables.arrivals, tables.demand, tables.fits
     runs = []
     for run in (place_arrivals, place_arrivals.py_func):
         generator = np.random.default_rng(3)
         state, mix = initial_state(tables), typical_tasks(tables)
-        runs.append(run(POLICIES.index(policy), *data, state, mix, order, generator))
+        runs.append(run(POLICIES.index(policy), tasks, state, mix, (order, generator)))
     for compiled, python in zip(*runs, strict=True):
         np.testing.assert_array_equal(compiled, python)
     again = placements_of(policy, tables, 0), placements_of(policy, tables, 0)

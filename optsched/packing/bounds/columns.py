@@ -5,7 +5,7 @@ class pool their CPU, memory and GPUs. A GPU is filled by a pattern: shares of a
 or one whole GPU. The most valuable patterns at the duals are found by a knapsack and added as
 columns until none improves. What the relaxation forgets is which CPU is beside which GPU.
 Complexity: a round is one linear programme and O(1000 K F) steps for K classes and F sizes.
-Source: models/packing/README.md, (7)-(11); Gilmore and Gomory (1961).
+Source: models/packing/README.md, (8)-(12); Gilmore and Gomory (1961).
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, vstack
 
-from optsched.backends.arrays import GrowingLp, LpSolution, MilpArrays
+from optsched.backends.arrays import GrowingLp, MilpArrays
 from optsched.deadline import Deadline
 from optsched.packing.instance import MILLI, PackingInstance
 from optsched.packing.options import PackingOptions
@@ -28,23 +28,26 @@ Pattern = tuple[int, Ints]
 """A class of nodes, and how many shares of each size are on one GPU."""
 
 SOURCE = "column bound"
-PRICING_RTOL = 1e-7
-"""A pattern is added if its value exceeds the GPU's dual by more than this share of a GPU."""
+PRICING_TOL = 1e-7
+"""GPUs by which a pattern's value must exceed the dual of a GPU to be added."""
 ROUNDING_RTOL = 1e-9
-ROUNDING_MILLI = 1e-3
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Non-negative duals, in GPUs, and the bound on the idle GPUs that they prove.
+    """Non-negative duals, in GPUs, and the bounds that they prove.
 
     `cpu` and `memory` (K,) are for a core-milli and a byte of each class, `shares` (K, F) for a
-    share of each size, smallest first and whole GPUs last. `allocated` bounds the allocated GPUs.
+    share of each size, smallest first and whole GPUs last. `value` is that of all capacity, `gain`
+    (T,) what a task of each type is worth beyond its price, where that is lowest. `allocated` and
+    `bound` are the GPUs allocated at most and idle at least.
     """
 
     cpu: Floats
     memory: Floats
     shares: Floats
+    value: float
+    gain: Floats
     allocated: float
     bound: float
 
@@ -54,22 +57,14 @@ class Prices:
         return {"kind": "prices", **lists, "bound": self.bound}
 
 
-@dataclass(frozen=True)
-class Relaxation:
-    """The last programme's tasks by type and class (T, K), and the best prices."""
-
-    tasks: Floats
-    prices: Prices
-
-
 def columns(instance: PackingInstance, options: PackingOptions, settings: Settings) -> Outcome:
     """Bound the idle GPUs by column generation."""
-    prices = solve_relaxation(Tables(instance), settings.deadline).prices
+    bound, source, prices = quick_bound(instance, options, settings.deadline)
     return Outcome(
         None,
         Termination.TIME_LIMIT if settings.deadline.is_over else Termination.FEASIBLE,
-        bound=prices.bound,
-        bound_source=SOURCE,
+        bound=bound,
+        bound_source=source,
         solve_time=settings.deadline.spent,
         certificate=prices,
     )
@@ -79,52 +74,40 @@ def quick_bound(
     instance: PackingInstance, options: PackingOptions, deadline: Deadline | None = None
 ) -> tuple[float, str, Prices]:
     """The bound that certifies every heuristic's row, its source and its certificate."""
-    prices = solve_relaxation(Tables(instance), deadline or Deadline()).prices
+    prices = solve_relaxation(Tables(instance), deadline or Deadline())
     return prices.bound, SOURCE, prices
 
 
 def allocated_at_most(tables: Tables, requested: Sequence[float], points: int = 12) -> Floats:
     """Bound the GPUs that any packing of the first arrivals allocates, by requested GPUs.
 
-    The prices of `points` relaxations, most of them near the full cluster, hold for every prefix of
-    the arrivals; the lowest bound counts.
+    The prices of `points` relaxations, of prefixes that ask half of the GPUs or more, hold for
+    every prefix; the lowest bound counts.
     """
     milli = tables.demand[tables.arrivals, 2]
-    wanted = MILLI * np.array(requested) + ROUNDING_MILLI
+    wanted = np.rint(MILLI * np.array(requested))
     ends = np.searchsorted(np.cumsum(milli), wanted, side="right")
-    rows = np.arange(len(tables.count)) == tables.arrivals[:, None]
-    counts = np.vstack([np.zeros(len(tables.count), int), np.cumsum(rows, axis=0)])[ends]
+    types = np.arange(len(tables.count))
+    counts = np.array([(tables.arrivals[:end, None] == types).sum(axis=0) for end in ends])
     bounds = counts @ tables.demand[:, 2] / MILLI
-    for at in np.unique(np.linspace(len(ends) // 2, len(ends) - 1, points).astype(int)).tolist():
-        programme = _Programme(tables, counts[at])
-        prices = solve_relaxation(tables, Deadline(), counts[at]).prices
-        income, gain = programme.terms(prices.cpu, prices.memory, prices.shares)
-        bounds = np.minimum(bounds, (income + counts @ gain) * (1 + ROUNDING_RTOL))
+    for at in np.unique(np.linspace(len(ends) // 2, len(ends) - 1, points).astype(int)):
+        prices = solve_relaxation(tables, Deadline(), counts[at])
+        bounds = np.minimum(bounds, (prices.value + counts @ prices.gain) * (1 + ROUNDING_RTOL))
     return bounds
 
 
-def solve_relaxation(tables: Tables, deadline: Deadline, count: Ints | None = None) -> Relaxation:
-    """Solve the relaxation; at the deadline, the best prices so far.
-
-    `count` replaces the number of tasks of each type.
-    """
+def solve_relaxation(tables: Tables, deadline: Deadline, count: Ints | None = None) -> Prices:
+    """Solve the relaxation of `count` tasks by type, by default all; at the deadline the best."""
     programme = _Programme(tables, tables.count if count is None else count)
     lp = GrowingLp(programme.arrays(), Settings().within(deadline))
-    best = programme.priced(*programme.no_prices())
-    tasks = np.zeros(programme.fits.shape)
-    while not deadline.is_over:
-        solution = lp.solve(deadline)
-        if solution is None:
-            break
-        tasks[programme.fits] = solution.values[: programme.fits.sum()]
-        cpu, memory, gpus, shares = programme.duals(solution)
-        prices = programme.priced(cpu, memory, shares)
+    best = programme.priced(np.zeros(programme.rows))[0]
+    while not deadline.is_over and (solution := lp.solve(deadline)) is not None:
+        prices, patterns = programme.priced(np.maximum(-solution.duals, 0.0))
         best = min(best, prices, key=lambda prices: prices.allocated)
-        patterns = programme.improving_patterns(gpus, shares)
         if not patterns:
             break
         lp.add_columns(np.zeros(len(patterns)), programme.pattern_columns(patterns))
-    return Relaxation(tasks, best)
+    return best
 
 
 class _Programme:
@@ -135,124 +118,86 @@ class _Programme:
     """
 
     def __init__(self, tables: Tables, count: Ints) -> None:
-        self.tables, self.count = tables, count
-        milli = tables.demand[:, 2]
+        self.demand, self.count = tables.demand, count
+        milli, firsts = tables.demand[:, 2], [members[0] for members in tables.classes]
         self.gpus, size = -(-milli // MILLI), np.minimum(milli, MILLI)
         self.sizes = np.unique(np.append(size[size > 0], MILLI))
         self.size = np.searchsorted(self.sizes, size)
         self.fits = tables.fits & (milli > 0)[:, None]
-        self.nodes = np.array([len(members) for members in tables.classes])
-        self.capacity = tables.capacity[[members[0] for members in tables.classes]]
-        self.scale = np.append(np.maximum(tables.capacity[:, :2].max(axis=0), 1), 1).astype(float)
-        types, classes = self.fits.shape
-        self.first_row = types, types + 3 * classes
-        self.rows = types + classes * (3 + len(self.sizes))
+        nodes = np.array([len(members) for members in tables.classes])
+        self.capacity = nodes[:, None] * tables.capacity[firsts]
+        self.scale = np.append(np.maximum(tables.capacity[:, :2].max(axis=0), 1), 1)
+        types, self.classes = self.fits.shape
+        self.first_capacity = types
+        self.first_share = types + 3 * self.classes
+        self.rows = self.first_share + self.classes * len(self.sizes)
 
     def arrays(self) -> MilpArrays:
         """The programme with one pattern for each class and size: as many of it as fit a GPU."""
-        (t, k), classes = np.nonzero(self.fits), len(self.nodes)
-        column, (capacity_row, share_row) = np.arange(len(t)), self.first_row
-        cpu, memory = self.tables.demand[:, :2].T / self.scale[:2, None]
-        entries = [
-            (t, np.ones(len(t))),
-            (capacity_row + k, cpu[t]),
-            (capacity_row + classes + k, memory[t]),
-            (share_row + k * len(self.sizes) + self.size[t], self.gpus[t].astype(float)),
-        ]
-        matrix = coo_array(
-            (
-                np.concatenate([values for _, values in entries]),
-                (np.tile(column, 4), np.concatenate([rows for rows, _ in entries])),
-            ),
-            shape=(len(t), self.rows),
+        t, k = np.nonzero(self.fits)
+        rows = [t, *(self.first_capacity + i * self.classes + k for i in range(2))]
+        rows.append(self.first_share + k * len(self.sizes) + self.size[t])
+        values = np.column_stack(
+            [np.ones(len(t)), self.demand[t, :2] / self.scale[:2], self.gpus[t]]
         )
+        at = np.repeat(np.arange(len(t)), 4), np.column_stack(rows).ravel()
+        tasks = coo_array((values.ravel(), at), shape=(len(t), self.rows))
         fills = np.diag(MILLI // self.sizes)
-        patterns = self.pattern_columns([(c, fill) for c in range(classes) for fill in fills])
+        patterns = [(c, fill) for c in range(self.classes) for fill in fills]
+        matrix = csr_array(vstack([tasks, self.pattern_columns(patterns)]).T)
         upper = np.zeros(self.rows)
-        upper[:capacity_row] = self.count
-        pooled = self.nodes[:, None] * self.capacity / self.scale
-        upper[capacity_row:share_row] = pooled.T.ravel()
-        width = len(t) + patterns.shape[0]
-        cost = np.zeros(width)
-        cost[: len(t)] = -self.tables.demand[t, 2] / MILLI
-        return MilpArrays(
-            cost,
-            csr_array(vstack([matrix, patterns]).T),
-            np.full(self.rows, -np.inf),
-            upper,
-            np.zeros(width),
-            np.full(width, np.inf),
-            np.zeros(width, dtype=bool),
-        )
+        upper[: self.first_share] = np.append(self.count, (self.capacity / self.scale).T)
+        width = matrix.shape[1]
+        cost = np.append(-self.demand[t, 2] / MILLI, np.zeros(len(patterns)))
+        lower, limit = np.full(self.rows, -np.inf), np.full(width, np.inf)
+        integer = np.zeros(width, dtype=bool)
+        return MilpArrays(cost, matrix, lower, upper, np.zeros(width), limit, integer)
 
     def pattern_columns(self, patterns: list[Pattern]) -> csr_array:
-        """Coefficients of patterns, one in a row: one GPU, and less of each share that it has."""
-        rows, columns, values = [], [], []
-        first_gpu_row = self.first_row[0] + 2 * len(self.nodes)
-        for index, (k, numbers) in enumerate(patterns):
-            used = np.flatnonzero(numbers)
-            rows += [index] * (len(used) + 1)
-            columns += [first_gpu_row + k, *(self.first_row[1] + k * len(self.sizes) + used)]
-            values += [1.0, *(-numbers[used].astype(float))]
-        return csr_array(coo_array((values, (rows, columns)), shape=(len(patterns), self.rows)))
+        """Coefficients of patterns, one in a row: a GPU of the class, and its shares, negative."""
+        block = np.zeros((len(patterns), self.rows))
+        for row, (k, numbers) in zip(block, patterns, strict=True):
+            row[self.first_capacity + 2 * self.classes + k] = 1.0
+            first = self.first_share + k * len(self.sizes)
+            row[first : first + len(self.sizes)] = -numbers
+        return csr_array(block)
 
-    def duals(self, solution: LpSolution) -> tuple[Floats, Floats, Floats, Floats]:
-        """Duals of CPU, memory and GPUs by class, and of shares by class and size."""
-        duals, classes = np.maximum(-solution.duals, 0.0), len(self.nodes)
-        capacity_row, share_row = self.first_row
-        pooled = duals[capacity_row:share_row].reshape(3, classes) / self.scale[:, None]
-        return *pooled, duals[share_row:].reshape(classes, -1)
-
-    def no_prices(self) -> tuple[Floats, Floats, Floats]:
-        classes = len(self.nodes)
-        return np.zeros(classes), np.zeros(classes), np.zeros((classes, len(self.sizes)))
-
-    def terms(self, cpu: Floats, memory: Floats, shares: Floats) -> tuple[float, Floats]:
-        """The value of all capacity at the prices, and the gain of a task of each type above it."""
-        gpu = pattern_values(shares, self.sizes)[0][:, -1]
-        demand = self.tables.demand
-        paid = np.outer(demand[:, 0], cpu) + np.outer(demand[:, 1], memory)
+    def priced(self, duals: Floats) -> tuple[Prices, list[Pattern]]:
+        """The prices at non-negative duals, and the patterns worth more than the GPU's dual."""
+        pooled = duals[self.first_capacity : self.first_share].reshape(3, self.classes)
+        cpu, memory, gpus = pooled / self.scale[:, None]
+        shares = duals[self.first_share :].reshape(self.classes, len(self.sizes))
+        values, choices = pattern_values(shares, self.sizes)
+        paid = np.outer(self.demand[:, 0], cpu) + np.outer(self.demand[:, 1], memory)
         paid += self.gpus[:, None] * shares.T[self.size]
-        gain = np.where(self.fits, demand[:, 2:] / MILLI - paid, 0.0).max(axis=1)
-        value = (self.capacity * np.column_stack([cpu, memory, gpu])).sum(axis=1)
-        return float(self.nodes @ value), np.maximum(gain, 0.0)
-
-    def priced(self, cpu: Floats, memory: Floats, shares: Floats) -> Prices:
-        """Prices with the bound that they prove."""
-        value, gain = self.terms(cpu, memory, shares)
+        gain = np.where(self.fits, self.demand[:, 2:] / MILLI - paid, 0.0).max(axis=1)
+        gain = np.maximum(gain, 0.0)
+        value = float((self.capacity * np.column_stack([cpu, memory, values[:, -1]])).sum())
         allocated = (value + float(self.count @ gain)) * (1 + ROUNDING_RTOL)
-        bound = max(self.tables.instance.gpus - allocated, 0.0)
-        return Prices(cpu, memory, shares, allocated, bound)
+        idle = max(float(self.capacity[:, 2].sum()) - allocated, 0.0)
+        prices = Prices(cpu, memory, shares, value, gain, allocated, idle)
+        improving = np.flatnonzero(values[:, -1] > gpus + PRICING_TOL).tolist()
+        return prices, [(k, self._pattern(choices[k])) for k in improving]
 
-    def improving_patterns(self, gpus: Floats, shares: Floats) -> list[Pattern]:
-        """Each class's most valuable pattern, where its value exceeds the dual of a GPU."""
-        values, choices, unit = pattern_values(shares, self.sizes)
-        patterns = []
-        for k in np.flatnonzero(values[:, -1] > gpus + PRICING_RTOL).tolist():
-            numbers, room = np.zeros(len(self.sizes), dtype=np.int64), values.shape[1] - 1
-            while room > 0:
-                f = choices[k, room]
-                numbers[f] += f >= 0
-                room -= 1 if f < 0 else int(self.sizes[f]) // unit
-            patterns.append((k, numbers))
-        return patterns
+    def _pattern(self, choices: Ints) -> Ints:
+        """The numbers of shares that a knapsack's choices make."""
+        numbers, room = np.zeros(len(self.sizes), dtype=np.int64), MILLI
+        while room > 0:
+            f = choices[room]
+            numbers[f] += f >= 0
+            room -= 1 if f < 0 else self.sizes[f]
+        return numbers
 
 
-def pattern_values(shares: Floats, sizes: Ints) -> tuple[Floats, Ints, int]:
-    """Value of the best pattern by class and room, and its next share; -1 leaves a unit empty.
-
-    Rooms are in the returned unit, the greatest common divisor of the sizes.
-    """
-    unit = int(np.gcd.reduce(sizes))
-    steps = sizes // unit
-    values = np.zeros((len(shares), MILLI // unit + 1))
+def pattern_values(shares: Floats, sizes: Ints) -> tuple[Floats, Ints]:
+    """Value of the best pattern by class and milli, and its next share; -1 leaves a milli empty."""
+    values = np.zeros((len(shares), MILLI + 1))
     choices = np.full(values.shape, -1)
-    for room in range(1, values.shape[1]):
-        fitting = np.searchsorted(steps, room, side="right")
-        filled = values[:, room - steps[:fitting]] + shares[:, :fitting]
-        best = filled.argmax(axis=1) if fitting else np.zeros(len(shares), dtype=np.int64)
-        value = filled.max(axis=1, initial=0.0)
+    for room in range(int(sizes[0]), MILLI + 1):
+        fitting = np.searchsorted(sizes, room, side="right")
+        filled = values[:, room - sizes[:fitting]] + shares[:, :fitting]
+        value, best = filled.max(axis=1), filled.argmax(axis=1)
         improves = value > values[:, room - 1]
         values[:, room] = np.maximum(value, values[:, room - 1])
-        choices[improves, room] = best[improves]
-    return values, choices, unit
+        choices[:, room] = np.where(improves, best, -1)
+    return values, choices

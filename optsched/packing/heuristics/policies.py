@@ -50,9 +50,10 @@ class Mix(NamedTuple):
 
 
 class State(NamedTuple):
-    """Free CPU and memory (N,) and milli of each GPU (N, G; -1 beyond), and classes of tasks.
+    """Free CPU and memory (N,) and milli of each GPU (N, G; -1 beyond the node's GPUs).
 
-    `kinds` (N, G + 1) tells which numbers of GPUs tasks on a node have, column 0 for shares.
+    `idle`, `largest` and `empty` (N,): sum of the GPUs' free milli, their maximum, and how many are
+    free. `kinds` (N, G + 1): whether tasks with so many GPUs are on a node, column 0 for shares.
     """
 
     cpu: Any
@@ -61,19 +62,19 @@ class State(NamedTuple):
     gpus: Any
     class_of: Any
     kinds: Any
-    max_cpu: float
-    max_milli: float
+    idle: Any
+    largest: Any
+    empty: Any
 
 
 def run_policy(
     name: str, instance: PackingInstance, options: PackingOptions, settings: Settings
 ) -> Outcome:
     """Place all arrivals by a policy."""
-    began = clock()
-    tables = Tables(instance)
+    began, tables = clock(), Tables(instance)
     nodes, gpus = placements_of(name, tables, settings.seed)
     placed = [
-        (task, int(nodes[task]), tuple(int(g) for g in gpus[task] if g >= 0))
+        (task, int(nodes[task]), tuple(gpus[task, gpus[task] >= 0].tolist()))
         for task in np.flatnonzero(nodes >= 0).tolist()
     ]
     return packing_outcome(tables, placed, clock() - began)
@@ -81,37 +82,29 @@ def run_policy(
 
 def packing_outcome(tables: Tables, placed: list[Placement], seconds: float) -> Outcome:
     """The outcome of a heuristic."""
-    return Outcome(
-        tables.solution(placed),
-        Termination.FEASIBLE,
-        claimed=tables.idle_beside(placed),
-        solve_time=seconds,
-    )
+    idle, ended = tables.idle_beside(placed), Termination.FEASIBLE
+    return Outcome(tables.solution(placed), ended, claimed=idle, solve_time=seconds)
 
 
-def placements_of(name: str, tables: Tables, seed: int) -> tuple[Any, Any]:
+def placements_of(name: str, tables: Tables, seed: int) -> Any:
     """Node of each arrival, -1 if rejected, and its GPUs (A, G), padded with -1."""
     generator = np.random.default_rng(seed)
     state, mix = initial_state(tables), typical_tasks(tables)
     order = generator.permutation(len(state.cpu))
     steps = len(tables.arrivals) * len(order) * (len(mix.cpu) if name == "fgd" else 1)
+    tasks = tables.arrivals, tables.demand, tables.fits
     run = place_arrivals.for_size(steps)
-    policy = POLICIES.index(name)
-    nodes, gpus = run(
-        policy, tables.arrivals, tables.demand, tables.accepts, state, mix, order, generator
-    )
-    return nodes, gpus
+    return run(POLICIES.index(name), tasks, state, mix, (order, generator))
 
 
 def initial_state(tables: Tables) -> State:
     """All nodes empty."""
-    cpu, memory, gpus = tables.capacity.T
+    cpu, memory, gpus = np.ascontiguousarray(tables.capacity.T)
     width = int(gpus.max())
     milli = np.where(np.arange(width) < gpus[:, None], MILLI, -1)
     kinds = np.zeros((len(cpu), width + 1), dtype=np.bool_)
-    class_of = tables.class_of
-    largest = float(max(cpu.max(), 1)), float(MILLI * width)
-    return State(cpu.copy(), memory.copy(), milli, gpus.copy(), class_of, kinds, *largest)
+    sums = MILLI * gpus, MILLI * np.minimum(gpus, 1), gpus.copy()
+    return State(cpu.copy(), memory.copy(), milli, gpus, tables.class_of, kinds, *sums)
 
 
 def typical_tasks(tables: Tables) -> Mix:
@@ -122,78 +115,70 @@ def typical_tasks(tables: Tables) -> Mix:
     frequent = sorted(counts.items(), key=lambda item: (item[1], item[0]), reverse=True)
     total = np.cumsum([count for _, count in frequent])
     frequent = frequent[: 1 + int(np.searchsorted(total, TYPICAL_SHARE * total[-1]))]
+    cpu, milli, models = zip(*(key for key, _ in frequent), strict=True)
     firsts = [tables.instance.nodes[members[0]].model for members in tables.classes]
-    keys = [key for key, _ in frequent]
     share = np.array([count for _, count in frequent], dtype=float)
     return Mix(
-        np.array([cpu for cpu, _, _ in keys], dtype=np.int64),
-        np.array([min(milli, MILLI) for _, milli, _ in keys], dtype=np.int64),
-        np.array([-(-milli // MILLI) for _, milli, _ in keys], dtype=np.int64),
-        np.array([[not models or m in models for m in firsts] for _, _, models in keys]),
+        np.array(cpu),
+        np.minimum(milli, MILLI),
+        -(-np.array(milli) // MILLI),
+        np.array([[not accepted or m in accepted for m in firsts] for accepted in models]),
         share / share.sum(),
     )
 
 
 @kernel
-def place_arrivals(
-    policy: int,
-    arrivals: Any,
-    demand: Any,
-    accepts: Any,
-    state: State,
-    mix: Mix,
-    order: Any,
-    generator: Any,
-) -> Any:
+def place_arrivals(policy: int, tasks: Any, state: State, mix: Mix, drawn: Any) -> Any:
     """Place arrivals one after another; see `placements_of`."""
-    count, width = len(state.cpu), state.milli.shape[1]
+    (arrivals, demand, fits), (order, generator) = tasks, drawn
+    count, width = state.milli.shape
+    largest = max(state.cpu.max(), 1), MILLI * width  # CPU and milli of the largest node
     nodes = np.full(len(arrivals), -1, np.int64)
     gpus = np.full((len(arrivals), width), -1, np.int64)
     # FGD's scores by type and node, valid while the node has not changed since (changes).
     scores = np.zeros((len(demand), count), np.int64)
     scored_at = np.full((len(demand), count), -1, np.int64)
     changes = np.zeros(count, np.int64)
-    for a in range(len(arrivals)):
-        t = arrivals[a]
+    for a, t in enumerate(arrivals):
         cpu, memory, milli = demand[t]
         best, best_score, fitting = -1, -1, 0
         for n in order:
-            if not _fits(cpu, memory, milli, accepts[t, state.class_of[n]], state, n):
+            if state.cpu[n] < cpu or state.memory[n] < memory or not fits[t, state.class_of[n]]:
+                continue
+            if state.largest[n] < milli if milli < MILLI else MILLI * state.empty[n] < milli:
                 continue
             if policy == RANDOM:  # reservoir sampling: each fitting node with equal chance
                 fitting += 1
-                if generator.random() * fitting < 1.0:
-                    best = n
-                continue
-            if policy == FGD:
+                score = best_score + (generator.random() * fitting < 1.0)
+            elif policy == FGD:
                 if scored_at[t, n] != changes[n]:
                     scores[t, n], scored_at[t, n] = _fgd(cpu, milli, state, n, mix)[0], changes[n]
                 score = scores[t, n]
             else:
-                score = _score(policy, cpu, milli, state, n)
+                score = _score(policy, cpu, milli, state, n, largest)
             if score > best_score:
                 best, best_score = n, score
         if best < 0:
             continue
         nodes[a] = best
+        free = state.milli[best]
+        chosen = np.flatnonzero(free == MILLI)[: milli // MILLI]
         if 0 < milli < MILLI:
+            chosen = np.flatnonzero(free >= milli)[:1]
             if policy == FGD:
-                gpu = _fgd(cpu, milli, state, best, mix)[1]
+                chosen[0] = _fgd(cpu, milli, state, best, mix)[1]
             elif policy == RANDOM:
-                gpu = _any_gpu(milli, state.milli[best], generator)
+                able = np.flatnonzero(free >= milli)
+                chosen[0] = able[generator.integers(0, len(able))]
             else:
-                gpu = _fullest_gpu(milli, state.milli[best])
-            gpus[a, 0] = gpu
-            state.milli[best, gpu] -= milli
-            state.kinds[best, 0] = True
-        elif milli > 0:
-            taken = 0
-            for g in range(width):
-                if state.milli[best, g] == MILLI and taken * MILLI < milli:
-                    gpus[a, taken] = g
-                    state.milli[best, g] = 0
-                    taken += 1
-            state.kinds[best, taken] = True
+                chosen[0] = fullest_gpu(milli, free)
+        for i, g in enumerate(chosen):
+            gpus[a, i] = g
+            free[g] -= min(milli, MILLI)
+        if milli > 0:
+            state.kinds[best, milli // MILLI] = True
+            state.idle[best] -= milli
+            state.largest[best], state.empty[best] = free.max(), (free == MILLI).sum()
         state.cpu[best] -= cpu
         state.memory[best] -= memory
         changes[best] += 1
@@ -201,69 +186,44 @@ def place_arrivals(
 
 
 @register_jitable
-def _fits(cpu: int, memory: int, milli: int, accepted: bool, state: State, n: int) -> bool:
-    """Whether a node can take a task."""
-    if not accepted or state.cpu[n] < cpu or state.memory[n] < memory:
-        return False
-    wanted = (milli + MILLI - 1) // MILLI
-    asked = min(milli, MILLI)
-    for g in range(state.gpus[n]):
-        if wanted > 0 and state.milli[n, g] >= asked:
-            wanted -= 1
-    return wanted == 0
-
-
-@register_jitable
-def _score(policy: int, cpu: int, milli: int, state: State, n: int) -> int:
+def _score(policy: int, cpu: int, milli: int, state: State, n: int, largest: Any) -> int:
     """Integer score of a node that can take a task."""
-    free = 0
-    for g in range(state.gpus[n]):
-        free += state.milli[n, g]
+    idle, (max_cpu, max_milli) = state.idle[n], largest
     if policy == DOT_PRODUCT:
-        product = cpu / state.max_cpu * (state.cpu[n] / state.max_cpu)
-        product += milli / state.max_milli * (free / state.max_milli)
+        product = cpu / max_cpu * (state.cpu[n] / max_cpu) + milli / max_milli * (idle / max_milli)
         return int(MAX_SCORE * (1.0 - product / 2.0))
     if policy == BEST_FIT:
-        left = 0.5 * (state.cpu[n] - cpu) / state.max_cpu + 0.5 * (free - milli) / state.max_milli
+        left = 0.5 * (state.cpu[n] - cpu) / max_cpu + 0.5 * (idle - milli) / max_milli
         return int(MAX_SCORE * (1.0 - left))
     if milli == 0:
         return 0
     if policy == PACKING:
-        return _packing_score(milli, state.milli[n, : state.gpus[n]])
-    kind = 0 if milli < MILLI else milli // MILLI
-    kinds, rank = 0, 0
-    for other in range(state.kinds.shape[1]):
-        kinds += state.kinds[n, other]
-    if state.kinds[n, kind]:
+        return _packing_score(milli, state, n)
+    kinds, rank = state.kinds[n].sum(), 0
+    if state.kinds[n, milli // MILLI]:
         rank = 3 if kinds == 1 else 2
     elif kinds == 0:
         rank = 1
     quarter = MAX_SCORE // 4
-    return int(quarter * (state.max_milli - free) // state.max_milli) + rank * quarter
+    return quarter * (max_milli - idle) // max_milli + rank * quarter
 
 
 @register_jitable
-def _packing_score(milli: int, free: Any) -> int:
+def _packing_score(milli: int, state: State, n: int) -> int:
     """Score of ``gpu-packing``: shared GPUs, free GPUs of a node in use, GPUs of a free node."""
-    idle = 0
-    for left in free:
-        idle += left == MILLI
-    if idle == len(free):
-        return max(MAX_SCORE // 3 - idle, idle)
-    wanted, opened, room = (milli + MILLI - 1) // MILLI, 0, 0
-    for left in np.sort(free):
-        if wanted > 0 and left >= min(milli, MILLI):
-            wanted -= 1
-            opened += left == MILLI
-            room += left * 100 // MILLI
-    if opened > 0:
-        return max(MAX_SCORE // 2 - opened, MAX_SCORE // 3)
-    return max(MAX_SCORE - room // 10, MAX_SCORE // 2)
+    if state.empty[n] == state.gpus[n]:
+        return max(MAX_SCORE // 3 - state.empty[n], state.empty[n])
+    if milli < MILLI:
+        left = state.milli[n, fullest_gpu(milli, state.milli[n])]
+        if left < MILLI:
+            return MAX_SCORE - left * 100 // MILLI // 10
+    opened = (milli + MILLI - 1) // MILLI
+    return max(MAX_SCORE // 2 - opened, MAX_SCORE // 3)
 
 
 @register_jitable
-def _fullest_gpu(milli: int, free: Any) -> int:
-    """The GPU with the least room that can take a share."""
+def fullest_gpu(milli: int, free: Any) -> int:
+    """The GPU with the least room that can take a share; -1 if none can."""
     best = -1
     for g in range(len(free)):
         if free[g] >= milli and (best < 0 or free[g] < free[best]):
@@ -272,41 +232,20 @@ def _fullest_gpu(milli: int, free: Any) -> int:
 
 
 @register_jitable
-def _any_gpu(milli: int, free: Any, generator: Any) -> int:
-    """Any GPU that can take a share, with equal chance."""
-    best, fitting = -1, 0
-    for g in range(len(free)):
-        if free[g] >= milli:
-            fitting += 1
-            if generator.random() * fitting < 1.0:
-                best = g
-    return best
-
-
-@register_jitable
 def _fgd(cpu: int, milli: int, state: State, n: int, mix: Mix) -> tuple[int, int]:
     """Best score of a task on a node by the change of its fragmentation, and the share's GPU."""
-    free = state.milli[n, : state.gpus[n]].copy()
-    kind = state.class_of[n]
-    before = fragmentation(state.cpu[n], free, kind, mix)
-    if not 0 < milli < MILLI:
-        taken = 0
-        for g in range(len(free)):
-            if free[g] == MILLI and taken < milli:
-                free[g] = 0
-                taken += MILLI
-        return _sigmoid_score(before - fragmentation(state.cpu[n] - cpu, free, kind, mix)), -1
+    free, kind = state.milli[n, : state.gpus[n]].copy(), state.class_of[n]
+    before, left = fragmentation(state.cpu[n], free, kind, mix), state.cpu[n] - cpu
+    if milli == 0 or milli >= MILLI:
+        for g in np.flatnonzero(free == MILLI)[: milli // MILLI]:
+            free[g] = 0
+        return _sigmoid_score(before - fragmentation(left, free, kind, mix)), -1
     best, best_score = -1, -1
     for g in range(len(free)):
-        if free[g] < milli:
-            continue
-        repeated = False  # a GPU as free as an earlier one has the same score
-        for other in range(g):
-            repeated = repeated or free[other] == free[g]
-        if repeated:
+        if free[g] < milli or (free[:g] == free[g]).any():  # equally free GPUs score alike
             continue
         free[g] -= milli
-        score = _sigmoid_score(before - fragmentation(state.cpu[n] - cpu, free, kind, mix))
+        score = _sigmoid_score(before - fragmentation(left, free, kind, mix))
         free[g] += milli
         if score > best_score:
             best, best_score = g, score
@@ -321,9 +260,7 @@ def _sigmoid_score(decrease: float) -> int:
 @register_jitable
 def fragmentation(cpu: int, free: Any, kind: int, mix: Mix) -> float:
     """F_n(M): expected milli of a node that a task of the mix cannot use (FGD, section 4)."""
-    idle, total = 0, 0.0
-    for left in free:
-        idle += left
+    idle, total = free.sum(), 0.0
     for m in range(len(mix.cpu)):
         unusable = idle
         if mix.milli[m] > 0 and mix.cpu[m] <= cpu and mix.accepts[m, kind]:
