@@ -339,10 +339,10 @@ STATED: dict[str, tuple[str, dict[str, tuple[float, float]]]] = {
         "idle share",
         {
             "two-nodes": (0.2, 0.3),
-            "mixed-8": (0.0, 0.2),
-            "shared-20": (0.05, 0.2),
-            "models-20": (0.0, 0.2),
-            "several-40": (0.0, 0.1),
+            "mixed-8": (0.2, 0.3),
+            "shared-20": (0.4, 0.5),
+            "models-20": (0.15, 0.25),
+            "several-40": (0.1, 0.15),
         },
     ),
 }
