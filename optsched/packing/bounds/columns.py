@@ -181,21 +181,25 @@ class _Programme:
 
     def _pattern(self, choices: Ints) -> Ints:
         """The numbers of shares that a knapsack's choices make."""
-        numbers, room = np.zeros(len(self.sizes), dtype=np.int64), MILLI
+        numbers, room = np.zeros(len(self.sizes), dtype=np.int64), len(choices) - 1
         while room > 0:
             f = choices[room]
             numbers[f] += f >= 0
-            room -= 1 if f < 0 else self.sizes[f]
+            room -= 1 if f < 0 else self.sizes[f] * (len(choices) - 1) // MILLI
         return numbers
 
 
 def pattern_values(shares: Floats, sizes: Ints) -> tuple[Floats, Ints]:
-    """Value of the best pattern by class and milli, and its next share; -1 leaves a milli empty."""
-    values = np.zeros((len(shares), MILLI + 1))
+    """Value of the best pattern by class and room, and its next share; -1 leaves a unit empty.
+
+    A unit is the greatest common divisor of the sizes.
+    """
+    steps = sizes // np.gcd.reduce(sizes)
+    values = np.zeros((len(shares), steps[-1] + 1))
     choices = np.full(values.shape, -1)
-    for room in range(int(sizes[0]), MILLI + 1):
-        fitting = np.searchsorted(sizes, room, side="right")
-        filled = values[:, room - sizes[:fitting]] + shares[:, :fitting]
+    for room in range(int(steps[0]), values.shape[1]):
+        fitting = np.searchsorted(steps, room, side="right")
+        filled = values[:, room - steps[:fitting]] + shares[:, :fitting]
         value, best = filled.max(axis=1), filled.argmax(axis=1)
         improves = value > values[:, room - 1]
         values[:, room] = np.maximum(value, values[:, room - 1])
