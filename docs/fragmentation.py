@@ -140,7 +140,8 @@ def write(store: Path) -> None:
     blocks = {
         "policies": [f"| workload | {names} |", "|---" * 7 + "|", *by_policy],
         "bounds": [
-            "| workload | `fgd` | offline | bound | out of reach | bound - `fgd` | bound - offline |",
+            "| workload | `fgd` | offline | bound | out of reach | bound - `fgd` "
+            "| bound - offline |",
             "|---|" + "---:|" * 6,
             *by_workload,
         ],
