@@ -4,12 +4,11 @@ Nodes are drawn by their frequency in the published cluster; sizes of tasks are 
 GPUs with 6 to 24 cores each, shares with up to twice as many for their part.
 """
 
-from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import numpy as np
 
-from optsched.declared import Between, Seed, flag, require_declared
+from optsched.declared import Between, Seed
 from optsched.generators.arguments import checked
 from optsched.packing.instance import MILLI, Demand, PackingInstance
 
@@ -28,11 +27,21 @@ SHARES = (100, 200, 250, 300, 460, 500, 540, 700, 820, 900)
 CORES_PER_GPU = (6, 8, 12, 16, 24)
 
 
-@dataclass(frozen=True)
-class PackingSettings:
-    """The cluster and its tasks.
+@checked("generate packing")
+def generate_packing(
+    nodes: Annotated[int, Between(1, 20_000)] = 20,
+    requested: Annotated[float, Between(0.01, 10)] = 1.3,
+    sharing: Share = 0.5,
+    several: Share = 0.1,
+    cpu_only: Annotated[float, Between(0, 0.9)] = 0.1,
+    one_model: Share = 0.0,
+    *,
+    seed: Seed = 0,
+    name: str | None = None,
+) -> PackingInstance:
+    """Generate one instance; equal arguments give equal instances.
 
-    Attributes
+    Parameters
     ----------
     nodes : int
         Number of nodes.
@@ -46,29 +55,6 @@ class PackingSettings:
         Share of the tasks that take no GPU.
     one_model : float
         Share of the tasks that accept one model of GPUs only.
-    """
-
-    nodes: Annotated[int, Between(1, 20_000)] = 20
-    requested: Annotated[float, Between(0.01, 10)] = 1.3
-    sharing: Share = 0.5
-    several: Share = 0.1
-    cpu_only: Share = 0.1
-    one_model: Share = 0.0
-
-    def __post_init__(self) -> None:
-        require_declared("generate packing", self, flag)
-
-
-@checked("generate packing")
-def generate_packing(
-    settings: PackingSettings | None = None, *, seed: Seed = 0, name: str | None = None
-) -> PackingInstance:
-    """Generate one instance; equal arguments give equal instances.
-
-    Parameters
-    ----------
-    settings : PackingSettings, optional
-        The cluster and its tasks.
     seed : int, optional
         Seed of every random choice.
     name : str, optional
@@ -84,34 +70,29 @@ def generate_packing(
     >>> len(generate_packing(seed=7).nodes)
     20
     """
-    settings = settings or PackingSettings()
+    arguments = {"nodes": nodes, "requested": requested, "sharing": sharing, "several": several}
+    arguments |= {"cpu_only": cpu_only, "one_model": one_model}
     rng = np.random.default_rng(seed)
     frequency = np.array([kind[-1] for kind in NODES])
-    kinds = [NODES[i] for i in rng.choice(len(NODES), settings.nodes, p=frequency)]
-    wanted = settings.requested * MILLI * sum(gpus for *_, gpus, _ in kinds)
+    kinds = [NODES[i] for i in rng.choice(len(NODES), nodes, p=frequency)]
+    wanted = requested * MILLI * sum(gpus for *_, gpus, _ in kinds)
     tasks: list[Demand] = []
-    requested = 0
-    while requested < wanted:
-        tasks.append(_task(rng, settings, [kind[0] for kind in kinds]))
-        requested += tasks[-1][2]
-    nodes = [
+    total = 0
+    while total < wanted:
+        milli, cores = 0, int(rng.choice(CORES_PER_GPU))
+        if rng.random() >= cpu_only:
+            milli = int(rng.choice(SHARES))
+            if rng.random() >= sharing:
+                milli = MILLI * int(rng.choice([2, 4, 8]) if rng.random() < several else 1)
+        factor = max(milli / MILLI, min(2 * milli / MILLI, 1.0)) or 1.0
+        accepted = (kinds[rng.integers(nodes)][0],) if rng.random() < one_model else ()
+        tasks.append((int(1000 * cores * factor), int(cores * factor) * 4 * GIB, milli, accepted))
+        total += milli
+    cluster = [
         {"name": f"n{n}", "cpu_milli": 1000 * cores, "memory_bytes": gib * GIB}
         | {"gpus": gpus, "model": model}
         for n, (model, cores, gib, gpus, _) in enumerate(kinds)
     ]
-    provenance = {"generator": "optsched generate packing", "seed": seed, **asdict(settings)}
-    name = name or f"{settings.nodes}-nodes-{settings.requested:g}-s{seed}"
-    source = "generate packing"
-    return PackingInstance.of_arrivals(nodes, tasks, source, name=name, provenance=provenance)
-
-
-def _task(rng: np.random.Generator, settings: PackingSettings, models: list[str]) -> Demand:
-    """Draw a task; shares take up to twice the cores of their part of a GPU."""
-    milli, cores = 0, int(rng.choice(CORES_PER_GPU))
-    if rng.random() >= settings.cpu_only:
-        milli = int(rng.choice(SHARES))
-        if rng.random() >= settings.sharing:
-            milli = MILLI * int(rng.choice([2, 4, 8]) if rng.random() < settings.several else 1)
-    factor = max(milli / MILLI, min(2 * milli / MILLI, 1.0)) or 1.0
-    accepted = (str(rng.choice(models)),) if rng.random() < settings.one_model else ()
-    return int(1000 * cores * factor), int(cores * factor) * 4 * GIB, milli, accepted
+    provenance = {"generator": "optsched generate packing", "seed": seed, **arguments}
+    name, source = name or f"{nodes}-nodes-{requested:g}-s{seed}", "generate packing"
+    return PackingInstance.of_arrivals(cluster, tasks, source, name=name, provenance=provenance)

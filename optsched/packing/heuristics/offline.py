@@ -129,6 +129,8 @@ def _fill(n: int, packing: Packing, data: Any, order: Any, free: Any) -> None:
     cpu, memory, whole = capacity[n]
     opened, idle, count = 0, MILLI * whole, 0
     for t in order:
+        if idle == 0:
+            break
         milli = demand[t, 2]
         while (
             fits[t, class_of[n]]

@@ -6,7 +6,6 @@ first compares the offline packing with the column bound, and solves the model o
 differ and it is small. Source: models/packing/README.md, (1)-(7).
 """
 
-from dataclasses import replace
 from functools import partial
 from math import gcd
 from typing import Any, TypeAlias
@@ -18,7 +17,7 @@ from optsched.backends.pyomo_solvers import require_solver
 from optsched.backends.sizes import MAX_NONZEROS, refuse_many_nonzeros
 from optsched.backends.solver_result import SolverResult
 from optsched.deadline import clock
-from optsched.packing.bounds.columns import SOURCE, Prices, solve_relaxation
+from optsched.packing.bounds.columns import SOURCE, solve_relaxation
 from optsched.packing.heuristics.offline import offline_placements
 from optsched.packing.instance import MILLI, PackingInstance
 from optsched.packing.options import PackingOptions
@@ -26,6 +25,7 @@ from optsched.packing.tables import Placement, Tables
 from optsched.result import Outcome, Settings, Termination, is_proved, termination_of
 
 Model: TypeAlias = pyo.ConcreteModel
+Answer = tuple[SolverResult, list[Placement]]
 OFFLINE_SHARE = 0.5
 """Share of the time left that the offline packing may take."""
 
@@ -35,22 +35,22 @@ def milp(instance: PackingInstance, options: PackingOptions, settings: Settings)
     require_solver(settings.solver)
     tables = Tables(instance)
     refuse_many_nonzeros("milp", nonzeros(tables), "use offline, or exact")
-    answer, best = _solve_model(tables, settings, _start(tables, settings))
-    return _outcome(tables, settings, best, answer, None)
+    return _outcome(tables, settings, _solve_model(tables, settings, _start(tables, settings)))
 
 
 def exact(instance: PackingInstance, options: PackingOptions, settings: Settings) -> Outcome:
     """Pack offline, bound it by columns, and close the gap by the model where it is small."""
     require_solver(settings.solver)
-    tables, answer = Tables(instance), None
+    tables = Tables(instance)
     best = _start(tables, settings)
     prices, idle = solve_relaxation(tables, settings.deadline), tables.idle_beside(best)
     settings.progress.report(idle, prices.bound)
     done = is_proved(idle, prices.bound, settings.gap) or settings.deadline.is_over
-    if not done and nonzeros(tables) <= MAX_NONZEROS:
-        answer, best = _solve_model(tables, settings, best)
-    outcome = _outcome(tables, settings, best, answer, prices)
-    return replace(outcome, chosen="milp" if answer else "offline")
+    if done or nonzeros(tables) > MAX_NONZEROS:
+        seconds = settings.deadline.spent
+        unsolved = SolverResult(Termination.FEASIBLE, None, None, 0.0, seconds, solver="")
+        return _outcome(tables, settings, (unsolved, best), prices, "offline")
+    return _outcome(tables, settings, _solve_model(tables, settings, best), prices, "milp")
 
 
 def _start(tables: Tables, settings: Settings) -> list[Placement]:
@@ -59,46 +59,37 @@ def _start(tables: Tables, settings: Settings) -> list[Placement]:
     return offline_placements(tables, settings.within(settings.deadline.share(OFFLINE_SHARE)))
 
 
-def _solve_model(
-    tables: Tables, settings: Settings, start: list[Placement]
-) -> tuple[SolverResult, list[Placement]]:
+def _solve_model(tables: Tables, settings: Settings, start: list[Placement]) -> Answer:
     """The solver's result, and the better of the start and its packing."""
     construct, size = partial(build, tables, start), nonzeros(tables)
-    listener = settings.progress.of_model()
-    answer, model = build_and_solve(
-        construct, size, settings, began=clock(), start=True, listener=listener
-    )
+    listen: Any = {"start": True, "listener": settings.progress.of_model()}
+    answer, model = build_and_solve(construct, size, settings, began=clock(), **listen)
     if model is None or not answer.has_solution:
         return answer, start
     return answer, min(start, read_placements(model, tables), key=tables.idle_beside)
 
 
 def _outcome(
-    tables: Tables,
-    settings: Settings,
-    best: list[Placement],
-    answer: SolverResult | None,
-    prices: Prices | None,
+    tables: Tables, settings: Settings, answer: Answer, prices: Any = None, chosen: Any = None
 ) -> Outcome:
     """The outcome of a packing, with the better of the solver's and the prices' bounds."""
-    answer = answer or SolverResult(
-        Termination.FEASIBLE, None, None, 0.0, settings.deadline.spent, ""
-    )
+    solved, best = answer
     bounds = [] if prices is None else [(prices.bound, SOURCE)]
-    bounds += [] if answer.bound is None else [(answer.bound, answer.solver)]
+    bounds += [] if solved.bound is None else [(solved.bound, solved.solver)]
     bound, source = max(bounds, default=(0.0, "demand"))
     idle = tables.idle_beside(best)
-    proved = answer.termination is Termination.OPTIMAL or is_proved(idle, bound, settings.gap)
+    proved = solved.termination is Termination.OPTIMAL or is_proved(idle, bound, settings.gap)
     return Outcome(
         tables.solution(best),
         termination_of(proved, settings.deadline.is_over),
         bound=max(min(bound, idle), 0.0),
         bound_source=source,
         claimed=idle,
-        build_time=answer.build_time,
-        solve_time=answer.solve_time,
-        solver=answer.solver or None,
-        trace=answer.trace,
+        build_time=solved.build_time,
+        solve_time=solved.solve_time,
+        chosen=chosen,
+        solver=solved.solver or None,
+        trace=solved.trace,
         certificate=prices,
     )
 
