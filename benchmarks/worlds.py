@@ -14,7 +14,8 @@ Selection: jobs and nodes; how many jobs STS, and the best found in ten seconds,
 what waiting, tardiness and energy cost of it; then the families of plans/selection, by the range of
 the share that waits in their instances. Rolling: load, and what STS makes of it. Online: load
 and the shares of jobs of one GPU and in slices. Speed profile: the deadline, and load, what share
-of it the longest run takes at the greatest speed.
+of it the longest run takes at the greatest speed. Packing: GPUs and tasks, what they ask of the
+GPUs, and the share that FGD leaves idle.
 
 Placement: GPUs, NIC, speed-up over one GPU and efficiency at the best known placement, and the
 bytes that a GPU holds beside what it has (-: the instance says nothing of it).
@@ -38,6 +39,7 @@ from optsched.library import BEST_KNOWN, shipped_files, shipped_names
 from optsched.library.best_known import read_best_known
 from optsched.makespan.instance import MakespanInstance
 from optsched.online.data.jobs import prepare_jobs
+from optsched.packing.instance import PackingInstance
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import measures
 
@@ -247,6 +249,18 @@ def speed_profile(name: str) -> Cells:
     }
 
 
+def packing(name: str) -> Cells:
+    """GPUs and tasks, what they ask of the GPUs, and what FGD leaves idle of them."""
+    instance: PackingInstance = optsched.load(name)
+    idle = optsched.solve(instance, "fgd").objective
+    return {
+        "GPUs": str(instance.gpus),
+        "tasks": str(len(instance.arrivals)),
+        "requested": f"{instance.requested_milli / (1000 * instance.gpus):.2f}",
+        "idle share": f"{idle / instance.gpus:.3f}",
+    }
+
+
 WORLDS: dict[str, Callable[[str], Cells]] = {
     "placement": placement,
     "makespan": makespan,
@@ -254,6 +268,7 @@ WORLDS: dict[str, Callable[[str], Cells]] = {
     "rolling": rolling,
     "online": online,
     "speed-profile": speed_profile,
+    "packing": packing,
 }
 FAMILIES: dict[str, tuple[Callable[[str], Cells], Iterable[str]]] = {
     "makespan": (makespan_family, CONTENTION),
@@ -317,6 +332,16 @@ STATED: dict[str, tuple[str, dict[str, tuple[float, float]]]] = {
             "idle-power-8": (0.4, 0.6),
             "idle-power-slack": (0.1, 0.2),
             "infeasible": (1.5, 2.5),
+        },
+    ),
+    "packing": (
+        "idle share",
+        {
+            "two-nodes": (0.2, 0.3),
+            "mixed-8": (0.2, 0.3),
+            "shared-20": (0.4, 0.5),
+            "models-20": (0.15, 0.25),
+            "several-40": (0.1, 0.15),
         },
     ),
 }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from optsched.methods import solve as solve
     from optsched.modelling import solution_of as solution_of
     from optsched.online.instance import OnlineInstance as OnlineInstance
+    from optsched.packing.instance import PackingInstance as PackingInstance
     from optsched.placement.instance import PlacementInstance as PlacementInstance
     from optsched.problems import METHODS as METHODS
     from optsched.result import Result as Result
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = ("placement", "makespan", "selection", "speed_profile", "rolling", "online")
+_ROOMS = ("placement", "makespan", "selection", "speed_profile", "rolling", "online", "packing")
 _LAZY_NAMES = {
     **dict.fromkeys(("build_model", "check", "solve"), "methods"),
     **{f"{room.title().replace('_', '')}Instance": f"{room}.instance" for room in _ROOMS},

@@ -6,6 +6,7 @@ from optsched.errors import InputError
 from optsched.external import with_installed
 from optsched.makespan.problem import MAKESPAN
 from optsched.online.problem import ONLINE
+from optsched.packing.problem import PACKING
 from optsched.placement.problem import PLACEMENT
 from optsched.problem import Method, Problem
 from optsched.rolling.problem import ROLLING
@@ -13,7 +14,7 @@ from optsched.selection.problem import SELECTION
 from optsched.speed_profile.problem import SPEED_PROFILE
 
 PROBLEMS: dict[str, Problem] = with_installed(
-    (PLACEMENT, MAKESPAN, SELECTION, SPEED_PROFILE, ROLLING, ONLINE)
+    (PLACEMENT, MAKESPAN, SELECTION, SPEED_PROFILE, ROLLING, ONLINE, PACKING)
 )
 
 METHODS: dict[str, dict[str, Method]] = {

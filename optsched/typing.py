@@ -20,6 +20,9 @@ from optsched.online import runs as online_runs
 from optsched.online.explain import OnlineBreakdown as OnlineBreakdown
 from optsched.online.instance import OnlineInstance as OnlineInstance
 from optsched.online.solution import OnlineSolution as OnlineSolution
+from optsched.packing.explain import Breakdown as PackingBreakdown
+from optsched.packing.instance import PackingInstance as PackingInstance
+from optsched.packing.solution import PackingSolution as PackingSolution
 from optsched.placement.explain import Breakdown as PlacementBreakdown
 from optsched.placement.instance import PlacementInstance as PlacementInstance
 from optsched.placement.solution import PlacementSolution as PlacementSolution
@@ -44,6 +47,7 @@ Instance: TypeAlias = (
     | SpeedProfileInstance
     | RollingInstance
     | OnlineInstance
+    | PackingInstance
 )
 Solution: TypeAlias = (
     PlacementSolution
@@ -52,6 +56,7 @@ Solution: TypeAlias = (
     | SpeedProfileSolution
     | RollingSolution
     | OnlineSolution
+    | PackingSolution
 )
 Breakdown: TypeAlias = (
     PlacementBreakdown
@@ -60,6 +65,7 @@ Breakdown: TypeAlias = (
     | SpeedProfileBreakdown
     | RollingBreakdown
     | OnlineBreakdown
+    | PackingBreakdown
 )
 Explained: TypeAlias = Breakdown | Conflict | ModelSummary
 """Result of `optsched.explain`: a breakdown, a conflict or the summary of a model."""

@@ -119,6 +119,7 @@ EXPLAINED = {
     "speed-profile/one-atom": "hull",
     "rolling/three-by-hand": "edf",
     "online/small-400x40": "spjf",
+    "packing/two-nodes": "fgd",
 }
 
 

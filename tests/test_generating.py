@@ -18,6 +18,7 @@ ARGUMENTS: dict[str, dict] = {
     "speed-profile": {"network": "VGG16", "gpus": 4},
     "rolling": {"nodes": 3, "jobs": 7, "arrivals": "load", "load": 0.4},
     "online": {"jobs": 30, "servers": 4, "load": 0.5},
+    "packing": {"nodes": 5, "sharing": 0.7, "one_model": 0.2},
 }
 NUMBERS = {"contention_share": 0.75, "degradation": 0.3, "overhead": 0.01, "exchange": [0.2, 0.3]}
 """Numbers of the cost of spanning servers that no world has."""

@@ -11,6 +11,7 @@ import optsched
 from optsched.errors import InputError
 from optsched.generators.makespan import Workload, generate_makespan
 from optsched.generators.online import WorkloadShape, generate_online, generate_workload
+from optsched.generators.packing import generate_packing
 from optsched.generators.placement import Hardware, generate_placement, instance_from_profile
 from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.generators.selection import SelectionSettings, generate_selection
@@ -125,6 +126,7 @@ DIRECT: dict[str, Callable[[Any, Any], Any]] = {
         shape=WorkloadShape(f(0.5), sizes=(i(2), i(4)), size_weights=(f(0.5), f(0.5)), users=i(5)),
         seed=i(3),
     ),
+    "packing": lambda i, f: generate_packing(i(3), f(1.3), f(0.5), seed=i(3)),
     "workload": lambda i, f: generate_workload(
         i(20), shape=WorkloadShape(zipf=f(1.0), durations=(f(10), f(20))), seed=i(3)
     )[1],

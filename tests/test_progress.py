@@ -31,6 +31,7 @@ RUNS = [
     ("speed-profile/one-atom", "hull"),
     ("rolling/three-by-hand", "edf"),
     ("online/small-400x40", "spjf"),
+    ("packing/two-nodes", "exact"),
 ]
 
 

@@ -18,12 +18,14 @@ SMALL = {
     "speed-profile": "speed-profile/one-atom",
     "rolling": "rolling/three-by-hand",
     "online": "online/small-400x40",
+    "packing": "packing/two-nodes",
 }
 MODELS = {
     "placement": ("ilp",),
     "makespan": ("ilp",),
     "selection": ("milp",),
     "rolling": ("milp",),
+    "packing": ("milp",),
     "online": ("offline-ilp", "--option", "slot=1"),
 }
 """A method with a Pyomo model of each problem that has one, and its options."""
@@ -31,7 +33,7 @@ TINY_ONLINE = str(Path(__file__).resolve().parents[1] / "models/online/tiny.json
 BOUNDS = [(problem.name, method) for problem in PROBLEMS.values() for method in problem.bounds]
 
 
-def test_there_are_six() -> None:
+def test_there_are_seven() -> None:
     assert set(SMALL) == set(PROBLEMS)
 
 

@@ -39,6 +39,7 @@ SUMMARIES = {
     "selection": "Clusters and queues as in sts, VII-A3: of any size, or with the jobs of a trace.",
     "speed-profile": "Single jobs in the shapes of sts, Fig. 2.",
     "rolling": "Workloads as in sts, VII-A3, or with the jobs of a trace.",
+    "packing": "Nodes with shared GPUs, and tasks that ask more than the cluster has.",
     "online": "Workloads with recurring groups: workload.csv, catalogue.json, cluster.json.",
 }
 

@@ -1,4 +1,4 @@
-"""``optsched import FORMAT``: placement instances from layer profiles, workloads from traces."""
+"""``optsched import FORMAT``: placements of profiles, packings of tables, workloads of traces."""
 
 from functools import partial
 from pathlib import Path
@@ -31,10 +31,16 @@ REPLACED_BY_PROFILE = ("model", "gpus", "mini_batch", "tensor_parallel", "expert
 
 def _summaries() -> dict[str, str]:
     traces = {name: f"Make a workload from a {name} trace." for name in FORMATS}
-    return {"pipedream": "Make a placement instance from a layer profile.", **traces}
+    return {
+        "pipedream": "Make a placement instance from a layer profile.",
+        "openb": "Make a packing instance from a cluster's tables of nodes and tasks.",
+        **traces,
+    }
 
 
 def _command(name: str) -> Any:
+    if name == "openb":
+        return command_of(name, _summaries()[name], annotated_options(_import_openb), _import_openb)
     if name != "pipedream":
         run = partial(_import_trace, name)
         return command_of(name, _summaries()[name], annotated_options(_import_trace), run)
@@ -75,6 +81,29 @@ def _import_pipedream(
     note(
         f"wrote {output}: {instance.job.model}, replicas by stage {plan}; {scaling_line(instance)}"
     )
+    return DONE
+
+
+def _import_openb(
+    nodes: Annotated[str, Argument(metavar="NODES", help="CSV of nodes, also .gz.")],
+    tasks: Annotated[str, Argument(metavar="PODS", help="CSV of tasks, also .gz.")],
+    output: OutputFile,
+    requested: Annotated[
+        float,
+        Option(
+            metavar="X", help="GPUs that the tasks ask, relative to the cluster's; 0: the file's."
+        ),
+    ] = 1.3,
+    seed: Seed = 0,
+    name: InstanceName = None,
+) -> int:
+    from optsched.packing.openb import read_openb
+
+    require_outputs([output], [nodes, tasks])
+    instance = read_openb(nodes, tasks, requested=requested, seed=seed, name=name)
+    write_document(output, instance.to_dict())
+    size = f"{len(instance.arrivals)} tasks on {len(instance.nodes)} nodes"
+    note(f"wrote {output}: {size}, {instance.facts()['requested']}")
     return DONE
 
 

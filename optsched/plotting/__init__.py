@@ -10,6 +10,7 @@ from optsched.plotting.online import plot_flow as plot_flow
 from optsched.plotting.online import plot_online_over_time as plot_online_over_time
 from optsched.plotting.online import plot_queue as plot_queue
 from optsched.plotting.online import plot_utilisation as plot_utilisation
+from optsched.plotting.packing import plot_allocation as plot_allocation
 from optsched.plotting.placement import plot_breakdown as plot_breakdown
 from optsched.plotting.placement import plot_placement as plot_placement
 from optsched.plotting.results import plot_excess as plot_excess

@@ -42,7 +42,7 @@ def generate(problem: str, seed: int = 0, **arguments: object) -> Instance:
     Parameters
     ----------
     problem : str
-        "placement", "makespan", "selection", "speed-profile", "rolling" or "online".
+        "placement", "makespan", "selection", "speed-profile", "rolling", "online" or "packing".
     seed : int
         Equal arguments and seeds give equal instances.
     arguments

@@ -24,7 +24,7 @@ def text(cell: dict[str, Any]) -> str:
 
 
 def test_there_is_one_a_number() -> None:
-    assert [path.name[:2] for path in NOTEBOOKS] == [f"{i:02}" for i in range(9)]
+    assert [path.name[:2] for path in NOTEBOOKS] == [f"{i:02}" for i in range(10)]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -27,6 +27,7 @@ SMALL = {
     "speed-profile": ("speed-profile/one-atom", "hull"),
     "rolling": ("rolling/three-by-hand", "edf"),
     "online": ("online/small-400x40", "spjf"),
+    "packing": ("packing/two-nodes", "fgd"),
 }
 PICTURES = [(problem, picture) for problem in SMALL for picture in PROBLEMS[problem].pictures]
 

@@ -42,6 +42,7 @@ RUNS = [
     ("placement/vgg19-16", "heavy-edge"),
     ("selection/5x10", "sts"),
     ("rolling/three-by-hand", "edf"),
+    ("packing/two-nodes", "fgd"),
 ]
 
 

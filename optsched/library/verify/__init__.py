@@ -23,6 +23,7 @@ from .certificate import Document
 from .certificate import RefusedError as RefusedError
 from .makespan import columns, contention
 from .over_time import multiplier, online_prices, rolling_prices
+from .packing import packing_prices
 from .placement import pattern_branches, patterns
 from .selection import selection_branches, selection_prices
 
@@ -37,6 +38,7 @@ VERIFIERS: dict[tuple[str, str], Verifier] = {
     ("speed-profile", "multiplier"): multiplier,
     ("rolling", "prices"): rolling_prices,
     ("online", "prices"): online_prices,
+    ("packing", "prices"): packing_prices,
 }
 """Verifiers by problem and kind of certificate."""
 ENUMERATION = "enumeration"

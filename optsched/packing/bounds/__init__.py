@@ -1,0 +1,1 @@
+"""The bound by linear programming and column generation."""

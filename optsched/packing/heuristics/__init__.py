@@ -1,0 +1,1 @@
+"""Policies that place each arrival, and an offline packing that chooses its tasks."""

@@ -1,0 +1,1 @@
+"""The packing problem as a Pyomo model."""

@@ -1,0 +1,243 @@
+"""Methods ``milp`` and ``exact``: the packing as an integer programme over types of tasks and GPUs.
+
+Guarantee: optimal at the requested gap when it ends as "optimal". The model is complete: it holds
+for every packing, and GPUs and nodes are individual, so that a constraint may name them. ``exact``
+first compares the offline packing with the column bound, and solves the model only where these
+differ and it is small. Source: models/packing/README.md, (1)-(7).
+"""
+
+from functools import partial
+from math import gcd
+from typing import Any, TypeAlias
+
+import pyomo.environ as pyo
+
+from optsched.backends.models import build_and_solve
+from optsched.backends.pyomo_solvers import require_solver
+from optsched.backends.sizes import MAX_NONZEROS, refuse_many_nonzeros
+from optsched.backends.solver_result import SolverResult
+from optsched.deadline import clock
+from optsched.packing.bounds.columns import SOURCE, solve_relaxation
+from optsched.packing.heuristics.offline import offline_placements
+from optsched.packing.instance import MILLI, PackingInstance
+from optsched.packing.options import PackingOptions
+from optsched.packing.tables import Placement, Tables
+from optsched.result import Outcome, Settings, Termination, is_proved, termination_of
+
+Model: TypeAlias = pyo.ConcreteModel
+Answer = tuple[SolverResult, list[Placement]]
+OFFLINE_SHARE = 0.5
+"""Share of the time left that the offline packing may take."""
+
+
+def milp(instance: PackingInstance, options: PackingOptions, settings: Settings) -> Outcome:
+    """Pack by the integer programme, from the offline packing or the given start."""
+    require_solver(settings.solver)
+    tables = Tables(instance)
+    refuse_many_nonzeros("milp", nonzeros(tables), "use offline, or exact")
+    return _outcome(tables, settings, _solve_model(tables, settings, _start(tables, settings)))
+
+
+def exact(instance: PackingInstance, options: PackingOptions, settings: Settings) -> Outcome:
+    """Pack offline, bound it by columns, and close the gap by the model where it is small."""
+    require_solver(settings.solver)
+    tables = Tables(instance)
+    best = _start(tables, settings)
+    prices, idle = solve_relaxation(tables, settings.deadline), tables.idle_beside(best)
+    settings.progress.report(idle, prices.bound)
+    done = is_proved(idle, prices.bound, settings.gap) or settings.deadline.is_over
+    if done or nonzeros(tables) > MAX_NONZEROS:
+        seconds = settings.deadline.spent
+        unsolved = SolverResult(Termination.FEASIBLE, None, None, 0.0, seconds, solver="")
+        return _outcome(tables, settings, (unsolved, best), prices, "offline")
+    return _outcome(tables, settings, _solve_model(tables, settings, best), prices, "milp")
+
+
+def _start(tables: Tables, settings: Settings) -> list[Placement]:
+    if settings.start is not None:
+        return [(p.task, p.node, p.gpus) for p in settings.start.placements]
+    return offline_placements(tables, settings.within(settings.deadline.share(OFFLINE_SHARE)))
+
+
+def _solve_model(tables: Tables, settings: Settings, start: list[Placement]) -> Answer:
+    """The solver's result, and the better of the start and its packing."""
+    construct, size = partial(build, tables, start), nonzeros(tables)
+    listen: Any = {"start": True, "listener": settings.progress.of_model()}
+    answer, model = build_and_solve(construct, size, settings, began=clock(), **listen)
+    if model is None or not answer.has_solution:
+        return answer, start
+    return answer, min(start, read_placements(model, tables), key=tables.idle_beside)
+
+
+def _outcome(
+    tables: Tables, settings: Settings, answer: Answer, prices: Any = None, chosen: Any = None
+) -> Outcome:
+    """The outcome of a packing, with the better of the solver's and the prices' bounds."""
+    solved, best = answer
+    bounds = [] if prices is None else [(prices.bound, SOURCE)]
+    bounds += [] if solved.bound is None else [(solved.bound, solved.solver)]
+    bound, source = max(bounds, default=(0.0, "demand"))
+    idle = tables.idle_beside(best)
+    proved = solved.termination is Termination.OPTIMAL or is_proved(idle, bound, settings.gap)
+    return Outcome(
+        tables.solution(best),
+        termination_of(proved, settings.deadline.is_over),
+        bound=max(min(bound, idle), 0.0),
+        bound_source=source,
+        claimed=idle,
+        build_time=solved.build_time,
+        solve_time=solved.solve_time,
+        chosen=chosen,
+        solver=solved.solver or None,
+        trace=solved.trace,
+        certificate=prices,
+    )
+
+
+def model(instance: PackingInstance, options: PackingOptions, *, pruned: bool = False) -> Model:
+    """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
+    tables = Tables(instance)
+    refuse_many_nonzeros("milp", nonzeros(tables), "use offline, or exact")
+    built = build(tables)
+    built.reader = lambda solved: tables.solution(read_placements(solved, tables))
+    return built
+
+
+def nonzeros(tables: Tables) -> float:
+    """Estimated number of nonzeros: a task has five on a node, and two on each GPU of it."""
+    return float((tables.fits[:, tables.class_of] * (5 + 2 * tables.capacity[:, 2])).sum())
+
+
+def build(tables: Tables, start: list[Placement] | None = None) -> Model:
+    """State the model, with the values of a start; see models/packing/README.md."""
+    built = pyo.ConcreteModel(name="packing-milp")
+    _declare_variables(built, tables)
+    _cpu_and_memory(built, tables)
+    _gpu_capacity(built, tables)
+    _gpus_of_tasks(built, tables)
+    _demand(built, tables)
+    _objective(built, tables)
+    for task, n, gpus in start or ():
+        t = int(tables.arrivals[task])
+        built.placed[t, n].value += 1
+        for g in gpus:
+            if (t, n, g) in built.SHARES:
+                built.share[t, n, g].value += 1
+            else:
+                built.taken[n, g].value = 1
+    return built
+
+
+def _declare_variables(model: Model, tables: Tables) -> None:
+    tasks, nodes, count = tables.instance.tasks, tables.instance.nodes, tables.count.tolist()
+    fits = tables.fits[:, tables.class_of]
+    fitting = [(t, n) for t in range(len(tasks)) for n in range(len(nodes)) if fits[t, n]]
+    gpus = [(n, g) for n, node in enumerate(nodes) for g in range(node.gpus)]
+    shares = [(t, n, g) for t, n in fitting if tasks[t].is_share for g in range(nodes[n].gpus)]
+    model.TYPES = pyo.RangeSet(0, len(tasks) - 1, doc="t: types of tasks")
+    model.NODES = pyo.RangeSet(0, len(nodes) - 1, doc="n: nodes")
+    model.GPUS = pyo.Set(initialize=gpus, dimen=2, doc="(n, g): GPUs, as node and index")
+    doc = "(t, n): types, and nodes that can take one of their tasks"
+    model.FITTING = pyo.Set(initialize=fitting, dimen=2, doc=doc)
+    doc = "(t, n, g): types that take a share, and GPUs of such nodes"
+    model.SHARES = pyo.Set(initialize=shares, dimen=3, doc=doc)
+    whole = {"domain": pyo.NonNegativeIntegers, "initialize": 0}
+    model.placed = pyo.Var(
+        model.FITTING,
+        bounds=lambda _, t, n: (0, count[t]),
+        doc="x_tn: tasks of type t on node n",
+        **whole,
+    )
+    model.share = pyo.Var(
+        model.SHARES,
+        bounds=lambda _, t, n, g: (0, min(count[t], MILLI // tasks[t].gpu_milli)),
+        doc="s_tng: tasks of type t on GPU g of node n",
+        **whole,
+    )
+    doc = "y_ng: GPU g of node n is wholly one task's"
+    model.taken = pyo.Var(model.GPUS, domain=pyo.Binary, initialize=0, doc=doc)
+
+
+def _cpu_and_memory(model: Model, tables: Tables) -> None:
+    """sum_t c_t x_tn <= C_n and sum_t m_t x_tn <= M_n, in units of a greatest common divisor."""
+    for column, name, doc in (
+        (0, "cpu_capacity", "(2) CPU of a node"),
+        (1, "memory_capacity", "(3) memory of a node"),
+    ):
+        demand, capacity = tables.demand[:, column].tolist(), tables.capacity[:, column].tolist()
+        unit = gcd(*demand, *capacity) or 1
+        used = _sums({(n, t): demand[t] // unit * model.placed[t, n] for t, n in model.FITTING})
+
+        rows = {n: used[n] <= capacity[n] // unit for n in model.NODES if n in used}
+        setattr(model, name, pyo.Constraint(list(rows), rule=lambda _, n, r=rows: r[n], doc=doc))
+
+
+def _gpu_capacity(model: Model, tables: Tables) -> None:
+    """sum_t f_t s_tng + 1000 y_ng <= 1000."""
+    milli = tables.demand[:, 2].tolist()
+    shared = _sums({((n, g), t): milli[t] * model.share[t, n, g] for t, n, g in model.SHARES})
+
+    @model.Constraint(model.GPUS, doc="(4) shares of a GPU, or one task")
+    def gpu_capacity(m: Model, n: int, g: int) -> Any:
+        return shared.get((n, g), 0) + MILLI * m.taken[n, g] <= MILLI
+
+
+def _gpus_of_tasks(model: Model, tables: Tables) -> None:
+    """x_tn = sum_g s_tng for shares; sum_t f_t/1000 x_tn = sum_g y_ng for whole GPUs."""
+    tasks, nodes = tables.instance.tasks, tables.instance.nodes
+    shared = [(t, n) for t, n in model.FITTING if tasks[t].is_share]
+    whole = _sums(
+        {
+            (n, t): tasks[t].gpus * model.placed[t, n]
+            for t, n in model.FITTING
+            if not tasks[t].is_share
+        }
+    )
+
+    @model.Constraint(shared, doc="(5) each task with a share is on one GPU")
+    def share_is_on_a_gpu(m: Model, t: int, n: int) -> Any:
+        return m.placed[t, n] == pyo.quicksum(m.share[t, n, g] for g in range(nodes[n].gpus))
+
+    @model.Constraint(sorted({n for n, _ in model.GPUS}), doc="(6) whole GPUs of a node's tasks")
+    def whole_gpus_are_taken(m: Model, n: int) -> Any:
+        return whole.get(n, 0) == pyo.quicksum(m.taken[n, g] for g in range(nodes[n].gpus))
+
+
+def _demand(model: Model, tables: Tables) -> None:
+    """sum_n x_tn <= N_t."""
+    placed = _sums({(t, n): model.placed[t, n] for t, n in model.FITTING})
+
+    @model.Constraint(model.TYPES, doc="(7) tasks of a type")
+    def demand(_: Model, t: int) -> Any:
+        return placed[t] <= int(tables.count[t]) if t in placed else pyo.Constraint.Feasible
+
+
+def _objective(model: Model, tables: Tables) -> None:
+    """G - sum_tn f_t/1000 x_tn."""
+    size = (tables.demand[:, 2] / MILLI).tolist()
+    allocated = pyo.quicksum(size[t] * model.placed[t, n] for t, n in model.FITTING)
+    model.idle = pyo.Objective(expr=tables.instance.gpus - allocated, doc="(1) idle GPUs")
+
+
+def _sums(terms: dict[tuple[Any, int], Any]) -> dict[Any, Any]:
+    """Sum terms by the first part of their keys."""
+    lists: dict[Any, list[Any]] = {}
+    for (key, _), term in terms.items():
+        lists.setdefault(key, []).append(term)
+    return {key: pyo.quicksum(members) for key, members in lists.items()}
+
+
+def read_placements(model: Model, tables: Tables) -> list[Placement]:
+    """The packing of the values in the model; tasks of a type are placed first arrival first."""
+    left = tables.places()
+    placed: list[Placement] = []
+    free: dict[int, list[int]] = {n: [] for n in model.NODES}
+    for n, g in model.GPUS:
+        free[n] += [g] * round(model.taken[n, g].value)
+    for t, n, g in model.SHARES:
+        placed += [(left[t].pop(), n, (g,)) for _ in range(round(model.share[t, n, g].value))]
+    for t, n in model.FITTING:
+        task = tables.instance.tasks[t]
+        for _ in range(0 if task.is_share else round(model.placed[t, n].value)):
+            placed.append((left[t].pop(), n, tuple(free[n].pop() for _ in range(task.gpus))))
+    return placed

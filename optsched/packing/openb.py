@@ -1,0 +1,124 @@
+"""Reader of the OpenB tables: nodes and tasks of an Alibaba cluster, as FGD published them.
+
+Columns of nodes: ``sn, cpu_milli, memory_mib, gpu, model``; of tasks: ``cpu_milli, memory_mib,
+num_gpu, gpu_milli`` and optionally ``gpu_spec``, accepted models separated by ``|``. Others are
+ignored. Source: https://github.com/alibaba/clusterdata, cluster-trace-gpu-v2023.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from optsched.declared import Between, Seed
+from optsched.errors import InputError, shown
+from optsched.generators.arguments import checked
+from optsched.io.numerals import parse_integer
+from optsched.io.reading import csv_rows
+from optsched.packing.instance import MILLI, Demand, PackingInstance
+
+MIB = 2**20
+NODE_COLUMNS = ("cpu_milli", "memory_mib", "gpu")
+TASK_COLUMNS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+
+
+@checked("import openb")
+def read_openb(
+    nodes: str | Path,
+    tasks: str | Path,
+    *,
+    requested: Annotated[float, Between(0, 100)] = 1.3,
+    seed: Seed = 0,
+    name: str | None = None,
+) -> PackingInstance:
+    """Make an instance of a cluster's tables, in a drawn order of arrival.
+
+    The tasks are shuffled; then tasks are drawn again from the table, or removed at random, until
+    they ask `requested` times the cluster's GPUs, as in FGD's experiments.
+
+    Parameters
+    ----------
+    nodes, tasks : str or Path
+        CSV files, also .gz.
+    requested : float
+        GPUs that the tasks ask, relative to the cluster's; 0 keeps the tasks of the file.
+    seed : int
+        Seed of the order and of the tasks that are added or removed.
+    name : str, optional
+        Name of the instance; by default the task file's.
+
+    Returns
+    -------
+    PackingInstance
+        Types are the distinct demands.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the line and the column of the first fault.
+    """
+    cluster = [_node(*row) for row in _rows(nodes, NODE_COLUMNS)]
+    table = [_task(*row) for row in _rows(tasks, TASK_COLUMNS)]
+    for source, records in ((nodes, cluster), (tasks, table)):
+        if not records:
+            raise InputError(str(source), "", "no row", "at least one")
+    capacity = MILLI * sum(node["gpus"] for node in cluster)
+    arriving = _arriving(table, requested * capacity, np.random.default_rng(seed))
+    provenance = {"importer": "optsched import openb", "requested": requested, "seed": seed}
+    name = name or f"{Path(tasks).name.split('.')[0]}-s{seed}"
+    source = str(tasks)
+    return PackingInstance.of_arrivals(cluster, arriving, source, name=name, provenance=provenance)
+
+
+def _arriving(table: list[Demand], wanted: float, rng: np.random.Generator) -> list[Demand]:
+    """The shuffled tasks, with some drawn again or removed until they ask `wanted` milli."""
+    arriving = [table[i] for i in rng.permutation(len(table))]
+    total = sum(task[2] for task in arriving)
+    if not wanted or not total:
+        return arriving
+    while total > wanted and len(arriving) > 1:
+        total -= arriving.pop(int(rng.integers(len(arriving))))[2]
+    while True:
+        task = table[rng.integers(len(table))]
+        if total + min(task[2], MILLI) > wanted:
+            return arriving
+        arriving.append(task)
+        total += task[2]
+
+
+def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[dict[str, str], list[int]]]:
+    """Each row's cells by column, and the integers of some columns."""
+    rows = csv_rows(path)
+    _, header = next(rows, (1, []))
+    missing = [column for column in columns if column not in header]
+    if missing:
+        raise InputError(str(path), "line 1", f"no column {missing[0]}", ", ".join(columns))
+    for line, texts in rows:
+        if not texts:
+            continue
+        if len(texts) != len(header):
+            expected = f"{len(header)}, as in the header"
+            raise InputError(str(path), f"line {line}", f"{len(texts)} cells", expected)
+        cells = dict(zip(header, texts, strict=True)) | {"place": f"{path}: line {line}"}
+        integers = [parse_integer(cells[column].strip()) for column in columns]
+        for column, value in zip(columns, integers, strict=True):
+            if value is None or value < 0:
+                found = shown(cells[column])
+                raise InputError(cells["place"], column, found, "an integer >= 0")
+        yield cells, [value or 0 for value in integers]
+
+
+def _node(cells: dict[str, str], numbers: list[int]) -> dict[str, Any]:
+    cpu, memory, gpus = numbers
+    node = {"name": cells.get("sn", ""), "cpu_milli": cpu, "memory_bytes": MIB * memory}
+    return node | {"gpus": gpus, "model": cells.get("model") or "none"}
+
+
+def _task(cells: dict[str, str], numbers: list[int]) -> Demand:
+    cpu, memory, gpus, milli = numbers
+    if milli > MILLI or (gpus > 1 and milli < MILLI):
+        expected = f"up to {MILLI}, of several GPUs {MILLI}"
+        raise InputError(cells["place"], "gpu_milli", f"{gpus} x {milli}", expected)
+    models = tuple(part for part in cells.get("gpu_spec", "").split("|") if part)
+    return cpu, MIB * memory, gpus * milli, models

@@ -1,0 +1,46 @@
+"""A packing: the node and the GPUs of each task that is placed."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import FailFast, Field
+
+from optsched.display import number
+from optsched.packing.instance import MAX_ARRIVALS, MAX_GPUS_PER_NODE
+from optsched.schema import FORMAT, OPTIONS, About, Between, FileModel, Number, SolutionFile
+
+_Index = Annotated[int, Between(-1, 2**20)]  # wide on purpose: the checker reports bad indices
+
+
+class TaskPlacement(FileModel):
+    """Where a task runs."""
+
+    task: Annotated[_Index, About("The task: its 0-based place in the arrivals.", "index", 0)]
+    node: Annotated[_Index, About("The 0-based index of its node.", "index", 4)]
+    gpus: Annotated[
+        tuple[_Index, ...],
+        FailFast(),
+        Field(strict=False, max_length=MAX_GPUS_PER_NODE),
+        About("0-based indices of its GPUs on the node; none without GPUs.", "index", [0]),
+    ] = ()
+
+
+class PackingSolution(SolutionFile):
+    """The tasks that are placed; tasks that are not listed are rejected."""
+
+    schema_: Annotated[Literal["optsched/packing-solution"], FORMAT] = Field(alias="schema")
+    placements: Annotated[
+        tuple[TaskPlacement, ...],
+        FailFast(),
+        Field(strict=False, max_length=MAX_ARRIVALS),
+        About("The tasks that are placed."),
+    ]
+    objective: Annotated[Number | None, About("The idle GPUs claimed.", "GPUs", 285.5)] = None
+    options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)
+
+    def facts(self) -> dict[str, str]:
+        """Key figures for display."""
+        return {
+            "instance": self.instance,
+            "placed": f"{len(self.placements)} tasks",
+            "objective": number(self.objective, "GPUs idle"),
+        }
