@@ -57,6 +57,18 @@ def read_openb(
     ------
     InputError
         Naming the file, the line and the column of the first fault.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     nodes, tasks = Path(folder, "nodes.csv"), Path(folder, "tasks.csv")
+    ...     _ = nodes.write_text("sn,cpu_milli,memory_mib,gpu,model\\nn0,8000,4096,2,T4\\n")
+    ...     _ = tasks.write_text("cpu_milli,memory_mib,num_gpu,gpu_milli\\n1000,512,1,500\\n")
+    ...     instance = read_openb(nodes, tasks, requested=0)
+    >>> len(instance.nodes)
+    1
     """
     cluster = [_node(*row) for row in _rows(nodes, NODE_COLUMNS)]
     table = [_task(*row) for row in _rows(tasks, TASK_COLUMNS)]
