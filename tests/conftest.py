@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -20,6 +22,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     pytest-xdist gives each of two workers a half of the tests (``--dist worksteal``).
     """
     items.sort(key=lambda item: item.path.parent.name != "online")
+
+
+@pytest.fixture(autouse=True)
+def _no_figure_stays_open() -> Iterator[None]:
+    """Matplotlib warns of 20 open figures, whichever tests of a worker opened them."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def pytest_collection_finish() -> None:
