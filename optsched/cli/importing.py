@@ -86,7 +86,7 @@ def _import_pipedream(
 
 def _import_openb(
     nodes: Annotated[str, Argument(metavar="NODES", help="CSV of nodes, also .gz.")],
-    tasks: Annotated[str, Argument(metavar="PODS", help="CSV of tasks, also .gz.")],
+    tasks: Annotated[str, Argument(metavar="TASKS", help="CSV of tasks, also .gz.")],
     output: OutputFile,
     requested: Annotated[
         float,

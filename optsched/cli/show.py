@@ -213,7 +213,7 @@ def titled(
 
 
 EXCESS = "excess %\nover best bound"
-OPTIONAL = ("speed-up", "waiting")
+OPTIONAL = ("speed-up", "waiting", "allocated %")
 """Columns of some problems only."""
 LEFT_ALIGNED = ("instance", "method", "status", "checked")
 
@@ -243,6 +243,7 @@ def _cells(r: Result) -> dict[str, str]:
     """Return a row's cells by heading, in the order of the columns."""
     problem = PROBLEMS[r.problem]
     speed_up, waiting = r.measures.get("speed_up"), r.measures.get("jobs_waiting")
+    allocated = r.measures.get("allocated")
     return {
         "instance": escape(r.instance),
         "method": escape(_method(r)),
@@ -251,6 +252,7 @@ def _cells(r: Result) -> dict[str, str]:
         EXCESS: _excess(r),
         "speed-up": "-" if speed_up is None else f"{speed_up:.2f}{' < 1' if speed_up < 1 else ''}",
         "waiting": "-" if waiting is None else f"{waiting:.0f}",
+        "allocated %": "-" if allocated is None else f"{100 * allocated:.1f}",
         "seconds": f"{r.build_time + r.solve_time:.4f}",
         "status": _status(r),
         "checked": _verdict(r),

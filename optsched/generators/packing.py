@@ -9,8 +9,9 @@ from typing import Annotated
 import numpy as np
 
 from optsched.declared import Between, Seed
+from optsched.errors import InputError
 from optsched.generators.arguments import checked
-from optsched.packing.instance import MILLI, Demand, PackingInstance
+from optsched.packing.instance import MAX_ARRIVALS, MILLI, Demand, PackingInstance
 
 Share = Annotated[float, Between(0, 1)]
 
@@ -88,6 +89,10 @@ def generate_packing(
         accepted = (kinds[rng.integers(nodes)][0],) if rng.random() < one_model else ()
         tasks.append((int(1000 * cores * factor), int(cores * factor) * 4 * GIB, milli, accepted))
         total += milli
+        if len(tasks) > MAX_ARRIVALS:
+            raise InputError(
+                "generate packing", "requested", f"more than {MAX_ARRIVALS} tasks", "fewer"
+            )
     cluster = [
         {"name": f"n{n}", "cpu_milli": 1000 * cores, "memory_bytes": gib * GIB}
         | {"gpus": gpus, "model": model}

@@ -16,7 +16,7 @@ from optsched.errors import InputError, shown
 from optsched.generators.arguments import checked
 from optsched.io.numerals import parse_integer
 from optsched.io.reading import csv_rows
-from optsched.packing.instance import MILLI, Demand, PackingInstance
+from optsched.packing.instance import MAX_ARRIVALS, MILLI, Demand, PackingInstance
 
 MIB = 2**20
 NODE_COLUMNS = ("cpu_milli", "memory_mib", "gpu")
@@ -76,14 +76,16 @@ def read_openb(
         if not records:
             raise InputError(str(source), "", "no row", "at least one")
     capacity = MILLI * sum(node["gpus"] for node in cluster)
-    arriving = _arriving(table, requested * capacity, np.random.default_rng(seed))
+    arriving = _arriving(table, requested * capacity, np.random.default_rng(seed), str(tasks))
     provenance = {"importer": "optsched import openb", "requested": requested, "seed": seed}
     name = name or f"{Path(tasks).name.split('.')[0]}-s{seed}"
-    source = str(tasks)
+    source = f"{nodes} and {tasks}"
     return PackingInstance.of_arrivals(cluster, arriving, source, name=name, provenance=provenance)
 
 
-def _arriving(table: list[Demand], wanted: float, rng: np.random.Generator) -> list[Demand]:
+def _arriving(
+    table: list[Demand], wanted: float, rng: np.random.Generator, source: str
+) -> list[Demand]:
     """The shuffled tasks, with some drawn again or removed until they ask `wanted` milli."""
     arriving = [table[i] for i in rng.permutation(len(table))]
     total = sum(task[2] for task in arriving)
@@ -97,6 +99,9 @@ def _arriving(table: list[Demand], wanted: float, rng: np.random.Generator) -> l
             return arriving
         arriving.append(task)
         total += task[2]
+        if len(arriving) > MAX_ARRIVALS:
+            found = f"more than {MAX_ARRIVALS} tasks to ask {wanted / MILLI:g} GPUs"
+            raise InputError(source, "requested", found, "fewer")
 
 
 def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[dict[str, str], list[int]]]:

@@ -20,6 +20,7 @@ PACKING = Problem(
     objective="idle GPUs",
     unit="GPUs",
     defaults=(*(name for name, _ in _POLICIES), "offline", "exact"),
+    measures=f"{_HERE}.options:measures_of_solution",
     pictures={
         "allocation": f"{_PICTURES}.packing:plot_allocation",
     },

@@ -8,6 +8,8 @@ import pytest
 from commands import printed, refusal
 
 import optsched
+from optsched.errors import InputError
+from optsched.packing import openb
 from optsched.packing.openb import read_openb
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\na,8000,1024,2,T4\nb,16000,2048,4,G2\n"
@@ -43,10 +45,20 @@ def test_tasks_are_added_or_removed_up_to_what_is_requested(requested: float) ->
     assert wanted - 2000 < instance.requested_milli <= wanted + 1000
 
 
+def test_more_tasks_than_an_instance_may_have_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openb, "MAX_ARRIVALS", 20)
+    with pytest.raises(InputError, match=r"pods.csv: requested: found more than 20 tasks"):
+        read_openb("nodes.csv", "pods.csv", requested=4.0)
+
+
 FAULTS = [
     ("nodes.csv", NODES.replace("gpu,", "gpus,"), "nodes.csv: line 1: found no column gpu"),
     ("nodes.csv", NODES.replace("16000", "x"), "nodes.csv: line 3: cpu_milli: found 'x'"),
-    ("nodes.csv", NODES.replace("a,8", "b,8"), "pods.csv: nodes[1].name: found 'b', expected"),
+    (
+        "nodes.csv",
+        NODES.replace("a,8", "b,8"),
+        "nodes.csv and pods.csv: nodes[1].name: found 'b', expected",
+    ),
     ("nodes.csv", NODES.splitlines()[0], "nodes.csv: found no row, expected at least one"),
     ("pods.csv", PODS.replace(",1,460,,LS\np1", ",1,-4,,LS\np1"), "pods.csv: line 2: gpu_milli:"),
     ("pods.csv", PODS.replace("2,1000", "2,500"), "pods.csv: line 3: gpu_milli: found 2 x 500"),

@@ -133,7 +133,7 @@ BY_HAND = [
 
 @pytest.mark.parametrize(("policy", "nodes", "asked", "wanted"), BY_HAND)
 def test_policies_by_hand(policy: str, nodes: list, asked: list, wanted: list) -> None:
-    """Nodes are told apart by their first use: ties go by a drawn order."""
+    """Nodes are compared by the order of their first use, since ties go by a drawn order."""
     kinds = sorted(set(asked))
     tasks = [task(f"t{milli}", milli, asked.count(milli)) for milli in kinds]
     given = instance(nodes, tasks, [kinds.index(milli) for milli in asked])

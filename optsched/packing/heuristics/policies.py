@@ -140,12 +140,10 @@ def place_arrivals(policy: int, tasks: Any, state: State, mix: Mix, drawn: Any) 
     scored_at = np.full((len(demand), count), -1, np.int64)
     changes = np.zeros(count, np.int64)
     for a, t in enumerate(arrivals):
-        cpu, memory, milli = demand[t]
+        cpu, _, milli = demand[t]
         best, best_score, fitting = -1, -1, 0
         for n in order:
-            if state.cpu[n] < cpu or state.memory[n] < memory or not fits[t, state.class_of[n]]:
-                continue
-            if state.largest[n] < milli if milli < MILLI else MILLI * state.empty[n] < milli:
+            if not (fits[t, state.class_of[n]] and _has_room(demand[t], state, n)):
                 continue
             if policy == RANDOM:  # reservoir sampling: each fitting node with equal chance
                 fitting += 1
@@ -161,28 +159,54 @@ def place_arrivals(policy: int, tasks: Any, state: State, mix: Mix, drawn: Any) 
         if best < 0:
             continue
         nodes[a] = best
-        free = state.milli[best]
-        chosen = np.flatnonzero(free == MILLI)[: milli // MILLI]
-        if 0 < milli < MILLI:
-            chosen = np.flatnonzero(free >= milli)[:1]
-            if policy == FGD:
-                chosen[0] = _fgd(cpu, milli, state, best, mix)[1]
-            elif policy == RANDOM:
-                able = np.flatnonzero(free >= milli)
-                chosen[0] = able[generator.integers(0, len(able))]
-            else:
-                chosen[0] = fullest_gpu(milli, free)
-        for i, g in enumerate(chosen):
-            gpus[a, i] = g
-            free[g] -= min(milli, MILLI)
-        if milli > 0:
-            state.kinds[best, milli // MILLI] = True
-            state.idle[best] -= milli
-            state.largest[best], state.empty[best] = free.max(), (free == MILLI).sum()
-        state.cpu[best] -= cpu
-        state.memory[best] -= memory
+        chosen = _chosen_gpus(policy, cpu, milli, state, best, mix, generator)
+        gpus[a, : len(chosen)] = chosen
+        _take(demand[t], chosen, state, best)
         changes[best] += 1
     return nodes, gpus
+
+
+@register_jitable
+def _has_room(demand: Any, state: State, n: int) -> bool:
+    """Whether a task's CPU, memory and GPUs are free on a node."""
+    cpu, memory, milli = demand
+    if state.cpu[n] < cpu or state.memory[n] < memory:
+        return False
+    if milli < MILLI:
+        return bool(state.largest[n] >= milli)
+    return bool(MILLI * state.empty[n] >= milli)
+
+
+@register_jitable
+def _chosen_gpus(
+    policy: int, cpu: int, milli: int, state: State, n: int, mix: Mix, generator: Any
+) -> Any:
+    """The GPUs of a node that a task gets: the first free ones, or one for a share."""
+    free = state.milli[n]
+    if milli == 0 or milli >= MILLI:
+        return np.flatnonzero(free == MILLI)[: milli // MILLI]
+    able = np.flatnonzero(free >= milli)
+    if policy == RANDOM:
+        first = generator.integers(0, len(able))
+        return able[first : first + 1]
+    chosen = able[:1]
+    chosen[0] = _fgd(cpu, milli, state, n, mix)[1] if policy == FGD else fullest_gpu(milli, free)
+    return chosen
+
+
+@register_jitable
+def _take(demand: Any, chosen: Any, state: State, n: int) -> None:
+    """Give a task its CPU, memory and GPUs on a node."""
+    cpu, memory, milli = demand
+    free = state.milli[n]
+    for g in chosen:
+        free[g] -= min(milli, MILLI)
+    if milli > 0:
+        state.kinds[n, milli // MILLI] = True
+        state.idle[n] -= milli
+        state.largest[n], state.empty[n] = free.max(), (free == MILLI).sum()
+    state.cpu[n] -= cpu
+    state.memory[n] -= memory
 
 
 @register_jitable

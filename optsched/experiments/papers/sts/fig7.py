@@ -64,7 +64,7 @@ def cells(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
-    """Whether STS's decisions stay below the paper's limits; RG's and EDF's times are told."""
+    """Whether STS decides within the paper's limits; `why` has the times of RG and EDF."""
     means = 1000 * rows.groupby("method")["seconds"].mean()
     why = (
         "The paper's times are those of its C++ code on its own server; ours are those of numpy "
