@@ -23,7 +23,8 @@ Each table and figure of the three papers that states a result is run again by o
 A claim is split into parts, and each part is tested in every setting that the paper leaves open:
 a load, a speed-up, the cost of communication. The first table says how many parts hold in all of
 their settings, and in how many settings a part holds, over all parts. The sections below say where
-the parts hold, and why.
+the parts hold, and why. Times and their ratios are those of one machine. The page is written by
+`optsched reproduce all -o results; python docs/reproduction.py results`.
 """
 TAIL = """## Tables and figures that state no result
 
@@ -38,8 +39,8 @@ COLOURS = 48
 OVERVIEW = ("claim", "verdict", "section")
 PARTS = ("part of the claim", "paper", "ours, over the settings", "holds in")
 LEGEND = (
-    "✓ the part holds in this setting, ✗ it does not. A value is the median of the draws, with the "
-    "smallest and the largest in brackets."
+    "✓ the part holds in this setting, ✗ it does not. A value is the median or the mean over the "
+    "draws, with the smallest and the largest in brackets."
 )
 
 

@@ -86,8 +86,8 @@ def solve(
         Whether to compute a quick bound if the method returns none, or as part of a heuristic.
     start : solution, Result, model, str or Path, optional
         A feasible solution. The method uses it as its first incumbent where it is better than its
-        own heuristics'; placement's ``ilp`` passes that incumbent to the solver (HiGHS, SCIP and
-        others) as MIP start, other models only admit better solutions.
+        own heuristics'. Placement's ``ilp`` passes that incumbent to SCIP and others as MIP start;
+        with HiGHS, and in other models, it is what a run must improve on.
 
     Returns
     -------

@@ -62,8 +62,7 @@ def started_model() -> tuple[pyo.ConcreteModel, float]:
     return model, iteration_time(instance, counts, options) / data.unit
 
 
-def test_a_start_reaches_highs() -> None:
-    """Its first incumbent is the start's value."""
+def test_a_start_is_the_first_incumbent() -> None:
     model, value = started_model()
     answer = solve_model(model, Settings(gap=0.0), start=True)
     assert answer.trace[0].incumbent == pytest.approx(value, rel=1e-8)

@@ -6,6 +6,7 @@ from typing import Any
 
 import highspy
 import numpy as np
+from numpy.typing import NDArray
 
 from optsched.backends.running import run_highs
 from optsched.backends.solver_result import (
@@ -16,7 +17,7 @@ from optsched.backends.solver_result import (
 )
 from optsched.checking import bound_violation
 from optsched.errors import SolverError
-from optsched.result import Settings, Termination
+from optsched.result import SOLVER_RTOL, Settings, Termination
 
 INTEGRALITY_OPTION = "mip_feasibility_tolerance"
 """Name of HiGHS's integrality tolerance, at least 1e-10."""
@@ -81,12 +82,11 @@ def safe_bound(bound: float | None, tolerance: float, loose: bool = False) -> fl
 def run_with_retries(
     highs: Any,
     settings: Settings,
-    start: float | None = None,
+    start: SolverResult | None = None,
     on_poll: Callable[[], None] | None = None,
 ) -> SolverResult:
-    """Run HiGHS, with `RETRY_OPTIONS` after failures, and return the best incumbent."""
-    values = np.array(highs.getSolution().col_value) if start is not None else None
-    best = SolverResult(Termination.FEASIBLE, start, None, values=values)
+    """Run HiGHS, with `RETRY_OPTIONS` after failures; return the best incumbent, or the start."""
+    best = start or SolverResult(Termination.FEASIBLE, None, None)
     failures: list[str] = []
     usual = highs.getOptionValue(INTEGRALITY_OPTION)[1]
     for options in ({}, *RETRY_OPTIONS):
@@ -99,9 +99,7 @@ def run_with_retries(
         loose = _LOOSE_LP.items() <= options.items()
         run = _read_run(highs, settings, options.get(INTEGRALITY_OPTION, usual), loose)
         if isinstance(run, SolverResult):
-            if failures or run.objective is None:
-                return _merge_with_best(run, best, settings)
-            return run
+            return _merge_with_best(run, best, settings)
         failures.append(run)
         best = _update_incumbent(highs, best)
         if settings.deadline.is_over:
@@ -113,10 +111,11 @@ def run_with_retries(
 
 
 def _merge_with_best(run: SolverResult, best: SolverResult, settings: Settings) -> SolverResult:
-    """Return a run's result with the earlier incumbent, if that is better."""
+    """Return a run's result with the earlier incumbent, if that is better beyond rounding."""
     if run.termination is Termination.INFEASIBLE or best.objective is None:
         return run
-    if run.objective is not None and run.objective <= best.objective:
+    rounding = SOLVER_RTOL * max(abs(best.objective), 1.0)
+    if run.objective is not None and run.objective <= best.objective + rounding:
         return run
     bound = run.bound
     if bound is not None and bound_violation(bound, best.objective) is not None:
@@ -155,6 +154,8 @@ def _read_run(highs: Any, settings: Settings, tolerance: float, loose: bool) -> 
     rejected = is_mip and info.primal_solution_status == infeasible_incumbent
     objective = float(info.objective_function_value) if incumbent else None
     values = np.array(highs.getSolution().col_value) if incumbent else None
+    if values is not None and not _has_value(highs, values, objective):
+        return f"{highs.modelStatusToString(status)} with an objective that its solution lacks"
     if is_mip:
         bound = finite(info.mip_dual_bound)
     else:  # a linear programme: optimal is its own bound
@@ -167,3 +168,11 @@ def _read_run(highs: Any, settings: Settings, tolerance: float, loose: bool) -> 
         return f"{highs.modelStatusToString(status)} without a bound"
     termination = termination_status(objective, bound, settings, infeasible, hit_limit)
     return SolverResult(termination, objective, bound, values=values)
+
+
+def _has_value(highs: Any, values: NDArray[np.float64], objective: float | None) -> bool:
+    """Whether a solution has the objective that HiGHS reports for it."""
+    lp = highs.getLp()
+    terms = np.array(lp.col_cost_) * values
+    tolerance = SOLVER_RTOL * max(float(np.abs(terms).sum()) + abs(lp.offset_), 1.0)
+    return objective is not None and abs(lp.offset_ + terms.sum() - objective) <= tolerance

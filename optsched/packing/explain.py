@@ -11,8 +11,8 @@ from optsched.packing.options import PackingOptions
 from optsched.packing.solution import PackingSolution
 
 REASONS = ("no task left", "wrong model", "stranded", "no CPU", "no memory", "usable")
-"""In this order: no rejected task asks a GPU; none accepts the model; none fits into the GPU's room
-or the node's free GPUs; CPU or memory lacks for each of these; one would fit."""
+"""In this order: no rejected task asks a GPU; none accepts the model; none fits the GPU's free
+share or the node's free GPUs; the node lacks CPU, or memory, for those that do; one fits."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -34,7 +34,7 @@ PACKING = Problem(
         Method(
             "offline",
             "heuristic",
-            "all tasks known, any refused: ruin and recreate",
+            "ruin and recreate; knows all tasks and may refuse any",
             f"{_HERE}.heuristics.offline:offline",
         ),
         Method(

@@ -75,6 +75,13 @@ class Tables:
         allocated = sum(int(self.demand[self.arrivals[task], 2]) for task, _, _ in placements)
         return (MILLI * self.instance.gpus - allocated) / MILLI
 
+    def has_room(self, placements: Iterable[Placement]) -> bool:
+        """Whether every node has the CPU and memory of placed tasks, in exact integers."""
+        room = self.capacity[:, :2].copy()
+        for task, node, _ in placements:
+            room[node] -= self.demand[self.arrivals[task], :2]
+        return bool((room >= 0).all())
+
     def solution(self, placements: Iterable[Placement]) -> PackingSolution:
         """Return a solution, in the order of the arrivals."""
         records = [{"task": a, "node": n, "gpus": gpus} for a, n, gpus in sorted(placements)]

@@ -39,8 +39,8 @@ def result_of(
         solution = solution.model_copy(update=fields)
         if not report.feasible:
             termination = Termination.ERROR
-        elif callable(method.run):  # a custom method
-            termination = _proved_or_feasible(termination, report, outcome, settings)
+        else:
+            termination = _proved_or_feasible(method, report, outcome, settings)
     measures = resolve(problem.measures) if problem.measures else lambda *_: {}
     return Result(
         problem=problem.name,
@@ -78,11 +78,15 @@ def _has_only_bound(method: Method, outcome: Outcome) -> bool:
 
 
 def _proved_or_feasible(
-    termination: Termination, report: CheckReport, outcome: Outcome, settings: Settings
+    method: Method, report: CheckReport, outcome: Outcome, settings: Settings
 ) -> Termination:
-    """Accept "optimal" of a custom method only if its own bound proves it."""
-    if termination is not Termination.OPTIMAL or report.objective is None:
-        return termination
+    """Accept "optimal" only if the bound proves the checked objective at the gap.
+
+    A method of the package may know an optimum without a bound, a custom one may not.
+    """
+    known = outcome.bound is None and not callable(method.run)
+    if outcome.termination is not Termination.OPTIMAL or report.objective is None or known:
+        return outcome.termination
     proved = outcome.bound is not None and is_proved(report.objective, outcome.bound, settings.gap)
     return Termination.OPTIMAL if proved else Termination.FEASIBLE
 

@@ -1,6 +1,8 @@
 """`offline-ilp`, problem (8) with everything known, beside brute force, policies and bounds."""
 
+import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from optsched.errors import InputError, MissingExtraError, NotApplicableError
 from optsched.online.instance import OnlineInstance
 from optsched.online.policies.by_name import OFFLINE, POLICIES
 
+CASES = Path(__file__).resolve().parents[1] / "cases"
 WITHOUT_PREEMPTION = [p.name for p in POLICIES.values() if p.preempts == "never"]
 
 
@@ -25,12 +28,19 @@ def test_optimum_is_that_of_brute_force(seed: int) -> None:
     assert (result.proved, result.check.feasible) == (True, True), result.check
     assert result.objective == pytest.approx(least, rel=1e-7)
     assert result.bound <= least * (1 + 1e-9)
-    policy = random.Random(seed).choice(WITHOUT_PREEMPTION)
-    run = optsched.solve(instance, policy, options=options | {"unseen": "zero"}, bound=False)
-    assert run.objective >= least * (1 - 1e-9), policy
+    for policy in WITHOUT_PREEMPTION:
+        run = optsched.solve(instance, policy, options=options | {"unseen": "zero"}, bound=False)
+        assert run.objective >= least * (1 - 1e-9), policy
     for bound in ("flow-bound", "gang-bound"):
         value = optsched.solve(instance, bound, options=options, iterations=50).bound
         assert value <= least * (1 + 1e-9), bound
+
+
+def test_the_best_policys_schedule_does_not_mislead_the_solver() -> None:
+    """HiGHS 1.16 called 45 s optimal when it got the best policy's schedule as MIP start."""
+    document = json.loads((CASES / "online" / "wrong-with-a-start.json").read_text())
+    result = optsched.solve(OnlineInstance.from_dict(document), OFFLINE, options={"slot": 3.0})
+    assert (result.objective, result.bound, result.proved) == (39.0, 39.0, True)
 
 
 @pytest.mark.full

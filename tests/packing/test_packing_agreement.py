@@ -44,6 +44,20 @@ def test_exact_is_brute_force_and_bounds_hold(number: int) -> None:
         assert result.objective >= optimum - 1e-9
 
 
+@pytest.mark.parametrize("method", ["milp", "exact"])
+def test_a_solvers_packing_with_a_byte_too_much_is_not_taken(method: str) -> None:
+    """Two tasks of half the memory and a byte: beyond 2^31 bytes HiGHS places both."""
+    half = 34359738369
+    tasks = [
+        task("t0", 2000, 2, 200) | {"memory_bytes": half},
+        task("t1", 501, 2, 2499) | {"memory_bytes": 2 * half - 2},
+    ]
+    nodes = [node("n0", 4, 10000) | {"memory_bytes": 2 * half - 1}]
+    given = instance(nodes, tasks, [0, 1, 0, 1])
+    result = optsched.solve(given, method)
+    assert (result.check.feasible, result.objective) == (True, 2.0)
+
+
 def test_families_refuse_tasks_beside_idle_gpus() -> None:
     """In each family some optimum is no mere sum of demands or of GPUs."""
     families = set()

@@ -35,7 +35,7 @@ class Claim:
     quantity : str
         What is measured for it, such as "makespan below FF's".
     unit, form : str
-        Of the quantity: its unit, and the format of its numbers.
+        Unit of the quantity, and format specification of its values.
     """
 
     text: str
@@ -48,7 +48,11 @@ class Claim:
         """Median and range of some values, such as "12% (3 to 20)"."""
         if not values:
             return "none"
-        middle, low, high = (f"{f(values):{self.form}}" for f in (median, min, max))
+        return self.with_range(median(values), min(values), max(values))
+
+    def with_range(self, *numbers: float) -> str:
+        """A value with the smallest and the largest."""
+        middle, low, high = (f"{number:{self.form}}" for number in numbers)
         unit = self.unit if self.unit in ("", "%") else f" {self.unit}"
         return f"{middle}{unit}" if low == high else f"{middle}{unit} ({low} to {high})"
 
@@ -99,7 +103,7 @@ def table_of(
         for world, own in select(cells, claim=claim.text).groupby("world", sort=False):
             texts = {
                 cell["at"]: f"{HOLDS if cell['holds'] else FAILS} "
-                + claim.written([cell["low"], cell["value"], cell["high"]])
+                + claim.with_range(cell["value"], cell["low"], cell["high"])
                 for cell in own.to_dict("records")
             }
             rows.append((claim.text, str(world), *(texts.get(at, "") for at in places)))

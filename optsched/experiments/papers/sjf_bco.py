@@ -44,9 +44,9 @@ CONTENTIONS: Mapping[str, dict[str, Any]] = {
 PLACE, SHARES = "xi_1", (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 POLICIES = {"sjf-bco": "SJF-BCO", "first-fit": "FF", "list-scheduling": "LS", "random": "RAND"}
 OWN, PACKED = "", "packed"
-"""In place of a baseline's order: SJF-BCO, and its run with every job packed (kappa = 32)."""
+"""Values of "order" for SJF-BCO: as configured, and with every job packed (kappa = 32)."""
 MAX_ADDED, MIN_DRAWS = 15, 75
-"""Percent: what contention and overhead may add to the run times; draws that show what holds."""
+"""Percent: the most that contention and overhead may add; draws in which a claim must hold."""
 Axis = Mapping[int, Mapping[str, Any]]  # SJF-BCO's options by x
 FIXED = (
     "Section 7 states the jobs' sizes, iterations and times on one server, the servers, and "
@@ -198,7 +198,7 @@ def never_rises(table: pd.DataFrame) -> tuple[float, bool]:
 
 
 def turns_twice(table: pd.DataFrame) -> tuple[float, bool]:
-    """The largest rise, and whether there are just a drop, a rise and a drop, equal steps aside."""
+    """The largest rise, and whether the curve drops, rises and drops, ignoring flat steps."""
     steps = [step for step in table["SJF-BCO"].diff().iloc[1:] if step]
     drops = [is_drop for is_drop, _ in groupby(step < 0 for step in steps)]
     return never_rises(table)[0], drops == [True, False, True]

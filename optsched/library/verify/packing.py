@@ -54,7 +54,8 @@ def packing_prices(instance: Document, certificate: Document) -> float:
     claimed = float(certificate["bound"])
     if not claimed - max(proved, 0.0) <= CLAIM_RTOL * total:
         shortfall = claimed - max(proved, 0.0)
-        raise RefusedError(f"the claimed bound {claimed!r}: the prices prove {proved!r}", shortfall)
+        message = f"the claimed bound {claimed:.12g}: the prices prove {proved:.12g}"
+        raise RefusedError(message, shortfall)
     return max(proved, 0.0)
 
 

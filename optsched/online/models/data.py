@@ -1,4 +1,4 @@
-"""Data of problem (8) with everything known: occupancies, their best placements, and slots.
+"""Data of the offline model of (8): occupancies, their best placements, and slots.
 
 An occupancy is how many GPUs a job takes on how many servers, a partition of g_i. Which servers
 they are does not change alpha, so that each occupancy has one best placement.
@@ -26,7 +26,7 @@ from optsched.result import Settings, Termination
 MAX_OCCUPANCIES = 500
 """Occupancies of all configurations together; each needs an exact placement."""
 SLOT_RTOL = 1e-9
-"""A length that exceeds a whole number of slots by this part of a slot is that number."""
+"""Tolerance, in slots, below which a length is rounded down to whole slots."""
 
 Occupancy = tuple[int, ...]
 """GPUs by server, in descending order."""
@@ -40,7 +40,7 @@ class Placed(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A job's start slot and occupancy, by its name as in the model."""
+    """A job, the name of its occupancy in the model, and its start slot."""
 
     job: int
     occupancy: str
@@ -141,7 +141,7 @@ class OfflineData:
         return float(self.jobs.iterations[job]) * self.placement(job, occupancy).alpha
 
     def slots(self, job: int, occupancy: str) -> int:
-        """Slots in which the GPUs are not free for another start."""
+        """Number of slots for which the job holds its GPUs."""
         return max(1, int(np.ceil(self.length(job, occupancy) / self.slot - SLOT_RTOL)))
 
     def flow(self, run: Run) -> float:

@@ -1,7 +1,7 @@
 """Method ``offline-ilp``: problem (8) of a-srpt with the whole future known, by a MILP.
 
 1. Every occupancy of a job gets its best placement by placement's `exact`. 2. The policies run with
-true lengths; the best schedule is the MIP start, and leaves out runs that no better schedule has.
+true lengths; the best schedule is the incumbent, and leaves out runs that no better schedule has.
 3. The MILP is solved. Guarantee: optimal among schedules that start jobs at multiples of the slot
 when it ends as "optimal"; its bound holds for these schedules only. Complexity: a binary variable
 for each job, occupancy and slot, so it is for about a dozen jobs. Source: a-srpt (8);

@@ -3,7 +3,7 @@
 Guarantee: no packing leaves fewer GPUs idle, not even one that chooses its tasks. The nodes of a
 class pool their CPU, memory and GPUs. A GPU is filled by a pattern: shares of at most 1,000 milli,
 or one whole GPU. The most valuable patterns at the duals are found by a knapsack and added as
-columns until none improves. What the relaxation forgets is which CPU is beside which GPU.
+columns until none improves. The relaxation ignores which CPU and GPU share a node.
 Complexity: a round is one linear programme and O(1000 K F) steps for K classes and F sizes.
 Source: models/packing/README.md, (8)-(12); Gilmore and Gomory (1961).
 """
@@ -37,10 +37,10 @@ ROUNDING_RTOL = 1e-9
 class Prices:
     """Non-negative duals, in GPUs, and the bounds that they prove.
 
-    `cpu` and `memory` (K,) are for a core-milli and a byte of each class, `shares` (K, F) for a
-    share of each size, smallest first and whole GPUs last. `value` is that of all capacity, `gain`
-    (T,) what a task of each type is worth beyond its price, where that is lowest. `allocated` and
-    `bound` are the GPUs allocated at most and idle at least.
+    `cpu` and `memory` (K,) are per thousandth of a core and per byte of each class, `shares` (K, F)
+    per share of each size, smallest first and whole GPUs last. `value` is the dual value of all
+    capacity, `gain` (T,) the GPUs of a task less its cost at the duals in the cheapest class, at
+    least 0. `allocated` and `bound` are the GPUs allocated at most and idle at least.
     """
 
     cpu: Floats
@@ -81,8 +81,8 @@ def quick_bound(
 def allocated_at_most(tables: Tables, requested: Sequence[float], points: int = 12) -> Floats:
     """Bound the GPUs that any packing of the first arrivals allocates, by requested GPUs.
 
-    The prices of `points` relaxations, of prefixes that ask half of the GPUs or more, hold for
-    every prefix; the lowest bound counts.
+    Duals of one relaxation bound every prefix. Solve `points` relaxations, spread over the second
+    half of `requested`, and take the lowest bound of each prefix.
     """
     milli = tables.demand[tables.arrivals, 2]
     wanted = np.rint(MILLI * np.array(requested))
@@ -168,9 +168,9 @@ class _Programme:
         cpu, memory, gpus = pooled / self.scale[:, None]
         shares = duals[self.first_share :].reshape(self.classes, len(self.sizes))
         values, choices = pattern_values(shares, self.sizes)
-        paid = np.outer(self.demand[:, 0], cpu) + np.outer(self.demand[:, 1], memory)
-        paid += self.gpus[:, None] * shares.T[self.size]
-        gain = np.where(self.fits, self.demand[:, 2:] / MILLI - paid, 0.0).max(axis=1)
+        dual_cost = np.outer(self.demand[:, 0], cpu) + np.outer(self.demand[:, 1], memory)
+        dual_cost += self.gpus[:, None] * shares.T[self.size]
+        gain = np.where(self.fits, self.demand[:, 2:] / MILLI - dual_cost, 0.0).max(axis=1)
         gain = np.maximum(gain, 0.0)
         value = float((self.capacity * np.column_stack([cpu, memory, values[:, -1]])).sum())
         allocated = (value + float(self.count @ gain)) * (1 + ROUNDING_RTOL)

@@ -1,7 +1,7 @@
 """Methods ``milp`` and ``exact``: the packing as an integer programme over types of tasks and GPUs.
 
-Guarantee: optimal at the requested gap when it ends as "optimal". The model is complete: it holds
-for every packing, and GPUs and nodes are individual, so that a constraint may name them. ``exact``
+Guarantee: optimal at the requested gap when it ends as "optimal". Every packing is a
+feasible solution. Nodes and GPUs are individual, so a user's constraint can name one. ``exact``
 first compares the offline packing with the column bound, and solves the model only where these
 differ and it is small. Source: models/packing/README.md, (1)-(7).
 """
@@ -66,7 +66,9 @@ def _solve_model(tables: Tables, settings: Settings, start: list[Placement]) -> 
     answer, model = build_and_solve(construct, size, settings, began=clock(), **listen)
     if model is None or not answer.has_solution:
         return answer, start
-    return answer, min(start, read_placements(model, tables), key=tables.idle_beside)
+    read = read_placements(model, tables)  # beyond 2^31 bytes a solver's tolerance is bytes
+    packings = [start, read] if tables.has_room(read) else [start]
+    return answer, min(packings, key=tables.idle_beside)
 
 
 def _outcome(
@@ -76,9 +78,9 @@ def _outcome(
     solved, best = answer
     bounds = [] if prices is None else [(prices.bound, SOURCE)]
     bounds += [] if solved.bound is None else [(solved.bound, solved.solver)]
-    bound, source = max(bounds, default=(0.0, "demand"))
+    bound, source = max(bounds, default=(0.0, "no GPU idle"))
     idle = tables.idle_beside(best)
-    proved = solved.termination is Termination.OPTIMAL or is_proved(idle, bound, settings.gap)
+    proved = is_proved(idle, bound, settings.gap)
     return Outcome(
         tables.solution(best),
         termination_of(proved, settings.deadline.is_over),

@@ -6,7 +6,7 @@ its seconds per epoch are estimated as weighted means over the n ended jobs, who
 times are known by then, and a worst case: w^max epochs, which end at the due date on the dearest
 configuration and cost the same on any. An ended job of the same kind has weight 1. A prior of
 weight 1 is divided equally among all ended jobs and the worst case, so that it loses its influence
-as jobs of the kind end. Complexity of an update: O(Q n T K + J (T K + S)), with Q kinds and S
+as jobs of the kind end. Complexity of an update: O(Q n T C + J (T C + S)), with Q kinds and S
 distinct numbers of epochs.
 """
 
@@ -22,7 +22,7 @@ from optsched.uncertainty.distribution import Distribution
 from optsched.uncertainty.epochs import Epochs
 
 MIN_RELATIVE_RATE = 1e-3
-"""Least cost of a configuration in the worst case, relative to the dearest one; it may be 0."""
+"""Lower bound on a cost rate relative to the dearest one, since a cost rate may be 0."""
 
 
 def known_world(world: World, ended: Sequence[JobRecord] = ()) -> World:
@@ -39,14 +39,14 @@ def known_world(world: World, ended: Sequence[JobRecord] = ()) -> World:
     total = np.tensordot(weights, np.where(is_known, seconds, 0.0), 1)[kind_of]
     weight = np.tensordot(weights, is_known, 1)[kind_of]
     means = ((total + prior * _worst_case_seconds(world)) / (weight + prior)).tolist()
-    works: dict[tuple[int, float], Epochs] = {}
+    epochs_by_kind: dict[tuple[int, float], Epochs] = {}
     estimated = []
     for job, kind, times in zip(jobs, kind_of.tolist(), means, strict=True):
         max_epochs = float(max(job.epochs.values))
-        if (kind, max_epochs) not in works:
+        if (kind, max_epochs) not in epochs_by_kind:
             epochs = [*(min(record.epochs, max_epochs) for record in ended), max_epochs]
             work = Distribution.of(epochs, [*weights[kind], prior])
-            works[kind, max_epochs] = Epochs(
+            epochs_by_kind[kind, max_epochs] = Epochs(
                 values=tuple(work.values.tolist()), probabilities=tuple(work.probabilities.tolist())
             )
         epoch_time = {
@@ -54,7 +54,11 @@ def known_world(world: World, ended: Sequence[JobRecord] = ()) -> World:
             for gpu_kind, row in zip(world.tables.kinds, times, strict=True)
             if gpu_kind.name in job.epoch_time
         }
-        changes = {"epochs": works[kind, max_epochs], "epoch_time": epoch_time, "true_epochs": None}
+        changes = {
+            "epochs": epochs_by_kind[kind, max_epochs],
+            "epoch_time": epoch_time,
+            "true_epochs": None,
+        }
         estimated.append(job.model_copy(update=changes))
     return World(world.instance.model_copy(update={"jobs": tuple(estimated)}), world.options)
 
@@ -62,7 +66,7 @@ def known_world(world: World, ended: Sequence[JobRecord] = ()) -> World:
 def _worst_case_seconds(world: World) -> Floats:
     """Seconds per epoch (J, T, C) at which w^max epochs on the dearest GPUs end at the due date.
 
-    Of a job submitted after its due date they take H.
+    For a job submitted after its due date, they end H after submission.
     """
     instance = world.instance
     relative_rate = np.zeros_like(world.sizes)

@@ -1,7 +1,8 @@
 """Figures 4 to 9 of a-srpt: predictions, one server of 14 GPUs, and simulations of 250 servers.
 
 The paper fits its forest to 80% of its trace and schedules consecutive jobs, which we read as taken
-from the 20% held out: here the last fifth of a case's jobs is scheduled, from an empty cluster. The
+from the 20% held out. Here the last fifth of the jobs (Fig. 5, synthetic jobs: the last fiftieth)
+is scheduled from an empty cluster. The
 paper states neither the load, nor tau, nor how wrong predictions are that are not exact. These are
 varied on a tenth of its jobs; all its jobs run at fewer loads.
 """
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 MANY_SEEDS, SEEDS, LARGE_SEEDS = 10, 5, 3
-"""SEEDS: of Figs. 6 to 8; LARGE_SEEDS: at the paper's size, which fits up to 600,000 jobs."""
+"""Seeds of Figs. 4, 5 and 9; of Figs. 6 to 8; of Figs. 6 to 8 with all of the paper's jobs."""
 LOADS, TESTBED_LOADS = ("0.8", "1.5", "3"), ("0.3", "0.8", "2", "10", "70")
 GPUS, SERVERS, JOBS_PER_SERVER = 14, 250, 150
 """GPUs of the testbed; servers of the simulations, and the jobs of 5% of the trace by server."""
@@ -104,11 +105,13 @@ class Figure:
 def plan(figure: Figure, scale: Scale) -> list[Family]:
     """The runs of a figure, in families named "prefix|load|case".
 
-    A run simulates all worlds of its prefix: a cell's runs are those of the families whose prefix
-    begins its world, and whose load is its place.
+    One run simulates every world of its prefix. A cell uses the families whose prefix starts the
+    cell's world and whose load equals the cell's place.
     """
     name, is_testbed = f"a-srpt-fig{figure.number}", figure.number == 5
-    per_job = 50 if is_testbed and scale.trace is None else 5  # the forest is fitted to the others
+    jobs_per_scheduled = (
+        50 if is_testbed and scale.trace is None else 5
+    )  # the forest is fitted to the others
     if figure.number in NOT_TESTABLE:
         workloads.require_groups(name, scale)
     families = []
@@ -118,11 +121,11 @@ def plan(figure: Figure, scale: Scale) -> list[Family]:
             loads = (f"{scale.load:g}" if scale.load else "of the trace",)
         for seed, load in product(scale.seeds(seeds), loads):
             for case, parts, changes, options in figure.cases:
-                needed = per_job * parts * jobs
+                needed = jobs_per_scheduled * parts * jobs
                 count = workloads.jobs_of(name, needed, scale, GPUS if is_testbed else None)
                 given = {"jobs": count, **({} if scale.trace else {"load": float(load)})}
                 label = f"{prefix}|{load}|{case.format(parts * jobs)}"
-                chosen = {"training_share": 1 - 1 / per_job, **options}
+                chosen = {"training_share": 1 - 1 / jobs_per_scheduled, **options}
                 given |= {**arguments, **changes}
                 families.append(runs.workload(label, given, seed, scale, method, **chosen))
     return families
@@ -131,7 +134,7 @@ def plan(figure: Figure, scale: Scale) -> list[Family]:
 def _groups(
     figure: Figure, scale: Scale
 ) -> Iterator[tuple[str, int, Mapping[str, Any], tuple[str, ...], int, str]]:
-    """First words of worlds (a mix of jobs or a cluster), jobs, arguments, loads, seeds, method."""
+    """Yield per group of worlds: prefix, jobs, generator arguments, loads, seeds and method."""
     if figure.number == 5:
         for mix, changes in (MIXES if scale.trace is None else {"the trace": {}}).items():
             yield mix, 75, {**TESTBED, **changes}, TESTBED_LOADS, MANY_SEEDS, figure.method
@@ -208,7 +211,7 @@ def below_best(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     return table[[*runs.BASELINES]].min(axis=1).unstack("case")[table.index.unique("case")]
 
 
-def least(rows: pd.DataFrame, column: str) -> pd.Series:
+def smallest_reduction(rows: pd.DataFrame, column: str) -> pd.Series:
     """How far a-srpt is below the best baseline in the case where its median is least."""
     by_case = below_best(rows, column)
     return by_case[by_case.median().idxmin()]
@@ -219,8 +222,8 @@ def first(rows: pd.DataFrame, column: str) -> pd.Series:
     return below_best(rows, column).iloc[:, 0]
 
 
-def most(rows: pd.DataFrame, column: str) -> pd.Series:
-    """How far a-srpt is below the baseline, in the case, where its median is largest."""
+def largest_reduction(rows: pd.DataFrame, column: str) -> pd.Series:
+    """Reduction in the (baseline, case) pair with the largest median reduction."""
     every: Any = reductions(rows, column)[[*runs.BASELINES]].unstack("case")
     return every[every.median().idxmax()]
 
@@ -240,7 +243,7 @@ def above_perfect(rows: pd.DataFrame, column: str) -> pd.Series:
 
 
 def others_above_first(rows: pd.DataFrame, column: str) -> pd.Series:
-    """How much further above perfect the better of the other cases is than the first."""
+    """Smallest excess over perfect prediction among the other cases, minus the first case's."""
     above = (-reductions(rows, column)["a-srpt-perfect"]).groupby("seed")
     return above.apply(lambda values: values.iloc[1:].min() - values.iloc[0])
 
@@ -265,11 +268,11 @@ FIRST = "{} below the best baseline's, there"
 LARGEST = "{} below a baseline's, at most"
 GAIN = "{} below the best's, last less first case"
 OTHERS = "{} above perfect, less the forest's"
-BELOW_ALL = Part(BELOW, "shown", LEAST, least, POSITIVE, columns=TIMES[:1])
+BELOW_ALL = Part(BELOW, "shown", LEAST, smallest_reduction, POSITIVE, columns=TIMES[:1])
 """A total of flow times is one of completion times less the submissions: either has this sign."""
 TAILS = (
-    "What decides is left open by the paper: tau, the load, the baselines' offers, and how wrong "
-    "the predictions are that are not exact. A-SRPT lets a job queue when its virtual machine has "
+    "The result depends on what the paper leaves open: tau, the load, the baselines' offers, and "
+    "the errors of inexact predictions. A-SRPT lets a job queue when its virtual machine has "
     "completed it, so a job whose length is overestimated waits beside idle GPUs; a baseline "
     "starts it as soon as it fits. By kind of prediction, here are the 95% and 99% quantiles of "
     "predicted over true length, and the completion time below the best baseline's, where all "
@@ -293,9 +296,10 @@ TESTBED_FIXED = (
 TESTBED_WHY = (
     "The paper states no load, but 75 of 758,223 jobs in two months, scaled to 10%, are submitted "
     "in 51 s; with an hour of work for all 14 GPUs that is a load of 70. One server leaves no "
-    "placement to choose, only an order, and A-SRPT's is that of SPWF with a wait: a job queues "
-    "once the virtual machine has completed it, while GPUs may be idle, and in the baselines on "
-    "submission. At low load the wait is all there is. A job whose length is overestimated keeps "
+    "placement to choose, only an order. A-SRPT orders jobs as SPWF does, but delays them: a job "
+    "queues only when the virtual machine has completed it, even if GPUs are idle; in the "
+    "baselines it queues on submission. At low load this delay is the only difference. A job "
+    "whose length is overestimated keeps "
     "waiting beside idle GPUs."
 )
 FIGURES = (
@@ -316,7 +320,9 @@ FIGURES = (
         (
             Part("within 7% of perfect prediction, {}", "7%", "{} above it", above_perfect, most=7),
             BELOW_ALL,
-            Part("up to 44% below a baseline, {}", "44%", LARGEST, most, 44 - TOLERANCE),
+            Part(
+                "up to 44% below a baseline, {}", "44%", LARGEST, largest_reduction, 44 - TOLERANCE
+            ),
             Part(
                 "a work-conserving baseline has the shorter makespan",
                 "shown",
@@ -336,8 +342,10 @@ FIGURES = (
         [("{} jobs", parts, {}, {}) for parts in (1, 2, 3, 4)],
         (
             BELOW_ALL,
-            Part("31% below every baseline, {}", "31%", LEAST, least, 31 - TOLERANCE),
-            Part("up to 91% below a baseline, {}", "91%", LARGEST, most, 91 - TOLERANCE),
+            Part("31% below every baseline, {}", "31%", LEAST, smallest_reduction, 31 - TOLERANCE),
+            Part(
+                "up to 91% below a baseline, {}", "91%", LARGEST, largest_reduction, 91 - TOLERANCE
+            ),
         ),
         TAILS,
     ),
@@ -351,8 +359,10 @@ FIGURES = (
         ],
         (
             BELOW_ALL,
-            Part("16% below every baseline, {}", "16%", LEAST, least, 16 - TOLERANCE),
-            Part("up to 57% below a baseline, {}", "57%", LARGEST, most, 57 - TOLERANCE),
+            Part("16% below every baseline, {}", "16%", LEAST, smallest_reduction, 16 - TOLERANCE),
+            Part(
+                "up to 57% below a baseline, {}", "57%", LARGEST, largest_reduction, 57 - TOLERANCE
+            ),
             Part("more with fewer single-GPU jobs, {}", "shown", GAIN, growth, TOLERANCE),
         ),
         TAILS,
@@ -369,7 +379,11 @@ FIGURES = (
             BELOW_ALL,
             Part("12% below every baseline at 50 Gbit/s, {}", "12%", FIRST, first, 12 - TOLERANCE),
             Part(
-                "up to 92% below a baseline, {}", "92%, at 1 Gbit/s", LARGEST, most, 92 - TOLERANCE
+                "up to 92% below a baseline, {}",
+                "92%, at 1 Gbit/s",
+                LARGEST,
+                largest_reduction,
+                92 - TOLERANCE,
             ),
             Part("more at 1 than at 50 Gbit/s, {}", "shown", GAIN, growth, TOLERANCE),
         ),

@@ -94,7 +94,7 @@ SHARING_SETTINGS |= {
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of policies in some settings; `suffix`: of their names."""
+    """Runs of policies in some settings; `suffix` ends the names of the runs."""
 
     policies: Sequence[str]
     settings: Mapping[str, Mapping[str, Any]]
@@ -108,7 +108,7 @@ class Runs:
 def plan(parts: Sequence[Runs], scale: Scale) -> list[Family]:
     """Policies on every draw; a family's name begins with its setting and load, "...|0.25|".
 
-    The claims' worlds are a setting and a reading of STS, after a comma.
+    A cell's world is "SETTING, READING"; the reading is STS with or without VI-C.
     """
     return [
         family
@@ -138,7 +138,7 @@ def plan(parts: Sequence[Runs], scale: Scale) -> list[Family]:
 def generate_setting(
     settings: RollingGenerator, memory: float | None = None, *, seed: int = 0
 ) -> RollingInstance:
-    """A workload whose due dates keep their place in (31) on A100s of another speed.
+    """Generate a workload; due dates keep their quantile in (31) at another A100 speed.
 
     `memory`: GB of every job.
     """
@@ -170,7 +170,7 @@ def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
 class Measure(Claim):
     """A claim that holds if its value for a reading of STS is above `least`, and at most `most`.
 
-    `suffix`: of the runs of STS that it needs.
+    `suffix` selects the STS runs whose jobs in the system decide if a setting counts.
     """
 
     value: Callable[[Costs, str], float]
@@ -208,7 +208,7 @@ def more_are_late(costs: Costs, sts: str) -> float:
 
 
 def change_on_many(costs: Costs, sts: str) -> float:
-    """How much more of EDF's cost STS has on many nodes than on few, percentage points."""
+    """Change of STS's cost over EDF's from few nodes to many, in percentage points."""
     total = costs["total"]
     on_many = total[sts + ON_MANY] / total["edf" + ON_MANY]
     return 100 * (on_many - total[sts] / total["edf"])
@@ -311,7 +311,7 @@ ON_CLUSTERS = "A cluster has A100s alone or none, so no ratio of speeds matters.
 
 
 def on_types() -> str:
-    """For how many jobs the type of GPU is no choice."""
+    """Count the jobs for which the A100 is both the fastest and the cheapest type."""
     counts = []
     for ratio in RATIOS:
         instance = generate_rolling(rolling_settings(NODES, a100_speed=ratio / USUAL_RATIO))
@@ -323,8 +323,8 @@ def on_types() -> str:
             both += min(times, key=times.__getitem__) == "A100" == min(costs, key=costs.__getitem__)
         counts.append(f"{both} of {len(instance.jobs)} jobs at {ratio:g} times a K80")
     return (
-        "Where an A100 is both the fastest and the cheapest type, the choice of a type is no "
-        f"choice, and only the number of GPUs is left: {', '.join(counts)} (one draw)."
+        "Where the A100 is both the fastest and the cheapest type, a policy chooses only the "
+        f"number of GPUs: {', '.join(counts)} (one draw)."
     )
 
 
@@ -338,9 +338,10 @@ def why4(rows: pd.DataFrame, found: pd.DataFrame) -> str:
     few, many = (100 * edf["late"][run] / edf["jobs"][run] for run in ("edf", "edf" + ON_MANY))
     return (
         f"Late jobs of STS: {', '.join(f'{share:.1f}% at rho {load}' for load, share in late)}. "
-        "While GPUs are idle, STS starts slow and speeds up only if a job lives on. That saves "
-        "energy, the more, the worse jobs speed up; with VI-C, idle GPUs speed jobs up at once. As "
-        "the cluster fills, the time that was to be made up for later is lost. Due dates pass, and "
+        "While GPUs are idle, STS starts a job slowly and speeds it up only if it runs long. "
+        "This saves more energy the worse jobs speed up; with VI-C, idle GPUs speed jobs up at "
+        "once. As the cluster fills, the time that was to be made up for later is lost. Due dates "
+        "pass, and "
         "by (27) and Algorithm 3 late jobs come first, each on its fastest configuration, so that "
         "the cluster does less work an hour and more jobs become late. RG also takes the cheapest "
         "configuration that is in time, and keeps the best of its passes: it costs less than EDF "

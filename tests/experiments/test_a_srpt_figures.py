@@ -1,6 +1,5 @@
 """Tables and figures of a-srpt: claims by hand, traces, and cells of the page run again."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import refusal
-from processes import ROOT
+from reproduced import stated_at
 
 pytest.importorskip("matplotlib")
 
@@ -191,16 +190,11 @@ def test_one_cell_is_run_and_drawn(number: int, prefix: str, load: str, tmp_path
     [(5, "70% single-GPU jobs"), *((n, "a tenth of the jobs") for n in (4, 6, 7, 8, 9))],
 )
 def test_the_page_has_what_one_cell_says(number: int, prefix: str, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    section = re.search(rf"## a-srpt, Fig. {number}\n.*?(?=\n## |\Z)", page, re.DOTALL)
-    head = re.search(r"^\| claim \| setting \|.*", section[0], re.MULTILINE) if section else None
-    if section is None or head is None:
-        pytest.skip("the page has no settings of this figure yet")
-    column = head[0].split(" | ").index("load 0.8")
+    stated = stated_at(f"a-srpt, Fig. {number}", "load 0.8")
     verdict = judged(number, plan_of(number, Scale(), f"{prefix}|0.8|"), Scale(), tmp_path)
+    assert len(verdict.table) > 1
     for claim, world, value in verdict.table[1:]:
-        row = next(x for x in section[0].splitlines() if x.startswith(f"| {claim} | {world} |"))
-        assert row.strip("| ").split(" | ")[column] == value
+        assert stated[claim, world] == value
 
 
 def _pai(path: Path, singles: int, others: int, groups: int = 7) -> str:
