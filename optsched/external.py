@@ -68,6 +68,16 @@ def _method_of_model(problem: Problem, model: Any) -> Method:
     return Method(name, "heuristic", "the solution in a Pyomo model", _adapted(problem, name, read))
 
 
+def scheduler_of(policy: Any) -> tuple[str, Any]:
+    """Return the name and the object of a policy: an object, a class, or an import path."""
+    name = policy if isinstance(policy, str) else _name_of(policy)
+    scheduler = _imported(policy) if isinstance(policy, str) else policy
+    if not hasattr(scheduler, "schedule"):
+        expected = "a policy's name, module:name, or an object with schedule(view)"
+        raise InputError("decide", "policy", shown(policy), expected)
+    return _record_name(name), scheduler() if isinstance(scheduler, type) else scheduler
+
+
 def module_of(method: str) -> str | None:
     """Return the module in ``module:name``; None for a plain name."""
     return method.partition(":")[0] if ":" in method else None

@@ -61,6 +61,8 @@ class Rules(NamedTuple):
 class JobData(NamedTuple):
     """The jobs in row order, and properties of their configurations.
 
+    Rows beyond those of `submit` run already, and stay until the loop ends.
+
     Attributes
     ----------
     submit, iterations, predicted, work, walltime : (n,) float
@@ -167,6 +169,10 @@ def simulate(
     newly_queued = [0 for _ in range(0)]  # jobs that join the queue at this instant
     allocations = [0 for _ in range(0)]
     arrived, queued, started, ended, window = 0, 0, 0, 0, np.inf
+    for row in range(n, len(start)):  # EASY: jobs that run already
+        length = _expected_length(jobs.walltime, row, jobs.predicted[row] * runs.alpha[row])
+        entry = (start[row] + length, row)
+        expected_ends.insert(bisect_left(expected_ends, entry), entry)
 
     for step in range(SENTINEL):
         if step % steps == 0:
@@ -195,10 +201,8 @@ def simulate(
                 length = _expected_length(jobs.walltime, row, jobs.predicted[row] * runs.alpha[row])
                 expected_ends.pop(bisect_left(expected_ends, (start[row] + length, row)))
         # line 2: completions of the virtual machine
-        while rules.virtual and clock + virtual_queue[0][0] <= now:
-            remaining, row = heapq.heappop(virtual_queue)
-            clock += remaining
-            newly_queued.append(row)
+        if rules.virtual:
+            clock = complete_virtually(virtual_queue, clock, now, newly_queued)
         # arrivals, which preempt the virtual machine's job if they have less work
         while arrived < n and submit[arrived] <= now:
             row, work = arrived, work_of[arrived]
@@ -206,11 +210,7 @@ def simulate(
             if not rules.virtual or work == 0.0:
                 newly_queued.append(row)
                 continue
-            if len(virtual_queue) > 1:
-                remaining, current = virtual_queue[0]
-                heapq.heapreplace(virtual_queue, (max(0.0, remaining - (now - clock)), current))
-            clock = now
-            heapq.heappush(virtual_queue, (work, row))
+            clock = submit_virtually(virtual_queue, clock, now, work, row)
         for row in newly_queued:
             rank = jobs.rank[row] if len(jobs.rank) > 0 else queued + started
             row_of_rank[rank] = row
@@ -312,6 +312,30 @@ def simulate(
             bucket = bucket_of[configuration_of[row_of_rank[rank]]]
             _push(bucket_heaps, bucket_first, nonempty_buckets, bucket, rank)
     yield started, np.array(allocations)
+
+
+@register_jitable
+def complete_virtually(
+    virtual_queue: list[tuple[float, int]], clock: float, now: float, completed: list[int]
+) -> float:
+    """Complete the virtual machine's jobs until now; return when its queue was last exact."""
+    while clock + virtual_queue[0][0] <= now:
+        remaining, row = heapq.heappop(virtual_queue)
+        clock += remaining
+        completed.append(row)
+    return clock
+
+
+@register_jitable
+def submit_virtually(
+    virtual_queue: list[tuple[float, int]], clock: float, now: float, work: float, row: int
+) -> float:
+    """Submit a job to the virtual machine; return when its queue was last exact, which is now."""
+    if len(virtual_queue) > 1:
+        remaining, current = virtual_queue[0]
+        heapq.heapreplace(virtual_queue, (max(0.0, remaining - (now - clock)), current))
+    heapq.heappush(virtual_queue, (work, row))
+    return now
 
 
 @register_jitable
