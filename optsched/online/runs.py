@@ -187,7 +187,8 @@ def quick_bound(
 def simulated_jobs(instance: OnlineInstance, options: OnlineOptions) -> Jobs:
     """Jobs after the training prefix."""
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
-    return jobs.after(training_jobs(jobs, options.predictor, options.training_share))
+    simulated = jobs.after(training_jobs(jobs, options.predictor, options.training_share))
+    return simulated.on_slots(options.policy.slot)
 
 
 def _reference_flow(jobs: Jobs) -> float:

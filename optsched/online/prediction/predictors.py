@@ -11,7 +11,7 @@ Source: a-srpt, IV-C 3 and V-B 2-d; models/online/README.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -186,7 +186,7 @@ def predict(
 
 def predict_instance(instance: OnlineInstance, options: OnlineOptions, seed: int) -> Prediction:
     """Predict the iterations of the simulated jobs of an instance."""
-    return predict(
+    prediction = predict(
         prepare_jobs(instance.workload, instance.catalogue, instance.cluster),
         options.predictor,
         training_share=options.training_share,
@@ -194,6 +194,7 @@ def predict_instance(instance: OnlineInstance, options: OnlineOptions, seed: int
         unseen=options.unseen,
         seed=seed,
     )
+    return replace(prediction, jobs=prediction.jobs.on_slots(options.policy.slot))
 
 
 def training_jobs(jobs: Jobs, name: str, share: float | None) -> int:
