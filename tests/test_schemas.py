@@ -61,8 +61,8 @@ def test_every_field_has_a_description_a_unit_and_an_example(name: str) -> None:
 
 def test_each_problem_has_a_schema_for_its_instances_and_solutions() -> None:
     wanted = {f"{name}-solution" for name in PROBLEMS} | set(PROBLEMS) - {"online"}
-    others = {"workload", "cluster", "catalogue", "plan", "profile"}
-    others |= {"online-state", "online-decision"}
+    others = {"workload", "cluster", "catalogue", "plan", "online-state"}
+    others |= {"online-decision"}
     assert set(SCHEMAS) == wanted | others
 
 

@@ -13,7 +13,7 @@ from optsched.cli.progress import StepProgress
 from optsched.cli.settings import InstanceName, OutputFile, Seed, read_offer, table_extras
 from optsched.cli.show import note, scaling_line
 from optsched.declared import Between, require
-from optsched.errors import InputError, one_line, require_extras, shown
+from optsched.errors import InputError, one_line, require_extras
 from optsched.external import imported
 from optsched.files import write_document
 from optsched.generators.placement import generate_placement, instance_from_profile
@@ -23,22 +23,19 @@ from optsched.online.data.cluster import OnlineCluster, read_cluster
 from optsched.online.data.workload_files import write_workload
 from optsched.online.traces import FORMATS
 from optsched.online.traces.pai_tables import tables_in
-from optsched.profiles import profile_document, read_pipedream, read_profile
+from optsched.profiles import read_pipedream, write_pipedream
 from optsched.verbs.generating import arguments_of, parameters_of
 
 AllReduce = Annotated[Literal["ring", "double-tree"], Option(help="ring or double-tree.")]
 
 REPLACED_BY_PROFILE = ("model", "gpus", "mini_batch", "tensor_parallel", "experts")
 """Arguments of the placement generator that a profile replaces."""
-PROFILES = {"pipedream": read_pipedream, "profile": read_profile}
-"""Readers of layer profiles by format."""
 
 
 def _summaries() -> dict[str, str]:
     traces = {name: f"Make a workload from a {name} trace." for name in FORMATS}
     return {
-        "pipedream": "Make a placement instance from a layer profile of PipeDream.",
-        "profile": "Make a placement instance from a file of `optsched profile`.",
+        "pipedream": "Make a placement instance from a layer profile.",
         "openb": "Make a packing instance from a cluster's tables of nodes and tasks.",
         **traces,
     }
@@ -47,35 +44,34 @@ def _summaries() -> dict[str, str]:
 def _command(name: str) -> Any:
     if name == "openb":
         return command_of(name, _summaries()[name], annotated_options(_import_openb), _import_openb)
-    if name not in PROFILES:
+    if name != "pipedream":
         run = partial(_import_trace, name)
         return command_of(name, _summaries()[name], annotated_options(_import_trace), run)
     parameters = parameters_of(generate_placement)
     generated = [option(p) for p in parameters if p.name not in REPLACED_BY_PROFILE]
-    options = [*annotated_options(_import_profile), *generated]
-    return command_of(name, _summaries()[name], options, partial(_import_profile, name))
+    options = [*annotated_options(_import_pipedream), *generated]
+    return command_of(name, _summaries()[name], options, _import_pipedream)
 
 
 formats = lazy_app(_summaries, _command)
 
 
-def _import_profile(
-    file_format: str,
-    file: Annotated[str, Argument(metavar="FILE", help="The profile.")],
+def _import_pipedream(
+    file: Annotated[str, Argument(metavar="FILE", help="PipeDream's graph.txt.")],
     gpus: Annotated[int, Option(metavar="N", help="GPUs of the job.")],
     servers: Annotated[str, Option(metavar="8,5,3", help="Free GPUs by server.")],
     output: OutputFile,
     name: InstanceName = None,
     **values: Any,
 ) -> int:
-    source = f"import {file_format}"
+    source = "import pipedream"
     require_outputs([output], [file])
     offer = read_offer(servers)
     if sum(offer) != gpus:
         raise InputError(source, "--servers", f"a sum of {sum(offer)}", f"--gpus {gpus}")
     set_values = {key: value for key, value in values.items() if value is not None}
     instance = instance_from_profile(
-        PROFILES[file_format](file),
+        read_pipedream(file),
         gpus,
         offer,
         **arguments_of(generate_placement, set_values, source, ""),
@@ -189,7 +185,7 @@ def profile(
         int, Option(metavar="N", help="Runs of each layer; the median counts.")
     ] = 10,
 ) -> int:
-    """Time a PyTorch module layer by layer, for `optsched import profile`.
+    """Time a PyTorch module layer by layer, for `optsched import pipedream`.
 
     On the GPU if there is one, else on the CPU. The input is one mini-batch: a tensor, a tuple of
     positional or a mapping of named arguments.
@@ -199,22 +195,16 @@ def profile(
     require("profile", "--repeats", repeats, Annotated[int, Between(1, 10_000)])
     require_outputs([output])
     require_extras(["torch"])
-    if ":" not in function:
-        raise InputError("profile", "", shown(function), "MODULE:FUNCTION")
     make = imported(function, "profile")
-    expected = "a function without arguments that returns (module, example input)"
-    if not callable(make):
-        raise InputError("profile", function, shown(make), expected)
     try:
-        pair = make()
+        module, example = make()
     except Exception as error:
         found = one_line(f"{type(error).__name__}: {error}")[:160]
+        expected = "a function without arguments that returns (module, example input)"
         raise InputError("profile", function, found, expected) from None
-    if not isinstance(pair, tuple) or len(pair) != 2:
-        raise InputError("profile", function, shown(pair), expected)
     with StepProgress("profile", "layers") as bar:
-        measured = profile_module(*pair, repeats=repeats, progress=bar)
-    write_document(output, profile_document(measured))
+        measured = profile_module(module, example, repeats=repeats, progress=bar)
+    write_pipedream(output, measured)
     seconds = [layer.forward_time + layer.backward_time for layer in measured.layers]
     device, count = measured.provenance["device"], len(measured.layers)
     note(

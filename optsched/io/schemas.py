@@ -20,7 +20,6 @@ SCHEMAS: dict[str, str] = {
     "catalogue": "optsched.online.data.catalogue:Catalogue",
     "online-state": "optsched.online.state:OnlineState",
     "online-decision": "optsched.online.state:OnlineDecision",
-    "profile": "optsched.profiles.files:ProfileFile",
     "plan": "optsched.experiments.plans.plan:plan_schema",
 }
 del SCHEMAS["online"]  # a workload is a table; "workload" is the schema of its rows

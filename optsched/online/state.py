@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from optsched.display import number
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import MAX_GPUS, MAX_SERVERS, OnlineCluster
 from optsched.online.data.workload_files import MAX_NAME_LENGTH
@@ -99,11 +98,25 @@ class Memory(FileModel):
     ] = Field(default_factory=dict)
 
 
-class OnlineState(FileModel):
+class _File(FileModel):
+    schema_: Annotated[str, FORMAT] = Field(alias="schema")
+    version: Annotated[Version, VERSION]
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "decide") -> Self:
+        """Create an object from a parsed JSON document; raises InputError."""
+        require_schema(cls, document, source)
+        return parse(cls, document, source)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class OnlineState(_File):
     """A cluster at one time: waiting and running jobs, and the memory of the last decision."""
 
     schema_: Annotated[Literal["optsched/online-state"], FORMAT] = Field(alias="schema")
-    version: Annotated[Version, VERSION]
     now: Annotated[Number, About("Time of the decision.", "seconds", 300.0)]
     cluster: Annotated[OnlineCluster, About("The content of cluster.json.")]
     catalogue: Annotated[Catalogue, About("The content of catalogue.json.")]
@@ -121,23 +134,9 @@ class OnlineState(FileModel):
         Memory | None, About("`memory` of the last decision; left out for the first.")
     ] = None
 
-    @classmethod
-    def from_dict(cls, document: Any, source: str = "state") -> Self:
-        """Create a state from a parsed JSON document; raises InputError."""
-        require_schema(cls, document, source)
-        return parse(cls, document, source)
-
     def to_dict(self) -> dict[str, Any]:
         """The state as the JSON object of its file."""
-        document = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        return {**document, "catalogue": self.catalogue.to_dict()}
-
-    def facts(self) -> dict[str, str]:
-        return {
-            "state at": number(self.now, "s"),
-            "waiting": str(len(self.queue)),
-            "running": str(len(self.running)),
-        }
+        return {**super().to_dict(), "catalogue": self.catalogue.to_dict()}
 
     @model_validator(mode="after")
     def _check_jobs(self) -> Self:
@@ -176,11 +175,10 @@ class JobStart(FileModel):
     alpha: Annotated[NonNegative, About("Time of an iteration on these GPUs.", "seconds", 0.4)]
 
 
-class OnlineDecision(FileModel):
+class OnlineDecision(_File):
     """What a policy does about a state."""
 
     schema_: Annotated[Literal["optsched/online-decision"], FORMAT] = Field(alias="schema")
-    version: Annotated[Version, VERSION]
     policy: Annotated[Name, About("Policy name.", "", "a-srpt")]
     now: Annotated[Number, About("Time of the decision.", "seconds", 300.0)]
     starts: Annotated[
@@ -193,22 +191,3 @@ class OnlineDecision(FileModel):
         About("Time of the next decision if no job arrives or ends before.", "seconds", 420.0),
     ] = None
     memory: Annotated[Memory, About("To be passed on in the next state.")]
-
-    @classmethod
-    def from_dict(cls, document: Any, source: str = "decision") -> Self:
-        """Create a decision from a parsed JSON document; raises InputError."""
-        require_schema(cls, document, source)
-        return parse(cls, document, source)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The decision as the JSON object of its file."""
-        return self.model_dump(mode="json", by_alias=True)
-
-    def facts(self) -> dict[str, str]:
-        starts = ", ".join(job.job_id for job in self.starts[:8])
-        return {
-            "decision at": number(self.now, "s"),
-            "policy": self.policy,
-            "starts": (starts or "none") + (", ..." if len(self.starts) > 8 else ""),
-            "wake at": "-" if self.wake is None else number(self.wake, "s"),
-        }

@@ -4,9 +4,8 @@ from optsched.profiles.choice import Choice as Choice
 from optsched.profiles.choice import Training as Training
 from optsched.profiles.choice import bytes_per_gpu as bytes_per_gpu
 from optsched.profiles.choice import choose_plan as choose_plan
-from optsched.profiles.files import profile_document as profile_document
-from optsched.profiles.files import read_profile as read_profile
 from optsched.profiles.pipedream import read_pipedream as read_pipedream
+from optsched.profiles.pipedream import write_pipedream as write_pipedream
 from optsched.profiles.planner import Plan as Plan
 from optsched.profiles.planner import plan_stages as plan_stages
 from optsched.profiles.planner import plans as plans

@@ -40,28 +40,8 @@ def profile_module(
 ) -> LayerProfile:
     """Time the forward and backward passes of each layer of a PyTorch module.
 
-    Parameters
-    ----------
-    module : torch.nn.Module
-        The network, in training mode or not, as it is to be measured.
-    example : tensor, tuple or mapping
-        Input of one mini-batch; positional arguments as a tuple, named ones as a mapping.
-    repeats : int, optional
-        Runs of each layer; the median counts.
-    progress : callable, optional
-        Called with (layers measured, layers).
-
-    Returns
-    -------
-    LayerProfile
-        Seconds and bytes of one mini-batch.
-
-    Raises
-    ------
-    InputError
-        If the module is none, fails on the example, or calls no module of its own.
-    MissingExtraError
-        Without PyTorch.
+    `example` is the input of one mini-batch: a tensor, a tuple of positional or a mapping of named
+    arguments. Raises InputError if the module is none or fails on it.
     """
     require_extras(["torch"])
     import torch

@@ -61,22 +61,13 @@ class Rules(NamedTuple):
 class JobData(NamedTuple):
     """The jobs in row order, and properties of their configurations.
 
-    Rows beyond those of `submit` run already, and stay until the loop ends.
+    `work` is L, seconds of the virtual machine; `walltime` the user's estimate or NaN; `rank` the
+    place in the order of the queue, or empty for the order of queueing. Rows beyond those of
+    `submit` run already, and stay until the loop ends.
 
-    Attributes
-    ----------
-    submit, iterations, predicted, work, walltime : (n,) float
-        r, n, n~, L (seconds of the virtual machine), and the user's estimate or NaN.
-    configuration, rank : (n,) int
-        The configuration, and the place in the order of the queue; empty: the order of queueing.
-    bucket : (C,) int
-        Bucket of each configuration. Jobs of one bucket fit or do not fit together.
-    bucket_gpus : (B,) int
-        g of each bucket, ascending.
-    bucket_offer : (B,) int
-        Index of the offer that the bucket receives; -1: every offer is accepted.
-    heavy : (C,) bool
-        alpha^max / alpha~ >= comm_heavy.
+    `bucket` and `heavy` are by configuration: jobs of one bucket fit or do not fit together; a
+    heavy one has alpha^max / alpha~ >= comm_heavy. By bucket, `bucket_gpus` is g, ascending, and
+    `bucket_offer` the index of the offer that it receives, or -1 if every offer is accepted.
     """
 
     submit: Floats
@@ -111,16 +102,9 @@ class Runs(NamedTuple):
 class OfferCache(NamedTuple):
     """Last offer of each bucket and whether it was acceptable; times are counted in starts + ends.
 
-    Attributes
-    ----------
-    server_counts : (B, GPUs per server + 1) int
-        By index in `bucket_offer`: servers in total, and servers by the GPUs that they give.
-    checked_at, changed_at : (B,) int
-        When the offer was last compared with the free GPUs, and when it last changed.
-    tested_at : (B,) int
-        When it was last tested whether a bucket accepts its offer.
-    acceptable : (B,) bool
-        Result of that test.
+    By index in `bucket_offer`: servers in total and by the GPUs that they give, when the offer was
+    last compared with the free GPUs, and when it last changed. By bucket: when it was last tested
+    whether the bucket accepts its offer, and the result.
     """
 
     server_counts: Ints
