@@ -1,8 +1,6 @@
 """The next decision of a policy on a cluster at one time.
 
-A state has the waiting and the running jobs; the pass over the queue is the event loop's own, on
-the servers that the running jobs leave. What a policy knows of the past is in `Memory`: the virtual
-machine's queue, and which jobs refused which offer.
+The pass over the queue is the event loop's own, on the servers that running jobs leave.
 Guarantee: called at each event of a run (submissions, ends, `wake`), with the memory of the last
 call, it starts the jobs that the simulator starts. Complexity: that of one pass, and O(m log m) for
 the m jobs submitted since the last call.
@@ -151,7 +149,7 @@ def _decide(
         if (delay := memory.delayed.get(entries[row].job_id)) is not None:
             runs.kappa[i] = delay.alpha
             runs.window[i] = np.inf if delay.until is None else delay.until
-    starts: list[JobStart] = []
+    starts: list[JobStart] = []  # none before the next multiple of the slot
     if waiting and acts_at == now:
         data = _rows(data, order, len(waiting), now)
         starts = _pass(jobs, [entries[row] for row in order], rules, data, runs)
@@ -191,11 +189,12 @@ def _released(
     """
     row_of = {job.job_id: row for row, job in enumerate(entries)}
     memory = state.memory or Memory(clock=min((j.submit_time for j in entries), default=state.now))
-    queue = [(float(left), row_of[name]) for name, left in memory.virtual.items() if name in row_of]
+    released = dict.fromkeys(row_of[name] for name in memory.released if name in row_of)
+    known = {row_of[name]: left for name, left in memory.virtual.items() if name in row_of}
+    queue = [(float(left), row) for row, left in known.items() if row not in released]
     queue.append((np.inf, event_loop.SENTINEL))
     heapq.heapify(queue)
-    completed = [row_of[name] for name in memory.released if name in row_of]
-    submitted = {*completed, *(row for _, row in queue)}
+    completed, submitted = list(released), {*released, *known}
     clock = float(memory.clock)
     for row, job in enumerate(entries):
         if row in submitted or (state.memory is not None and isinstance(job, ActiveJob)):

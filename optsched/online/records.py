@@ -168,19 +168,13 @@ class Records:
             indices = range(*np.searchsorted(self.parts.job, (row, row + 1)))
             if len(indices) > 1:
                 segments = tuple(self.parts[index] for index in indices)
+        names = ("submit", "start", "end", "gpus", "alpha", "estimate", "iterations", "predicted")
         return Record(
-            str(self.job_id[row]),
-            float(self.submit[row]),
-            float(self.start[row]),
-            float(self.end[row]),
-            int(self.gpus[row]),
-            float(self.alpha[row]),
-            float(self.estimate[row]),
-            float(self.iterations[row]),
-            float(self.predicted[row]),
-            _servers(self, row),
-            segments,
-            self.replicas[row] if self.replicas else (),
+            job_id=str(self.job_id[row]),
+            servers=_servers(self, row),
+            segments=segments,
+            replicas=self.replicas[row] if self.replicas else (),
+            **{name: getattr(self, name)[row].item() for name in names},
         )
 
     def __iter__(self) -> Iterator[Record]:

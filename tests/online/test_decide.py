@@ -173,36 +173,36 @@ class Raises:
 
 def test_what_is_refused() -> None:
     state = state_of((0.0, 1, 1.0))
-    refusals: list[tuple[dict[str, Any], str, str]] = [
+    job, model = state["queue"][0], {"gpus": 2, "model": "m2", "predicted": 100.0}
+
+    def running(*servers: dict[str, int], **fields: Any) -> dict[str, Any]:
+        active = [
+            {**job, "job_id": f"r{i}", "start": 1.0, "servers": each, **fields}
+            for i, each in enumerate(servers)
+        ]
+        return {**state, "running": active}
+
+    one = {"0": 1}
+    refusals: list[tuple[dict[str, Any], Any, str]] = [
         (state, "las", "decide: policy: found 'las', expected a policy that does not preempt jobs"),
         (state, "asrpt", "decide: policy: found 'asrpt', expected 'a-srpt'"),
         (state, "a-srpt-backfill", "with inf, backfilling could starve the head"),
+        (state, 3, r"expected .* an object with schedule"),
         ({**state, "schema": "optsched/online"}, "fifo", "expected 'optsched/online-state'"),
-        ({**state, "queue": 2 * state["queue"]}, "fifo", "job a twice"),
+        ({**state, "queue": [job, job]}, "fifo", "job a twice"),
         ({**state, "now": -1.0}, "fifo", r"queue\[0\]: found time 0.0, expected at most -1.0"),
         ({**state, "memory": {"clock": 11.0}}, "fifo", "memory.clock: found 11.0"),
         ({**state, "extra": 1}, "fifo", "extra: found 1, expected no such key"),
+        (running({"0": 3}), "fifo", r"running\[0\].servers: found 3 GPUs, expected the job's 1"),
+        (running({"1": 1}), "fifo", r"running\[0\].servers: found 1, expected servers 0 to 0"),
+        (running(one, one, one), "fifo", "3 GPUs held on server 0"),
+        (running({"0": 2}, **model), Remaining(), "found a preemption"),
     ]
-    for servers, message in (
-        ({"0": 3}, r"running\[0\].servers: found 3 GPUs, expected the job's 1"),
-        ({"1": 1}, r"running\[0\].servers: found 1, expected servers 0 to 0"),
-    ):
-        active = {**state["queue"][0], "job_id": "r", "start": 1.0, "servers": servers}
-        refusals.append(({**state, "running": [active]}, "fifo", message))
-    active = [{**active, "job_id": name, "servers": {"0": 1}} for name in "rst"]
-    refusals.append(({**state, "running": active}, "fifo", "3 GPUs held on server 0"))
     for document, policy, message in refusals:
         with pytest.raises(InputError, match=message):
-            decide(document, policy, options={"hold": "inf"} if "back" in policy else None)
-    active = [{**state["queue"][0], "job_id": "r", "start": 1.0, "predicted": 100.0}]
-    active[0]["servers"] = {"0": 2}
-    active[0] |= {"gpus": 2, "model": "m2"}
-    with pytest.raises(InputError, match="found a preemption"):
-        decide({**state, "running": active}, Remaining())
+            decide(document, policy, options={"hold": "inf"} if "back" in str(policy) else None)
     with pytest.raises(MethodError, match=r"raised ZeroDivisionError: of mine"):
         decide(state, Raises())
-    with pytest.raises(InputError, match=r"expected .* an object with schedule"):
-        decide(state, 3)  # type: ignore[arg-type]
 
 
 def test_the_command(tmp_path: Any) -> None:
