@@ -1,17 +1,19 @@
 """``optsched import FORMAT``: placements of profiles, packings of tables, workloads of traces."""
 
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from typer import Argument, Option
+from click import UsageError
+from typer import Argument, Context, Option
 
-from optsched.cli.exit_codes import DONE
+from optsched.cli.exit_codes import BAD_INPUT, DONE
 from optsched.cli.generate import annotated_options, command_of, lazy_app, option
 from optsched.cli.settings import InstanceName, OutputFile, Seed, read_offer, table_extras
 from optsched.cli.show import note, scaling_line
 from optsched.declared import Between, require
-from optsched.errors import InputError, require_extras
+from optsched.errors import InputError, one_line, require_extras, shown
 from optsched.files import write_document
 from optsched.generators.placement import generate_placement, instance_from_profile
 from optsched.io.outputs import require_file, require_outputs
@@ -51,6 +53,29 @@ def _command(name: str) -> Any:
 
 
 formats = lazy_app(_summaries, _command)
+
+
+@formats.callback(invoke_without_command=True)
+def _explain(
+    context: Context,
+    explain: Annotated[
+        str | None, Option(metavar="FILE", help="Say which importer fits a trace, and why.")
+    ] = None,
+) -> int:
+    if context.invoked_subcommand is not None:
+        return DONE
+    if explain is None:
+        raise UsageError("Missing command.")
+    from optsched.online.traces.explaining import best_importer, explain_trace
+
+    rows = explain_trace(explain)
+    best = best_importer(rows)
+    for row in rows:
+        print(f"{row.name} {'reads it' if row.fits else 'does not'}: {one_line(row.reason)}")
+    if best is None:
+        return BAD_INPUT
+    print(f"best: optsched import {best} {shlex.quote(explain)} -o FOLDER/workload.csv")
+    return DONE
 
 
 def _import_pipedream(
@@ -129,6 +154,19 @@ def _import_trace(
             "steps / throughput of the job alone on V100s.",
         ),
     ] = None,
+    column_map: Annotated[
+        list[str] | None,
+        Option(
+            "--map",
+            metavar="ROLE=COLUMN,...",
+            help="For csv: the columns of submit, gpus, duration, user, group, model, due, "
+            "walltime, start, end, wait, job and account whose names it does not know.",
+        ),
+    ] = None,
+    time_format: Annotated[
+        str | None,
+        Option(metavar="F", help='For csv: format of its dates, such as "%d/%m/%Y %H:%M".'),
+    ] = None,
     seed: Seed = 0,
 ) -> int:
     import numpy as np
@@ -146,7 +184,10 @@ def _import_trace(
     reference_file = cluster or (cluster_file if has_cluster else None)
     reference = OnlineCluster.of() if reference_file is None else read_cluster(reference_file)
     source = files[0] if len(files) == 1 else files
-    trace = import_trace(file_format, source, throughputs=throughputs)
+    columns = _column_map(column_map)
+    trace = import_trace(
+        file_format, source, throughputs=throughputs, columns=columns, time_format=time_format
+    )
     for line in trace.report.lines():
         note(f"{trace.name}: {line}")
     workload, catalogue = workload_of_trace(
@@ -171,3 +212,14 @@ def _import_trace(
             f"will reject them; increase `servers` in {cluster_file}"
         )
     return DONE
+
+
+def _column_map(texts: list[str] | None) -> dict[str, str] | None:
+    """Read ``ROLE=COLUMN,...``; raises InputError."""
+    columns: dict[str, str] = {}
+    for pair in ",".join(texts or ()).split(",") if texts else ():
+        role, separator, column = (part.strip() for part in pair.partition("="))
+        if not separator or not column or role in columns:
+            raise InputError("import", "--map", shown(pair), "ROLE=COLUMN, each role once")
+        columns[role] = column
+    return columns or None

@@ -3,8 +3,8 @@
 Rules for every format, all counted in the report: a row that cannot be read is dropped, with its
 line and the text that cannot be read; a missing or negative submission is dropped; a missing, zero
 or negative duration is dropped; 0 GPUs (CPU jobs) are dropped; fractional GPUs are rounded up,
-since jobs here do not share a GPU; unsorted rows are sorted by (submission, row). Implausible times
-(usually a wrong unit) raise InputError.
+since jobs here do not share a GPU; unsorted rows are sorted by (submission, row); a start before
+the submission is left out. Implausible times (usually a wrong unit) raise InputError.
 """
 
 from __future__ import annotations
@@ -52,6 +52,10 @@ class TraceRow:
         The user's estimate of the duration, seconds; NaN if it cannot be read.
     due : float or None
         The due date, seconds from the trace's time origin; NaN if it cannot be read.
+    start : float or None
+        When the job really started, seconds from the trace's time origin; NaN if it cannot be read.
+    remark : str
+        What the report counts of this row, if anything.
     """
 
     line: int
@@ -63,6 +67,8 @@ class TraceRow:
     group: str = ""
     walltime: float | None = None
     due: float | None = None
+    start: float | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,8 @@ class ImportReport:
 class Trace:
     """The jobs of a trace, sorted by (submission, row); the first is submitted at 0.
 
-    `walltime` and `due`, seconds, are NaN for a job without one, and None if no job has one.
+    `walltime`, `due` and `start`, seconds, are NaN for a job without one, and None if no job has
+    one. `start` is when a job really started.
     """
 
     name: str
@@ -129,6 +136,7 @@ class Trace:
     report: ImportReport
     walltime: Floats | None = None
     due: Floats | None = None
+    start: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -146,6 +154,7 @@ class Trace:
             self.report,
             None if self.walltime is None else self.walltime[rows],
             None if self.due is None else self.due[rows] - self.submit[rows[0]],
+            None if self.start is None else self.start[rows] - self.submit[rows[0]],
         )
 
 
@@ -168,9 +177,14 @@ def collect(rows: Iterable[TraceRow | RejectedRow], source: str) -> Trace:
             report.change("fractional GPUs rounded up", row.line)
         if row.submit < last:
             report.change("submitted before the row above; sorted", row.line)
-        for name, value in (("walltime", row.walltime), ("due date", row.due)):
+        times = (("walltime", row.walltime), ("due date", row.due), ("start", row.start))
+        for name, value in times:
             if value is not None and not value <= MAX_TIME:
                 report.change(f"unreadable {name} left out", row.line)
+        if row.start is not None and row.start < row.submit:
+            report.change("start before the submission left out", row.line)
+        if row.remark:
+            report.change(row.remark, row.line)
         last = row.submit
         jobs.append(row)
     if not jobs:
@@ -230,11 +244,12 @@ def _trace(jobs: list[TraceRow], source: str, report: ImportReport) -> Trace:
         if count > 1:
             report.change("duplicate job id; number appended", row.line)
         names.append(row.job_id if count == 1 else f"{row.job_id}#{count}")
-    walltime, due = (
+    walltime, due, start = (
         np.array(column, dtype=np.float64)  # None becomes NaN
-        for column in zip(*((row.walltime, row.due) for row in jobs), strict=True)
+        for column in zip(*((row.walltime, row.due, row.start) for row in jobs), strict=True)
     )
     walltime[walltime > MAX_TIME] = due[due > MAX_TIME] = np.nan
+    start[(start > MAX_TIME) | (start < submit)] = np.nan
     return Trace(
         source,
         np.array([_clean(name) for name in names], dtype=object),
@@ -246,6 +261,7 @@ def _trace(jobs: list[TraceRow], source: str, report: ImportReport) -> Trace:
         report,
         None if np.isnan(walltime).all() else walltime,
         None if np.isnan(due).all() else due - submit[0],
+        None if np.isnan(start).all() else start - submit[0],
     )
 
 
