@@ -1,0 +1,117 @@
+"""The jobs and the cluster of a page: a workload, or a trace of any importer's format."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from optsched.arrays import Floats
+from optsched.errors import InputError
+from optsched.io.reading import csv_rows
+from optsched.library import WORKLOAD, workload_folder
+from optsched.online.data.catalogue import Catalogue, read_catalogue
+from optsched.online.data.cluster import OnlineCluster, read_cluster
+from optsched.online.data.jobs import prepare_jobs
+from optsched.online.data.workload import COLUMNS, Labels, Workload
+from optsched.online.data.workload_files import read_workload
+from optsched.online.instance import OnlineInstance
+from optsched.online.traces.explaining import best_importer, explain_trace
+from optsched.online.traces.importing import import_trace, workload_of_trace
+from optsched.placement.instance import Job
+
+Lengths = Literal["trace", "cost-model"]
+"""How long a job runs: as the trace says, wherever it runs, or as the cost model of its place."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a page is about: the instance, and what was done to the trace."""
+
+    name: str
+    instance: OnlineInstance
+    lengths: Lengths
+    remarks: tuple[str, ...]
+
+
+def read_subject(
+    path: str, cluster: OnlineCluster | None = None, lengths: Lengths = "trace", seed: int = 0
+) -> Subject:
+    """Read a workload, with the catalogue and by default the cluster beside it, or a trace."""
+    file, imported = workload_file(path), cluster_beside(path)
+    cluster = cluster or imported
+    if cluster is None:
+        raise InputError(path, "", "no cluster.json beside it", "--cluster FILE or --servers N")
+    remarks: list[str] = []
+    if _is_workload(file):
+        workload = read_workload(file).in_row_order()
+        catalogue = read_catalogue(file.parent / "catalogue.json")
+        seconds = _lengths_of(workload, catalogue, imported or cluster)
+    else:
+        importer = best_importer(explain_trace(file))
+        if importer is None:
+            expected = "a workload or a trace; see `optsched import --explain FILE`"
+            raise InputError(path, "", "a file that no importer reads", expected)
+        trace = import_trace(importer, file)
+        remarks += [f"read by `optsched import {importer}`: {trace.report.lines()[0]}"]
+        remarks += trace.report.lines()[1:]
+        workload, catalogue = workload_of_trace(trace, seed=seed, reference=cluster)
+        seconds = trace.duration
+    if lengths == "trace":
+        workload, catalogue = placement_neutral(workload, seconds)
+    fitting = np.flatnonzero(workload.gpus <= cluster.gpus)
+    if not len(fitting):
+        raise InputError(path, "", "no job that fits the cluster", "at least one")
+    if len(fitting) < len(workload):
+        count = len(workload) - len(fitting)
+        remarks.append(f"left out {count} jobs that need more than {cluster.gpus} GPUs")
+    name = Path(path).resolve().name
+    return Subject(
+        name, OnlineInstance(workload.rows(fitting, name), catalogue, cluster), lengths, (*remarks,)
+    )
+
+
+def placement_neutral(workload: Workload, seconds: Floats) -> tuple[Workload, Catalogue]:
+    """Return the jobs with these lengths on any servers: an iteration takes a second everywhere."""
+    stage = {"name": "any", "forward_time": 1.0, "backward_time": 0.0}
+    stage |= dict.fromkeys(("input_bytes", "output_bytes", "parameter_bytes"), 0.0)
+    models = {
+        str(gpus): Job.model_validate(
+            {"model": "any", "all_reduce": "ring", "stages": [{**stage, "replicas": gpus}]}
+        )
+        for gpus in np.unique(workload.gpus).tolist()
+    }
+    columns: dict[str, Any] = {
+        "iterations": seconds,
+        "model": Labels.of([*map(str, workload.gpus)]),
+    }
+    return replace(workload, **columns), Catalogue.of(models, {})
+
+
+def workload_file(path: str) -> Path:
+    """The table of a workload's folder or name, or the file itself."""
+    folder = workload_folder(path)
+    return Path(path) if folder is None else folder / WORKLOAD
+
+
+def cluster_beside(path: str) -> OnlineCluster | None:
+    """The cluster.json beside a workload."""
+    file = workload_file(path)
+    beside = file.parent / "cluster.json"
+    return read_cluster(beside) if beside.exists() and _is_workload(file) else None
+
+
+def _is_workload(file: Path) -> bool:
+    with suppress(InputError):
+        return file.suffix == ".parquet" or set(COLUMNS) <= {*next(csv_rows(file), (1, [""]))[1]}
+    return False
+
+
+def _lengths_of(workload: Workload, catalogue: Catalogue, reference: OnlineCluster) -> Floats:
+    """Seconds of the jobs in the trace: on their best placement on the cluster of the import."""
+    per_server = reference.gpus_per_server
+    servers = max(reference.servers, -(-int(workload.gpus.max(initial=1)) // per_server))
+    wide = reference.model_copy(update={"servers": servers})
+    jobs = prepare_jobs(workload, catalogue, wide)
+    return np.asarray(jobs.iterations * jobs.estimate)
