@@ -11,7 +11,7 @@ from typer import Option
 
 from optsched import __version__, interrupts
 from optsched.__main__ import main as main
-from optsched.cli import generate, importing, library, plot, run, simulate, sweeping, what_to_win
+from optsched.cli import generate, importing, library, plot, run, simulate, sweeping
 from optsched.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from optsched.cli.settings import use_strict_numbers
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
@@ -47,7 +47,7 @@ def _options(
 for command in (
     *(run.solve, run.compare, run.check, run.explain, run.methods, plot.plot, plot.export),
     *(simulate.roll, library.schema, library.warm_up, simulate.simulate, library.verify),
-    what_to_win.what_to_win,
+    simulate.what_to_win,
     *(library.submit, sweeping.sweep, sweeping.table, sweeping.report, sweeping.reproduce),
 ):
     app.command()(command)

@@ -10,10 +10,17 @@ from typer import Argument, Context, Option
 
 from optsched.cli.exit_codes import BAD_INPUT, DONE
 from optsched.cli.generate import annotated_options, command_of, lazy_app, option
-from optsched.cli.settings import InstanceName, OutputFile, Seed, read_offer, table_extras
+from optsched.cli.settings import (
+    InstanceName,
+    OutputFile,
+    Seed,
+    read_offer,
+    read_options,
+    table_extras,
+)
 from optsched.cli.show import note, scaling_line
 from optsched.declared import Between, require
-from optsched.errors import InputError, one_line, require_extras, shown
+from optsched.errors import InputError, one_line, require_extras
 from optsched.files import write_document
 from optsched.generators.placement import generate_placement, instance_from_profile
 from optsched.io.outputs import require_file, require_outputs
@@ -66,16 +73,16 @@ def _explain(
         return DONE
     if explain is None:
         raise UsageError("Missing command.")
-    from optsched.online.traces.explaining import best_importer, explain_trace
+    from optsched.online.traces.importing import best_importer, explain_trace
 
     rows = explain_trace(explain)
-    best = best_importer(rows)
     for row in rows:
-        print(f"{row.name} {'reads it' if row.fits else 'does not'}: {one_line(row.reason)}")
-    if best is None:
-        return BAD_INPUT
+        print(
+            f"{row.name} {'does not' if row.rank is None else 'reads it'}: {one_line(row.reason)}"
+        )
+    best = best_importer(rows) or "csv --map submit=COLUMN,gpus=COLUMN,duration=COLUMN"
     print(f"best: optsched import {best} {shlex.quote(explain)} -o FOLDER/workload.csv")
-    return DONE
+    return BAD_INPUT if best_importer(rows) is None else DONE
 
 
 def _import_pipedream(
@@ -184,7 +191,8 @@ def _import_trace(
     reference_file = cluster or (cluster_file if has_cluster else None)
     reference = OnlineCluster.of() if reference_file is None else read_cluster(reference_file)
     source = files[0] if len(files) == 1 else files
-    columns = _column_map(column_map)
+    pairs = [pair.strip() for text in column_map or () for pair in text.split(",")]
+    columns = read_options(pairs, "--map")
     trace = import_trace(
         file_format, source, throughputs=throughputs, columns=columns, time_format=time_format
     )
@@ -212,14 +220,3 @@ def _import_trace(
             f"will reject them; increase `servers` in {cluster_file}"
         )
     return DONE
-
-
-def _column_map(texts: list[str] | None) -> dict[str, str] | None:
-    """Read ``ROLE=COLUMN,...``; raises InputError."""
-    columns: dict[str, str] = {}
-    for pair in ",".join(texts or ()).split(",") if texts else ():
-        role, separator, column = (part.strip() for part in pair.partition("="))
-        if not separator or not column or role in columns:
-            raise InputError("import", "--map", shown(pair), "ROLE=COLUMN, each role once")
-        columns[role] = column
-    return columns or None

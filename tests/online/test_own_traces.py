@@ -16,8 +16,12 @@ from optsched.online.data.workload import Workload
 from optsched.online.data.workload_files import read_workload, write_workload
 from optsched.online.instance import OnlineInstance
 from optsched.online.traces import FORMATS
-from optsched.online.traces.explaining import best_importer, explain_trace
-from optsched.online.traces.importing import import_trace, workload_of_trace
+from optsched.online.traces.importing import (
+    best_importer,
+    explain_trace,
+    import_trace,
+    workload_of_trace,
+)
 
 NAN = np.nan
 
@@ -43,8 +47,8 @@ def test_columns_that_no_synonym_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("mapping", "words"),
     [
-        ("submit", "--map: found 'submit', expected ROLE=COLUMN"),
-        ("submit=a,submit=b", "each role once"),
+        ("submit", "--map: found 'submit', expected K=V"),
+        ("submit=a,submit=b", "each K once"),
         ("submt=a", "--map: found 'submt', expected 'submit'"),
         ("submit=nothing", "line 1: found columns 'Submitted At, GPU Count, Runtime, Owner, Job"),
         ("gpus=Runtime", "line 1: found no column for duration"),

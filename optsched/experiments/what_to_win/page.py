@@ -1,6 +1,7 @@
 """The page: one HTML file, two pictures and a CSV of all its numbers, in an engineer's words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from optsched import __version__
-from optsched.arrays import Bools, Floats
+from optsched.arrays import Floats
 from optsched.experiments.report.page import STYLE, html_table
 from optsched.experiments.what_to_win.pictures import draw_cluster, draw_waiting
 from optsched.experiments.what_to_win.study import (
@@ -18,48 +19,59 @@ from optsched.experiments.what_to_win.study import (
     Study,
     classes_by_owner,
     classes_by_size,
-    quantiles,
     warnings_of,
 )
 from optsched.io.writing import csv_text, write_text
-from optsched.online.policies.by_name import POLICIES
 
 FILES = ("index.html", "waiting.png", "over-time.png", "waits.csv")
 STYLE_OF_PARTS = """
-.warning { border-left: 4px solid #cc6677; padding-left: .8rem; }
+.warning { border-left: 4px solid #cc6677; padding-left: 1.6rem; }
 .part { margin: .8rem 0; } .part div { background: #332288; height: .7rem; min-width: 2px; }
 .part + .part div { background: #44aa99; } .part + .part + .part div { background: #999933; }
 """
 CLOSE = (0.8, 1.25)
 """Ratios of simulated to real mean waiting that count as close."""
 LENGTHS = {
-    "trace": "A job runs as long as the trace says, wherever it runs. This is the default: the "
-    "trace does not say which models ran, so a slowdown by scattered GPUs would be made up, and "
-    "the comparison with real start times needs the real lengths. It flatters schedulers that "
-    "scatter jobs over servers; <code>--lengths cost-model</code> shows by how much they would "
-    "lose with models drawn at random.",
+    "trace": "A job runs as long as the trace says, wherever it runs. This is the default since "
+    "the trace does not say which models ran: slowdowns of scattered jobs would be made up, and "
+    "real start times can only be compared with real lengths. It flatters schedulers that scatter "
+    "jobs; <code>--lengths cost-model</code> shows how much, for models drawn at random.",
     "cost-model": "A job takes the trace's length on its best servers, and longer where its GPUs "
-    "are scattered, by the cost model of a model drawn at random for each group of jobs. Such "
-    "slowdowns count as waiting here. The trace does not say which models ran: without "
-    "<code>--lengths cost-model</code> a job runs as long as the trace says, wherever it runs.",
+    "are scattered, by the cost model of a model drawn at random for each group of jobs. These "
+    "slowdowns count as waiting. By default a job runs as long as the trace says, wherever it "
+    "runs, since the trace does not say which models ran.",
 }
 NOT_MODELLED = (
     "CPUs, memory, kinds of GPUs, and which servers a job may use: any free GPU does, except as "
     "the cluster's file says.",
-    "Jobs that ran before the trace begins, and failures: the cluster starts empty, and a job "
-    "that was cancelled or failed runs as long as it did.",
+    "Jobs that ran before the trace begins: the cluster starts empty. A job that failed or was "
+    "cancelled runs as long as it did.",
     "Users: the same jobs come at the same times, however long they wait.",
-    "Time to start a job. A stopped job loses 30 s when it goes on, and nothing else.",
+    "The time to start a job. A stopped job loses 30 s when it goes on, and nothing else.",
+)
+TERMS = (
+    "Waiting is flow time minus length. Schedulers are policies of <code>optsched simulate "
+    "--offer best-fit-last</code>, tau 100, rounds of 360 s, 30 s to restore a checkpoint; every "
+    "run passed its audit.",
+    "Limits are lower bounds on the total flow time: without stopping jobs the largest flow bound "
+    "or the gang bound, of all the largest preemptive flow bound. They may be too low, never too "
+    "high: the first part is an upper limit, the last a lower one.",
+    "Expected lengths are means of the ended jobs of a job's group (online-group-mean). EASY goes "
+    "by the user's time limit where there is one.",
+)
+CSV_HEADER = (
+    *("scheduler", "class", "value", "jobs", "gpu_hours"),
+    *("wait_mean_hours", "wait_median_hours", "wait_p95_hours"),
+    *("turnaround_mean_hours", "turnaround_median_hours", "turnaround_p95_hours"),
 )
 
 
 def write_page(study: Study, folder: str | Path) -> None:
-    """Write the files of `FILES` into a folder; raises InputError, or MissingExtraError."""
-    folder = Path(folder)
-    shown = dict.fromkeys((study.today, study.best(False) or study.today, study.best(True)))
+    """Write the files of `FILES` into a folder; raises InputError."""
+    folder, owners = Path(folder), classes_by_owner(study)
+    best = (study.best(stops_jobs=stops) for stops in (False, True))
     draw_waiting(study, folder / FILES[1])
-    draw_cluster(study, [name for name in shown if name], folder / FILES[2])
-    owners = classes_by_owner(study)
+    draw_cluster(study, [*dict.fromkeys((study.today, *best))], folder / FILES[2])
     everything = Class("all", "", np.ones(len(study.jobs), dtype=bool))
     rows = _csv_rows(study, [everything, *classes_by_size(study), *owners])
     write_text(folder / FILES[3], csv_text(CSV_HEADER, rows))
@@ -67,11 +79,22 @@ def write_page(study: Study, folder: str | Path) -> None:
 
 
 def page(study: Study, owners: Sequence[Class]) -> str:
-    jobs, cluster = study.jobs, study.jobs.cluster
-    name, days = escape(study.subject.name), float(np.ptp(jobs.submit)) / 86400
-    load = "" if jobs.load is None else f"; they ask for {jobs.load:.0%} of the GPUs' time"
-    warnings = "".join(f"<li>{escape(text)}</li>" for text in warnings_of(study))
-    owner = owners[0].kind if owners else ""
+    jobs, name = study.jobs, escape(study.instance.name)
+    load = "" if jobs.load is None else f", of which they ask for {jobs.load:.0%}"
+    remarks = [*TERMS, *map(escape, study.instance.provenance["remarks"])]
+    waits = "Hours of waiting: median / 95%."
+    sections = {
+        "The waiting of today, in three parts": _parts(study),
+        "Waiting and turnaround under each scheduler": _schedulers(study)
+        + _picture(FILES[1], "Mean hours of waiting under each scheduler, and two limits"),
+        "By job size": waits + _waits("GPUs", study, classes_by_size(study), study.waits),
+        f"By {owners[0].kind}" if owners else "": waits
+        + _waits(owners[0].kind if owners else "", study, owners, study.waits),
+        "Over time": _picture(FILES[2], "Waiting jobs, GPUs in use and idle GPUs over time"),
+        "How far off is the simulation?": _calibration(study),
+        "What was assumed": f"<p>{LENGTHS[study.instance.provenance['lengths']]}</p>"
+        f"<p>Not modelled:</p>{_list(map(escape, NOT_MODELLED))}",
+    }
     return "\n".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -79,21 +102,12 @@ def page(study: Study, owners: Sequence[Class]) -> str:
             f"<title>{name}: what would a better scheduler win?</title>",
             f"<style>{STYLE}{STYLE_OF_PARTS}</style></head><body>",
             f"<h1>What would a better scheduler win? {name}</h1>",
-            f"<p>{len(jobs):,} jobs submitted within {days:,.1f} days, {cluster.gpus:,} GPUs"
-            f"{load}. Hours are simulated, except where the page says real.</p>",
-            f'<ul class="warning">{warnings}</ul>' if warnings else "",
-            f"<h2>The waiting of today, in three parts</h2>{_parts(study)}",
-            f"<h2>Waiting and turnaround under each scheduler</h2>{_schedulers(study)}",
-            _picture(FILES[1], "Mean hours of waiting under each scheduler, and two limits"),
-            f"<h2>By job size</h2>{_classes(study, 'GPUs', classes_by_size(study))}",
-            f"<h2>By {owner}</h2>{_classes(study, owner, owners)}" if owners else "",
-            "<h2>Over time</h2>",
-            _picture(FILES[2], "Waiting jobs, GPUs in use and idle GPUs over time"),
-            f"<h2>How far off is the simulation?</h2>{_calibration(study)}",
-            f"<h2>What was assumed</h2><p>{LENGTHS[study.subject.lengths]}</p>",
-            "<p>Not modelled:</p>",
-            f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in NOT_MODELLED)}</ul>",
-            _appendix(study),
+            f"<p>{len(jobs):,} jobs in {np.ptp(jobs.submit) / 86400:,.1f} days on "
+            f"{jobs.cluster.gpus:,} GPUs{load}. Hours are simulated unless called real.</p>",
+            _list(map(escape, warnings_of(study)), "warning"),
+            *(f"<h2>{escape(title)}</h2>{text}" for title, text in sections.items() if title),
+            f"<details><summary>Terms and methods</summary>{_list(remarks)}</details>",
+            f"<p>Every number: <code>{FILES[3]}</code>. optsched {escape(__version__)}.</p>",
             "</body></html>\n",
         )
     )
@@ -101,152 +115,100 @@ def page(study: Study, owners: Sequence[Class]) -> str:
 
 def _parts(study: Study) -> str:
     """The waiting of today, split by the two limits, and what schedulers here save of it."""
-    today, run_on, least = study.mean(study.today), study.least_running_on, study.least
-    better, stopping = study.best(False), study.best(True)
-    saved = today - study.mean(better or study.today)
-    more = 0.0 if stopping is None else max(0.0, today - saved - study.mean(stopping))
+    today, least_run_on, least = study.mean(study.today), study.least_run_on, study.least
+    order, stopping = study.best(stops_jobs=False), study.best(stops_jobs=True)
+    saved = today - study.mean(order)
+    more = max(0.0, study.mean(order) - study.mean(stopping))
     parts = (
         (
-            today - run_on,
-            "A better order could save at most this: what today's waiting exceeds the least that "
-            "is possible without stopping a job.",
-            f"<code>{better}</code> on this page saves {_hours(saved)} of it, or more than that.",
+            today - least_run_on,
+            "A better order of starts could save this at most: it is what today's waiting exceeds "
+            f"the least without stopping a job. <code>{order}</code> saves {_hours(saved)} of it.",
         ),
         (
-            run_on - least,
-            "Only stopping jobs and resuming them later could save this, at most: the difference "
-            "between the least waiting without stopping jobs and the least of all.",
-            f"Stopping jobs saves {_hours(more)} beyond the best order here "
-            f"(<code>{stopping}</code>), of this part and of the one above."
-            if stopping
-            else "",
+            least_run_on - least,
+            "Only a scheduler that stops jobs and resumes them later could save any of this. "
+            f"<code>{stopping}</code>, which stops jobs, saves {_hours(more)} beyond "
+            f"<code>{order}</code>, of this part and the first.",
         ),
         (
             least,
-            "The load forces this: no scheduler avoids it, even if it knows the future and stops "
-            "jobs at no cost; only more GPUs or less work do.",
-            "",
+            "The load forces this at least: no scheduler avoids it, even one that knows the "
+            "future and stops jobs at no cost; only more GPUs or less work do.",
         ),
     )
     middle, high = np.percentile(study.waits[study.today], (50, 95))
     lines = [
         f"<p>Under <code>{study.today}</code> ({escape(SCHEDULERS[study.today])}), which stands "
-        f"for today's scheduler, a job waits <b>{_hours(today)}</b> on average (median "
-        f"{_hours(middle)}, 95% of the jobs at most {_hours(high)}). Of that:</p>"
+        f"for today's scheduler, a job waits <b>{_hours(today)}</b> on average, half of the jobs "
+        f"at most {_hours(middle)}, 95% at most {_hours(high)}. Of the average:</p>"
     ]
-    for hours, words, shown in parts:
+    for hours, words in parts:
         share = 100 * hours / today if today > 0 else 0.0
         lines.append(
             f'<div class="part"><div style="width: {share:.1f}%"></div>'
-            f"<b>{_hours(hours)} a job ({share:.0f}%).</b> {words} {shown}</div>"
+            f"<b>{_hours(hours)} ({share:.0f}%).</b> {words}</div>"
         )
     return "".join(lines)
 
 
 def _schedulers(study: Study) -> str:
-    headings = ("scheduler", "waiting: mean", "median", "95%", "turnaround: mean", "median", "95%")
-    rows = []
+    rows, words = [], []
     for name, run in study.runs.items():
-        values = (study.waits[name], study.waits[name] + study.lengths)
-        hours = [_number(value) for each in values for value in quantiles(each)]
+        values = (*_three(study.waits[name]), *_three(study.waits[name] + study.lengths))
         stops = f"{run.records.preemptions / len(study.jobs):.1f}"
-        rows.append((name, *hours, f"{run.metrics.utilisation:.0%}", stops))
-    words = "".join(
-        f"<li><code>{escape(name)}</code>: {escape(SCHEDULERS.get(name, POLICIES[name].summary))}"
-        f"{' (today)' if name == study.today else ''}</li>"
-        for name in study.runs
-    )
-    table = html_table((*headings, "GPUs in use", "stops per job"), rows)
-    return f"<p>Hours per job; turnaround is from submission to end.</p>{table}<ul>{words}</ul>"
-
-
-def _classes(study: Study, kind: str, classes: Sequence[Class]) -> str:
-    """Median and 95% of waiting by class, a column a scheduler."""
-    rows = [
-        (
-            each.name,
-            f"{each.jobs.sum():,}",
-            f"{(study.jobs.gpus * study.lengths)[each.jobs].sum():,.0f}",
-            *(_two(study.waits[name][each.jobs]) for name in study.runs),
-        )
-        for each in classes
-    ]
-    table = html_table((kind, "jobs", "GPU hours", *study.runs), rows)
-    return f"<p>Hours of waiting: median / 95%. Turnaround: <code>{FILES[3]}</code>.</p>{table}"
+        rows.append((name, *map(_number, values), f"{run.metrics.utilisation:.0%}", stops))
+        words.append(f"<code>{name}</code>: {escape(SCHEDULERS[name])}")
+    headings = ("scheduler", "waiting: mean", "median", "95%", "turnaround: mean", "median", "95%")
+    table = html_table((*headings, "GPUs in use", "stops a job"), rows)
+    return f"Hours per job; turnaround is from submission to end.{table}{_list(words)}"
 
 
 def _calibration(study: Study) -> str:
-    real = study.real_waits
-    if real is None:
+    """Real waits beside those of the replays."""
+    if (real := study.real_waits) is None:
         return "<p>The trace has no real start times, so nobody can tell.</p>"
     started = ~np.isnan(real)
-    rows = [
-        (
-            each.name,
-            f"{chosen.sum():,}",
-            _two(real[chosen]),
-            *(_two(study.waits[name][chosen]) for name in USUAL),
-        )
-        for each in classes_by_size(study)
-        if (chosen := started & each.jobs).any()
-    ]
-    truth, replay = float(real[started].mean()), float(study.waits[study.today][started].mean())
+    truth, replay = (float(w[started].mean()) for w in (real, study.waits[study.today]))
     ratio = replay / truth if truth > 0 else np.inf
+    is_close = CLOSE[0] <= ratio <= CLOSE[1] or max(truth, replay) < 0.01
     verdict = (
         "The replay is close to what happened."
-        if CLOSE[0] <= ratio <= CLOSE[1] or max(truth, replay) < 0.01
-        else "The replay is <b>far off</b>: read the hours of this page as those of a simulated "
-        "cluster, not of yours. Is the number of GPUs right? Were there quotas, reserved "
-        "servers or jobs that the trace lacks?"
+        if is_close
+        else "The replay is <b>far off</b>: the hours on this page are those of a simulated "
+        "cluster, not of yours. Is the number of GPUs right? Were there quotas, reserved servers, "
+        "or jobs that the trace lacks?"
     )
+    classes = [replace(c, jobs=c.jobs & started) for c in classes_by_size(study)]
+    columns = {"real": real} | {f"replay: {name}": study.waits[name] for name in USUAL}
+    times = f" ({ratio:.2f} times as long)" if np.isfinite(ratio) else ""
     return (
         f"<p>{started.sum():,} of {len(real):,} jobs have a real start. They really waited "
         f"{_hours(truth)} on average; replayed under <code>{study.today}</code>, the nearer of "
-        f"{' and '.join(f'<code>{name}</code>' for name in USUAL)}, they wait {_hours(replay)}: "
-        f"{'no' if not np.isfinite(ratio) else f'{ratio:.2f}'} times as long. {verdict}</p>"
-        + "<p>Hours of waiting: median / 95%.</p>"
-        + html_table(("GPUs", "jobs", "real", *(f"replay: {name}" for name in USUAL)), rows)
+        f"{' and '.join(USUAL)}, they wait {_hours(replay)}{times}. {verdict}</p>"
+        f"Hours of waiting: median / 95%.{_waits('GPUs', study, classes, columns)}"
     )
 
 
-def _appendix(study: Study) -> str:
-    first = next(iter(study.runs.values()))
-    notes = [
-        "Waiting is flow time minus the job's length. Schedulers are policies of <code>optsched "
-        "simulate</code> with offers best-fit-last; every run passed its audit.",
-        "Limits are lower bounds on the total flow time: without preemption the largest of the "
-        "flow bounds and the gang bound, with it the fast machine's and the mean busy time's. A "
-        "bound may be too low, never too high, so the first two parts are upper limits.",
-        "Lengths of jobs are predicted from ended jobs of the same group (online-group-mean). "
-        "EASY backfills by the user's time limit where there is one.",
-        f"tau {first.records.options.tau:g}, checkpoint 30 s, rounds of 360 s.",
-        *map(escape, study.subject.remarks),
-        f"Written by optsched {escape(__version__)}.",
-    ]
-    items = "".join(f"<li>{text}</li>" for text in notes)
-    return f"<details><summary>Terms and methods</summary><ul>{items}</ul></details>"
-
-
-CSV_HEADER = (
-    *("scheduler", "class", "value", "jobs", "gpu_hours"),
-    *(
-        f"{what}_{how}_hours"
-        for what in ("wait", "turnaround")
-        for how in ("mean", "median", "p95")
-    ),
-)
+def _waits(kind: str, study: Study, classes: Sequence[Class], columns: Mapping[str, Floats]) -> str:
+    """A table of the median and the 95% quantile of waiting, a row a class."""
+    gpu_hours, rows = study.jobs.gpus * study.lengths, []
+    for chosen in (c for c in classes if c.jobs.any()):
+        cells = (_three(wait[chosen.jobs])[1:] for wait in columns.values())
+        sizes = f"{chosen.jobs.sum():,}", f"{gpu_hours[chosen.jobs].sum():,.0f}"
+        rows.append((chosen.name, *sizes, *(" / ".join(map(_number, pair)) for pair in cells)))
+    return html_table((kind, "jobs", "GPU hours", *columns), rows)
 
 
 def _csv_rows(study: Study, classes: Sequence[Class]) -> Iterable[tuple[Any, ...]]:
-    waits = dict(study.waits)
-    if study.real_waits is not None:
-        waits["real"] = study.real_waits
+    waits, real = dict(study.waits), study.real_waits
+    waits |= {} if real is None else {"real": real}
     for name, wait in waits.items():
         for each in classes:
-            chosen: Bools = each.jobs & ~np.isnan(wait)
+            chosen = each.jobs & ~np.isnan(wait)
             if chosen.any():
                 gpu_hours = float((study.jobs.gpus * study.lengths)[chosen].sum())
-                values = (*quantiles(wait[chosen]), *quantiles((wait + study.lengths)[chosen]))
+                values = (*_three(wait[chosen]), *_three((wait + study.lengths)[chosen]))
                 yield (name, each.kind, each.name, int(chosen.sum()), gpu_hours, *values)
 
 
@@ -254,9 +216,15 @@ def _picture(file: str, words: str) -> str:
     return f'<figure><img src="{file}" alt="{words}"></figure>'
 
 
-def _two(hours: Floats) -> str:
+def _list(items: Iterable[str], style: str = "") -> str:
+    text = "".join(f"<li>{item}</li>" for item in items)
+    return f'<ul class="{style}">{text}</ul>' if text else ""
+
+
+def _three(hours: Floats) -> tuple[float, float, float]:
+    """Mean, median and 95% quantile."""
     middle, high = np.percentile(hours, (50, 95))
-    return f"{_number(middle)} / {_number(high)}"
+    return float(hours.mean()), float(middle), float(high)
 
 
 def _number(hours: float) -> str:

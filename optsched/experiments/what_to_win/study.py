@@ -1,17 +1,13 @@
 """Waiting under each scheduler, its parts, and how far the replay is from what really happened.
 
-Waiting is the time from submission to end beyond a job's own length in the trace; hours, a job.
-With R the least waiting that schedulers without preemption can have and A that of any scheduler,
-both bounded from below, the waiting W of today has three parts, which add up to it:
+Waiting is the time from submission to end beyond a job's own length. With W the mean waiting today
+and lower bounds R on that of any scheduler that runs jobs to their end and A on that of any,
 
     W = (W - R) + (R - A) + A
-        a better order, at most   only by stopping jobs, at most   forced by the load
-
-The bounds are on the total flow time: R the largest of `optsched.online.bounds.flow` and `gang`, A
-the largest of those of `flow` that hold with preemption.
+        at most what a better order saves, what only stopping jobs can save, what the load forces
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -19,10 +15,10 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats
 from optsched.errors import OptschedError
-from optsched.experiments.what_to_win.trace import Subject
 from optsched.online.bounds.flow import flow_bounds
 from optsched.online.bounds.gang import ITERATIONS, gang_bound
 from optsched.online.data.jobs import Jobs
+from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.prediction.predictors import predict_instance
@@ -31,47 +27,40 @@ from optsched.online.runs import Run, run_policies
 SCHEDULERS = {
     "fifo": "first come, first served",
     "easy": "first come, first served, with backfilling (EASY)",
-    "wcs-subtime": "first come, skipping jobs that do not fit",
-    "spwf": "smallest expected job first",
-    "wcs-workload": "smallest expected job first, skipping jobs that do not fit",
-    "a-srpt": "A-SRPT: in the order of an ideal machine",
-    "srpt-workload-hold": "A-SRPT's releases, smallest expected job first",
-    "las": "least GPU time so far first; stops jobs, in rounds",
-    "srpt-preemptive": "least expected work left first; stops jobs at any time",
+    "wcs-subtime": "first come, skipping jobs that do not fit (a-srpt paper)",
+    "spwf": "smallest expected job first (a-srpt paper)",
+    "wcs-workload": "smallest expected job first, skipping jobs that do not fit (a-srpt paper)",
+    "a-srpt": "in the order in which an ideal machine would end jobs (a-srpt paper)",
+    "srpt-workload-hold": "when an ideal machine would end jobs, smallest first (ours)",
+    "las": "least GPU time so far first; stops jobs, in rounds (Tiresias)",
+    "srpt-preemptive": "least expected work left first; stops jobs at any time (ours)",
 }
-"""Schedulers of a page, in its words: usual ones, the papers', ours, preemptive ones."""
+"""Schedulers of a page, in its words."""
 USUAL = ("fifo", "easy")
-"""Schedulers that today's may be."""
+"""Schedulers that may stand for today's."""
 HOUR = 3600.0
-BOUND_WORK = 1_500_000
-"""Jobs times steps of the gang bound, which takes 300 steps at most: about 30 s."""
+BOUND_WORK = 3_000_000
+"""Jobs times steps of the gang bound (at most its default): about 30 s."""
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 """Largest GPU counts of the classes of sizes."""
-MAX_GROUPS = 12
+MAX_OWNERS = 12
 """Users or groups of a table, those with most GPU hours; the others are one row."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """Runs of the schedulers on the same jobs; hours.
+    """Runs of the schedulers on the same jobs, and each job's waiting in hours.
 
-    Attributes
-    ----------
-    waits : dict
-        Waiting of each job, by scheduler.
-    today : str
-        The scheduler that stands for today's.
-    least_running_on, least : float
-        R and A of the module: bounds on the mean waiting without and with preemption.
+    `today` stands for today's scheduler; `least_run_on` and `least` are R and A of the module.
     """
 
-    subject: Subject
+    instance: OnlineInstance
     jobs: Jobs
     runs: dict[str, Run]
     waits: dict[str, Floats]
-    today: str
-    least_running_on: float
+    least_run_on: float
     least: float
+    today: str = "easy"
 
     @property
     def lengths(self) -> Floats:
@@ -79,64 +68,54 @@ class Study:
 
     @property
     def real_waits(self) -> Floats | None:
-        """Hours that each job really waited, NaN where the trace has no start; None without any."""
+        """Hours from submission to real start, NaN for jobs without one; None for a trace."""
         table = self.jobs.workload
         return None if table.start_time is None else (table.start_time - table.submit_time) / HOUR
 
     def mean(self, scheduler: str) -> float:
         return float(self.waits[scheduler].mean())
 
-    def best(self, preempts: bool) -> str | None:
+    def best(self, *, stops_jobs: bool) -> str:
         """The scheduler with the least mean waiting among those that stop jobs, or do not."""
-        names = [n for n in self.runs if (POLICIES[n].preempts != "never") == preempts]
-        return min((n for n in names if not POLICIES[n].perfect), key=self.mean, default=None)
+        names = [n for n in self.runs if (POLICIES[n].preempts != "never") == stops_jobs]
+        return min(names, key=self.mean)
 
 
-def study_trace(
-    subject: Subject,
-    schedulers: Sequence[str] = tuple(SCHEDULERS),
+def study_jobs(
+    instance: OnlineInstance,
     *,
     seed: int = 0,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Study:
-    """Run the schedulers, audit the runs and bound the waiting.
+    """Run and audit the schedulers, and bound the waiting.
 
-    Today's scheduler is the one of `USUAL` whose mean waiting is nearest to that of the trace where
-    it has real starts, else EASY.
+    Today's scheduler is the one of `USUAL` whose mean waiting is nearest to the real one where the
+    trace has real starts, else EASY.
     """
-    names = [*dict.fromkeys((*USUAL, *schedulers))]
-    prediction = predict_instance(subject.instance, OnlineOptions(), seed)
-    options = PolicyOptions(offer="best-fit-last")
-    runs: dict[str, Run] = {}
-    for run in run_policies(prediction, names, options, with_audit=True, progress=progress):
+    prediction = predict_instance(instance, OnlineOptions(), seed)
+    options, jobs = PolicyOptions(offer="best-fit-last"), prediction.jobs
+    runs = {}
+    for run in run_policies(prediction, [*SCHEDULERS], options, with_audit=True, progress=progress):
         if not run.records.complete:
             raise KeyboardInterrupt
         if run.check is None or not run.check.feasible:
             raise OptschedError(f"the run of {run.records.policy} fails its audit")
         runs[run.records.policy] = run
-    jobs = prediction.jobs
     lengths = jobs.iterations * jobs.estimate
-    flows = {name: run.metrics.total_flow_time for name, run in runs.items()}
-    known = min(flow for name, flow in flows.items() if POLICIES[name].preempts == "never")
+    waits = {n: np.asarray(run.records.flow - lengths) / HOUR for n, run in runs.items()}
+    known = min(run.metrics.total_flow_time for run in runs.values() if not run.records.preemptions)
     bounds = flow_bounds(jobs, known_flow=known)
     steps = min(ITERATIONS, BOUND_WORK // len(jobs))
-    total = max(bounds.best, gang_bound(jobs, known, iterations=steps).value)
-    least = max(0.0, (bounds.best_preemptive - lengths.sum()) / len(jobs) / HOUR)
-    study = Study(
-        subject,
-        jobs,
-        runs,
-        {n: np.asarray(run.records.flow - lengths) / HOUR for n, run in runs.items()},
-        "easy",
-        max(least, (total - float(lengths.sum())) / len(jobs) / HOUR),
-        least,
+    run_on = max(bounds.best, gang_bound(jobs, known, iterations=steps).value)
+    least, least_run_on = (
+        max(0.0, float(flow - lengths.sum()) / len(jobs) / HOUR)
+        for flow in (bounds.best_preemptive, run_on)
     )
-    real = study.real_waits
-    if real is None:
+    study = Study(instance, jobs, runs, waits, least_run_on, least)
+    if (real := study.real_waits) is None:
         return study
-    known_start = ~np.isnan(real)
-    error = {n: abs(float((study.waits[n] - real)[known_start].mean())) for n in USUAL}
-    return replace(study, today=min(USUAL, key=lambda name: (error[name], name)))
+    error = {name: abs(float(np.nanmean(waits[name] - real))) for name in USUAL}
+    return replace(study, today=min(USUAL, key=lambda name: error[name]))
 
 
 @dataclass(frozen=True)
@@ -149,13 +128,10 @@ class Class:
 
 
 def classes_by_size(study: Study) -> list[Class]:
-    upper = np.searchsorted(SIZES, study.jobs.gpus)
-    edges = [0, *SIZES]
-    names = [
-        f"{high}" if high == low + 1 else f"{low + 1} to {high}" for low, high in pairwise(edges)
-    ]
+    index = np.searchsorted(SIZES, study.jobs.gpus)
+    names = [f"{a + 1} to {b}" if b > a + 1 else f"{b}" for a, b in pairwise((0, *SIZES))]
     names.append(f"more than {SIZES[-1]}")
-    return [Class("GPUs", names[i], upper == i) for i in np.unique(upper).tolist()]
+    return [Class("GPUs", names[i], index == i) for i in np.unique(index).tolist()]
 
 
 def classes_by_owner(study: Study) -> list[Class]:
@@ -167,53 +143,37 @@ def classes_by_owner(study: Study) -> list[Class]:
         if len(order) > 1:
             classes = [
                 Class(kind, labels.values[code] or "(none)", labels.codes == code)
-                for code in order[:MAX_GROUPS].tolist()
+                for code in order[:MAX_OWNERS].tolist()
             ]
-            others = np.isin(labels.codes, order[MAX_GROUPS:])
+            others = np.isin(labels.codes, order[MAX_OWNERS:])
             return classes + ([Class(kind, "all others", others)] if others.any() else [])
     return []
 
 
-def quantiles(values: Floats) -> tuple[float, float, float]:
-    """Mean, median and 95% quantile."""
-    middle, high = np.percentile(values, (50, 95))
-    return float(values.mean()), float(middle), float(high)
-
-
 def warnings_of(study: Study) -> list[str]:
     """What makes the page's numbers doubtful."""
-    table, load = study.jobs.workload, study.jobs.load
+    table, cluster, load = study.jobs.workload, study.jobs.cluster, study.jobs.load
     warnings = []
     if load is None:
-        warnings.append("All jobs are submitted at once: waiting says little about daily use.")
-    elif load > 1:
+        warnings.append("All jobs are submitted at once: this says little about daily use.")
+    elif not 0.2 <= load <= 1:
+        per_server = cluster.gpus_per_server
+        servers = max(1, round(load * cluster.gpus / 0.8 / per_server))
+        why = "the queue grows until the trace ends" if load > 1 else "hardly any job waits"
         warnings.append(
-            f"The jobs ask for {load:.0%} of the cluster: the queue grows to the end of the trace, "
-            "so waiting depends on how long the trace is. Does the cluster have more GPUs?"
+            f"The jobs ask for {load:.0%} of the cluster, so {why}. Is the number of GPUs right, "
+            f"and are all jobs in the trace? {servers} servers of {per_server} GPUs would be about "
+            "80% busy."
         )
-    elif load < 0.2:
-        warnings.append(
-            f"The jobs ask for only {load:.0%} of the cluster: hardly any job waits. Does the "
-            "cluster have fewer GPUs, or does the trace lack jobs?"
-        )
-    if load is not None and not 0.2 <= load <= 1:
-        per_server = study.jobs.cluster.gpus_per_server
-        servers = max(1, round(load * study.jobs.cluster.gpus / 0.8 / per_server))
-        warnings[-1] += f" With {servers} servers of {per_server} GPUs the load would be about 80%."
     if table.walltime is None:
         warnings.append(
             "The trace has no time limits of users: backfilling goes by lengths learned from "
-            "earlier jobs, and real backfilling by time limits may do better or worse."
+            "earlier jobs, which it knows less well."
         )
     elif (missing := float(np.isnan(table.walltime).mean())) > 0.05:
-        warnings.append(f"{missing:.0%} of the jobs have no time limit of the user.")
+        warnings.append(f"{missing:.0%} of the jobs have no time limit of their user.")
     if len(table.user.values) < 2:
-        warnings.append(
-            "The trace names no users: no table by user, and lengths are hard to learn."
-        )
+        warnings.append("The trace names no users: there is no table by user.")
     if table.start_time is None:
-        warnings.append(
-            "The trace has no start times: nothing on this page is compared with what really "
-            "happened."
-        )
+        warnings.append("The trace has no start times: nothing is compared with what happened.")
     return warnings

@@ -1,7 +1,7 @@
 """The jobs and the cluster of a page: a workload, or a trace of any importer's format."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,28 +17,25 @@ from optsched.online.data.jobs import prepare_jobs
 from optsched.online.data.workload import COLUMNS, Labels, Workload
 from optsched.online.data.workload_files import read_workload
 from optsched.online.instance import OnlineInstance
-from optsched.online.traces.explaining import best_importer, explain_trace
-from optsched.online.traces.importing import import_trace, workload_of_trace
+from optsched.online.traces.importing import (
+    best_importer,
+    explain_trace,
+    import_trace,
+    workload_of_trace,
+)
 from optsched.placement.instance import Job
 
 Lengths = Literal["trace", "cost-model"]
 """How long a job runs: as the trace says, wherever it runs, or as the cost model of its place."""
 
 
-@dataclass(frozen=True)
-class Subject:
-    """What a page is about: the instance, and what was done to the trace."""
-
-    name: str
-    instance: OnlineInstance
-    lengths: Lengths
-    remarks: tuple[str, ...]
-
-
-def read_subject(
+def read_jobs(
     path: str, cluster: OnlineCluster | None = None, lengths: Lengths = "trace", seed: int = 0
-) -> Subject:
-    """Read a workload, with the catalogue and by default the cluster beside it, or a trace."""
+) -> OnlineInstance:
+    """Read a workload, by default on the cluster beside it, or a trace; raises InputError.
+
+    Jobs larger than the cluster are left out. The provenance has the lengths and remarks.
+    """
     file, imported = workload_file(path), cluster_beside(path)
     cluster = cluster or imported
     if cluster is None:
@@ -54,8 +51,7 @@ def read_subject(
             expected = "a workload or a trace; see `optsched import --explain FILE`"
             raise InputError(path, "", "a file that no importer reads", expected)
         trace = import_trace(importer, file)
-        remarks += [f"read by `optsched import {importer}`: {trace.report.lines()[0]}"]
-        remarks += trace.report.lines()[1:]
+        remarks = [f"read by `optsched import {importer}`", *trace.report.lines()]
         workload, catalogue = workload_of_trace(trace, seed=seed, reference=cluster)
         seconds = trace.duration
     if lengths == "trace":
@@ -63,30 +59,24 @@ def read_subject(
     fitting = np.flatnonzero(workload.gpus <= cluster.gpus)
     if not len(fitting):
         raise InputError(path, "", "no job that fits the cluster", "at least one")
-    if len(fitting) < len(workload):
-        count = len(workload) - len(fitting)
-        remarks.append(f"left out {count} jobs that need more than {cluster.gpus} GPUs")
-    name = Path(path).resolve().name
-    return Subject(
-        name, OnlineInstance(workload.rows(fitting, name), catalogue, cluster), lengths, (*remarks,)
-    )
+    if too_large := len(workload) - len(fitting):
+        remarks.append(f"left out {too_large} jobs that need more than {cluster.gpus} GPUs")
+    name = file.resolve().parent.name if file.name == WORKLOAD else file.name
+    provenance = {"lengths": lengths, "remarks": remarks}
+    return OnlineInstance(workload.rows(fitting, name), catalogue, cluster, provenance)
 
 
 def placement_neutral(workload: Workload, seconds: Floats) -> tuple[Workload, Catalogue]:
     """Return the jobs with these lengths on any servers: an iteration takes a second everywhere."""
-    stage = {"name": "any", "forward_time": 1.0, "backward_time": 0.0}
+    stage: dict[str, Any] = {"name": "any", "forward_time": 1.0, "backward_time": 0.0}
     stage |= dict.fromkeys(("input_bytes", "output_bytes", "parameter_bytes"), 0.0)
-    models = {
-        str(gpus): Job.model_validate(
-            {"model": "any", "all_reduce": "ring", "stages": [{**stage, "replicas": gpus}]}
-        )
-        for gpus in np.unique(workload.gpus).tolist()
-    }
-    columns: dict[str, Any] = {
-        "iterations": seconds,
-        "model": Labels.of([*map(str, workload.gpus)]),
-    }
-    return replace(workload, **columns), Catalogue.of(models, {})
+    models = {}
+    for gpus in np.unique(workload.gpus).tolist():
+        stages = [stage | {"replicas": gpus}]
+        document = {"model": "any", "all_reduce": "ring", "stages": stages}
+        models[str(gpus)] = Job.model_validate(document)
+    labels = Labels.of([str(gpus) for gpus in workload.gpus.tolist()])
+    return replace(workload, iterations=seconds, model=labels), Catalogue.of(models, {})
 
 
 def workload_file(path: str) -> Path:
@@ -112,6 +102,5 @@ def _lengths_of(workload: Workload, catalogue: Catalogue, reference: OnlineClust
     """Seconds of the jobs in the trace: on their best placement on the cluster of the import."""
     per_server = reference.gpus_per_server
     servers = max(reference.servers, -(-int(workload.gpus.max(initial=1)) // per_server))
-    wide = reference.model_copy(update={"servers": servers})
-    jobs = prepare_jobs(workload, catalogue, wide)
+    jobs = prepare_jobs(workload, catalogue, reference.model_copy(update={"servers": servers}))
     return np.asarray(jobs.iterations * jobs.estimate)

@@ -5,15 +5,18 @@ as `LAYOUTS` states. A job's duration is checked where a file states it twice: M
 iterations x iteration_time = duration, all in milliseconds.
 """
 
+import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 from optsched.files import read_document
-from optsched.io.reading import lines_of
+from optsched.io.reading import lines_of, text_blocks
 from optsched.online.traces.cells import (
     COLUMNS,
     MISSING,
@@ -26,7 +29,6 @@ from optsched.online.traces.cells import (
     open_table,
     readable_rows,
 )
-from optsched.online.traces.json_objects import objects_of
 from optsched.online.traces.trace import RejectedRow, TraceRow
 
 Cells = Mapping[str, str]
@@ -187,7 +189,7 @@ def _moment(line: int, text: str | None, submissions: SubmissionParser) -> float
 
 def _require_columns(name: str, source: str, positions: Mapping[str, int]) -> None:
     for role in _missing(name, positions):
-        expected = f"a column {' or '.join(COLUMNS[role])}"
+        expected = f"a column {' or '.join(COLUMNS[role][:4])}"
         if name == "csv":
             expected += f", or --map {role}=COLUMN"
         elif fitting := [other for other in LAYOUTS if not _missing(other, positions)]:
@@ -358,6 +360,10 @@ def read_swf(path: str | Path) -> Rows:
     yield from readable_rows(((n, fields) for n, fields in lines if fields), parse)
 
 
+MAX_JOB_LENGTH = 2**22
+"""Characters of one job; the largest of Philly's have some 100,000."""
+
+
 def read_philly_json(path: str | Path) -> Rows:
     """Stream the jobs of Microsoft Philly's cluster_job_log, a JSON array of jobs with attempts.
 
@@ -406,3 +412,50 @@ def _span(attempt: dict[str, Any]) -> tuple[float, float] | None:
         return None
     began, ended = date_of(start.strip()), date_of(end.strip())
     return (began, ended) if began is not None and ended is not None and ended >= began else None
+
+
+def objects_of(path: str | Path, key: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
+    """Parse the objects of a JSON array as they are read; yield each with its first line.
+
+    With a key, the array may also be that value of an object, which begins within the first block.
+    """
+    source, blocks = str(path), text_blocks(path)
+    decoder = json.JSONDecoder()
+    text, line, expected = next(blocks, ""), 1, "["
+    if key and (array := re.match(rf'\s*\ufeff?\s*\{{[^[]*?"{key}"\s*:\s*(?=\[)', text)):
+        line += text.count("\n", 0, array.end())
+        text = text[array.end() :]
+    while True:
+        rest = text.lstrip("\ufeff \t\r\n")
+        line += text.count("\n", 0, len(text) - len(rest))
+        text = rest
+        if not text:
+            block = next(blocks, None)
+            if block is None:
+                raise InputError(source, f"line {line}", "end of file", "a JSON array of jobs")
+            text = block
+            continue
+        if text[0] not in expected:
+            raise InputError(source, f"line {line}", shown(text[:60]), "a JSON array of jobs")
+        if text[0] == "]":
+            return
+        if text[0] != "{":
+            text, expected = text[1:], "{]" if text[0] == "[" else "{"
+            continue
+        while True:  # a job may go on in the next blocks
+            try:
+                job, end = decoder.raw_decode(text)
+                break
+            except json.JSONDecodeError as error:
+                block = next(blocks, None) if len(text) <= MAX_JOB_LENGTH else None
+                if block is None:
+                    at = line + text.count("\n", 0, error.pos)
+                    found = f"invalid JSON ({error.msg})"
+                    raise InputError(source, f"line {at}", found, "jobs in an array") from None
+                text += "".join((block, *islice(blocks, len(text) // len(block))))
+            except (ValueError, RecursionError):
+                found = "a number or nesting beyond the limits of the JSON parser"
+                raise InputError(source, f"line {line}", found, "jobs in an array") from None
+        yield line, job
+        line += text.count("\n", 0, end)
+        text, expected = text[end:], ",]"

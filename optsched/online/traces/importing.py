@@ -1,8 +1,9 @@
-"""Importing a trace by the name of its format, and converting it to a workload."""
+"""Importing a trace by the name of its format, which format fits, and conversion to a workload."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,15 @@ from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.configuration_draw import ConfigurationDrawer
 from optsched.online.data.workload import Labels, Workload
 from optsched.online.traces import FORMATS
-from optsched.online.traces.cells import MAPPED
-from optsched.online.traces.formats import read_csv, read_gavel, read_philly_json, read_swf
+from optsched.online.traces.cells import MAPPED, open_table
+from optsched.online.traces.formats import (
+    LAYOUTS,
+    read_csv,
+    read_gavel,
+    read_philly_json,
+    read_swf,
+    specificity,
+)
 from optsched.online.traces.kubernetes import read_kubernetes
 from optsched.online.traces.pai_tables import read_pai_tables, table_of_pai
 from optsched.online.traces.trace import RejectedRow, Trace, TraceRow, collect
@@ -161,3 +169,46 @@ def workload_of_trace(
     return workload, drawer.catalogue(
         {"importer": "optsched import", "seed": seed, "report": report}
     )
+
+
+MAX_TRIED_ROWS = 5_000
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Whether an importer finds jobs, in which columns or why not, and whether it is made for it.
+
+    `rank` is None if it does not fit; else larger for importers made for such files.
+    """
+
+    name: str
+    reason: str
+    rank: tuple[bool, int] | None = None
+
+
+def explain_trace(path: str | Path) -> list[Explanation]:
+    """Try each importer on the first rows of a file; the best fitting come first."""
+    rows = [_explanation(name, path) for name in FORMATS]
+    return sorted(rows, key=lambda row: row.rank or (False, -1), reverse=True)
+
+
+def best_importer(rows: Sequence[Explanation]) -> str | None:
+    """The importer made for such files, else csv, else any that fits."""
+    fitting = {row.name: row.rank[0] for row in rows if row.rank is not None}
+    made_for_it = [name for name in fitting if fitting[name]]
+    return next(iter(made_for_it or (["csv"] if "csv" in fitting else fitting)), None)
+
+
+def _explanation(name: str, path: str | Path) -> Explanation:
+    try:
+        report = collect(islice(rows_of(name, [path]), MAX_TRIED_ROWS), str(path)).report
+        dropped = "; ".join(report.reasons(report.dropped))
+        reason = f"{report.kept} of the first {report.rows} rows are jobs"
+        reason += f" (not {dropped})" if dropped else ""
+        if name not in LAYOUTS:
+            return Explanation(name, reason, (True, 0))
+        table = open_table(path)
+    except InputError as error:
+        return Explanation(name, f"{error.where}: {error.message}".removeprefix(": "))
+    used = ", ".join(f"{role}={table.header[at]}" for role, at in table.positions.items())
+    return Explanation(name, f"{reason}; columns {used}", specificity(name, table.positions))

@@ -1,160 +1,125 @@
 """Jobs and pods of Kubernetes, as ``kubectl get jobs,pods -o json`` prints them.
 
 - A Job, or a training job with replica specs such as PyTorchJob, is one job: its GPUs are those of
-  a pod times its parallelism or replicas, all at once.
-- Pods of one controller that is not in the list are one job too, with the largest number of GPUs
-  that they hold at one time; a pod of its own, and one of a service, is a job by itself.
-- A job is submitted when it is created. It starts when the first of its pods is scheduled, and it
-  ends when its controller says so, else when the last container ends. Without pods in the list its
-  start is the controller's: that of the submission, unless Kueue holds the job back until its GPUs
-  are free, so that its length includes the wait; the report counts such jobs.
-- GPUs are resources such as nvidia.com/gpu: limits, else requests.
-- The user is the label user or owner, else the namespace. The group is the namespace and the name
-  without its parts with digits. activeDeadlineSeconds is the user's estimate of the length.
+  a pod times its parallelism or replicas. Its pods in the list say when it started: when the first
+  was scheduled. Without them the start is the controller's, which is the submission unless Kueue
+  holds jobs back, so that the length includes the wait for GPUs; the report counts such jobs.
+- Pods of a controller that is not in the list are one job, with the most GPUs that they hold at one
+  time; a pod without a controller, and one of a service, is a job by itself.
+- GPUs are resources such as nvidia.com/gpu: limits, else requests. The user is the label user or
+  owner, else the namespace; the group is the namespace and the name without its numbered parts.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import InputError
 from optsched.io.numerals import parse_real
 from optsched.online.traces.cells import UnreadableError, date_of, readable_rows
-from optsched.online.traces.json_objects import objects_of
-from optsched.online.traces.trace import MAX_ROWS, RejectedRow, TraceRow
+from optsched.online.traces.formats import objects_of
+from optsched.online.traces.trace import MAX_TIME, RejectedRow, TraceRow
 
 SERVICES = ("ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")
-"""Controllers whose pods are jobs by themselves."""
-ENDED = ("Complete", "Failed", "Succeeded")
 KUEUE = "kueue.x-k8s.io/queue-name"
 NO_PODS = "no pods in the file: the length includes the wait for GPUs"
 _NUMBERED = re.compile(r"(?:[-_.][a-z]*[0-9][a-z0-9]*)+$", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Pod:
-    """A pod: seconds since 1970, None where it has not come to that."""
+class Item:
+    """A pod or a controller of pods; seconds since 1970, None where it has not come to that."""
 
     line: int
-    document: dict[str, Any]
+    is_pod: bool
+    namespace: str
+    name: str
+    user: str
     gpus: float
     created: float | None
     start: float | None
     end: float | None
+    walltime: float | None
+    is_held_back: bool
 
 
 def read_kubernetes(path: str | Path) -> Iterator[TraceRow | RejectedRow]:
     """Stream the jobs of a list of Kubernetes objects; objects of other kinds are rejected."""
-    jobs: dict[str, tuple[int, dict[str, Any]]] = {}
-    pods: dict[str, list[Pod]] = {}
-    for count, (line, document) in enumerate(objects_of(path, "items")):
-        if count == MAX_ROWS:
-            raise InputError(str(path), f"line {line}", "more objects", f"at most {MAX_ROWS}")
-        kind = document.get("kind")
-        if kind == "Pod":
-            pod = Pod(
-                line,
-                document,
-                _gpus_of_pod(document.get("spec")),
-                _time(document, "metadata", "creationTimestamp"),
-                _scheduled(document),
-                _last_end(document),
-            )
-            pods.setdefault(_controller(document), []).append(pod)
-        elif kind == "Job" or _replica_specs(document):
-            jobs[_text(document, "metadata", "uid") or f"line {line}"] = (line, document)
+    jobs: dict[str, list[Item]] = {}
+    for line, document in objects_of(path, "items"):
+        kind = _text(document, "kind")
+        owners = [o for o in _list(document, "metadata", "ownerReferences") if _owns(o)]
+        owner = owners[0] if kind == "Pod" and owners else None
+        uid = _text(owner, "uid") or _text(document, "metadata", "uid") or f"{line} {len(jobs)}"
+        if kind.endswith("Job"):
+            jobs.setdefault(uid, []).insert(0, _item(line, document, document))
+        elif kind == "Pod":
+            jobs.setdefault(uid, []).append(_item(line, document, {"metadata": owner or {}}))
         else:
-            yield RejectedRow(line, "neither a job nor a pod", str(kind or ""))
-    of_jobs = ((line, (document, pods.pop(uid, []))) for uid, (line, document) in jobs.items())
-    yield from readable_rows(of_jobs, _row_of_job)
-    yield from readable_rows(((group[0].line, group) for group in pods.values()), _row_of_pods)
+            yield RejectedRow(line, "neither a job nor a pod", kind)
+    yield from readable_rows(((items[0].line, items) for items in jobs.values()), _row)
 
 
-def _row_of_job(line: int, job: tuple[dict[str, Any], list[Pod]]) -> TraceRow:
-    document, pods = job
-    templates = [
-        (_number(spec, "replicas", default=1.0), _at(spec, "template", "spec"))
-        for spec in _replica_specs(document)
-    ] or [
-        (
-            _number(document, "spec", "parallelism", default=1.0),
-            _at(document, "spec", "template", "spec"),
-        )
-    ]
-    gpus = sum(replicas * _gpus_of_pod(spec) for replicas, spec in templates)
-    ends = [
-        _time(condition, "lastTransitionTime")
-        for condition in _list(document, "status", "conditions")
-        if _at(condition, "type") in ENDED and _at(condition, "status") == "True"
-    ]
-    end = next((end for end in ends if end is not None), None)
-    end = _time(document, "status", "completionTime") or end or _latest(pods)
-    begun, held_back = _time(document, "status", "startTime"), _text(document, *_LABELS, KUEUE)
-    starts = [pod.start for pod in pods if pod.start is not None]
-    start = min(starts) if starts else begun
-    created = _time(document, "metadata", "creationTimestamp")
-    real = bool(starts or held_back)
-    return _row(
-        line, document, gpus, created, start, end, _text(document, "metadata", "name"), real
-    )
-
-
-def _row_of_pods(line: int, pods: list[Pod]) -> TraceRow:
-    """The job of the pods of one controller."""
-    owner = _owner(pods[0].document)
-    name = _text(owner, "name") or _text(pods[0].document, "metadata", "name")
-    created = [pod.created for pod in pods if pod.created is not None]
-    starts = [pod.start for pod in pods if pod.start is not None]
-    return _row(
+def _item(line: int, document: Any, controller: Any) -> Item:
+    is_pod = document is not controller
+    metadata, spec, status = (_at(document, key) for key in ("metadata", "spec", "status"))
+    labels = _at(metadata, "labels")
+    conditions = {_text(c, "type"): c for c in _list(status, "conditions") if _holds(c)}
+    states = [_at(c, "state", "terminated") for c in _list(status, "containerStatuses")]
+    ends = [_time(state, "finishedAt") for state in states]
+    if is_pod:
+        end = None if not ends or None in ends else max(filter(None, ends))
+    else:
+        moments = [_time(conditions.get(c), CHANGED) for c in ("Complete", "Succeeded", "Failed")]
+        end = next(filter(None, [_time(status, "completionTime"), *moments]), None)
+    begun = _time(conditions.get("PodScheduled"), CHANGED) if is_pod else None
+    return Item(
         line,
-        pods[0].document,
-        _most_at_once(pods),
-        min(created, default=None),
-        min(starts, default=None),
-        _latest(pods),
-        name,
-        True,
+        is_pod,
+        _text(metadata, "namespace"),
+        _text(controller, "metadata", "name") or _text(metadata, "name"),
+        _text(labels, "user") or _text(labels, "owner") or _text(metadata, "namespace"),
+        _gpus_of_pod(spec) if is_pod else _gpus_of_job(spec),
+        _time(metadata, "creationTimestamp"),
+        begun if begun is not None else _time(status, "startTime"),
+        end,
+        _number(spec, "activeDeadlineSeconds"),
+        bool(_text(labels, KUEUE)),
     )
 
 
-def _row(
-    line: int,
-    document: dict[str, Any],
-    gpus: float,
-    created: float | None,
-    start: float | None,
-    end: float | None,
-    name: str,
-    real: bool,
-) -> TraceRow:
+def _row(line: int, items: Sequence[Item]) -> TraceRow:
+    """The job of one controller, given first unless it is not in the list, and its pods."""
+    job, pods = items[0], [item for item in items if item.is_pod]
+    created = [item.created for item in items if item.created is not None]
+    starts = [pod.start for pod in pods if pod.start is not None]
+    start = min(starts) if starts else job.start
+    ends = [pod.end for pod in pods]
+    end = None if None in ends else max(filter(None, ends), default=None)
+    end = end if job.is_pod or job.end is None else job.end
     if start is None or end is None:
-        raise UnreadableError("not ended" if start is not None else "never started", name)
-    namespace = _text(document, "metadata", "namespace")
-    labels = (_text(document, *_LABELS, label) for label in ("user", "owner"))
-    walltime = _number(document, "spec", "activeDeadlineSeconds", default=0.0)
+        raise UnreadableError("never started" if start is None else "not ended", job.name)
+    gpus = _most_at_once(pods) if job.is_pod else job.gpus
+    is_real = bool(starts) or job.is_held_back
     return TraceRow(
         line,
-        f"{namespace}/{name}",
-        created,
+        f"{job.namespace}/{job.name}",
+        job.created if not job.is_pod else min(created, default=None),
         end - start,
         gpus,
-        next((label for label in labels if label), namespace),
-        f"{namespace}/{_NUMBERED.sub('', name)}/{gpus:g}",
-        walltime if walltime > 0 else None,
-        start=start if real else None,
-        remark="" if real else NO_PODS,
+        job.user,
+        f"{job.namespace}/{_NUMBERED.sub('', job.name)}/{gpus:g}",
+        job.walltime or None,
+        start=start if is_real else None,
+        remark="" if is_real else NO_PODS,
     )
 
 
-def _most_at_once(pods: Iterable[Pod]) -> float:
-    """Largest number of GPUs that pods hold at one time, e.g. without counting retries twice."""
-    changes = [
-        (time, sign * pod.gpus)
-        for pod in pods
-        if pod.start is not None and pod.end is not None
-        for time, sign in ((pod.start, 1), (pod.end, -1))
+def _most_at_once(pods: Sequence[Item]) -> float:
+    """Largest number of GPUs that pods hold at one time; a retried pod does not count twice."""
+    changes = [(pod.start or 0.0, pod.gpus) for pod in pods] + [
+        (pod.end or 0.0, -pod.gpus) for pod in pods
     ]
     held = most = 0.0
     for _, change in sorted(changes):
@@ -163,23 +128,15 @@ def _most_at_once(pods: Iterable[Pod]) -> float:
     return most
 
 
-def _latest(pods: Iterable[Pod]) -> float | None:
-    """The end of the last pod; None while one runs on."""
-    ends = [pod.end for pod in pods if pod.start is not None]
-    return None if not ends or None in ends else max(end for end in ends if end is not None)
-
-
-def _scheduled(pod: dict[str, Any]) -> float | None:
-    for condition in _list(pod, "status", "conditions"):
-        if _at(condition, "type") == "PodScheduled" and _at(condition, "status") == "True":
-            return _time(condition, "lastTransitionTime")
-    return _time(pod, "status", "startTime")
-
-
-def _last_end(pod: dict[str, Any]) -> float | None:
-    states = [_at(status, "state") for status in _list(pod, "status", "containerStatuses")]
-    ends = [_time(state, "terminated", "finishedAt") for state in states]
-    return None if not ends or None in ends else max(end for end in ends if end is not None)
+def _gpus_of_job(spec: Any) -> float:
+    """GPUs of parallel pods, or of the replicas in pytorchReplicaSpecs, mpiReplicaSpecs, ..."""
+    specs = [v for k, v in spec.items() if k.endswith("ReplicaSpecs")] if _is_dict(spec) else []
+    parts = [*specs[0].values()] if specs and _is_dict(specs[0]) else [spec]
+    counts = [_number(part, "replicas" if specs else "parallelism") for part in parts]
+    pods = [_gpus_of_pod(_at(part, "template", "spec")) for part in parts]
+    return sum(
+        gpus * (1.0 if count is None else count) for count, gpus in zip(counts, pods, strict=True)
+    )
 
 
 def _gpus_of_pod(spec: Any) -> float:
@@ -189,36 +146,24 @@ def _gpus_of_pod(spec: Any) -> float:
 
 
 def _gpus_of_container(container: Any) -> float:
-    for kind in ("limits", "requests"):
-        amounts = _at(container, "resources", kind)
-        if isinstance(amounts, dict):
-            counts = [parse_real(str(v)) for key, v in amounts.items() if key.endswith("/gpu")]
-            if any(counts):
-                return sum(count or 0.0 for count in counts)
-    return 0.0
+    amounts = _at(container, "resources", "limits") or _at(container, "resources", "requests")
+    gpus = [v for key, v in amounts.items() if key.endswith("/gpu")] if _is_dict(amounts) else []
+    return sum(parse_real(str(value)) or 0.0 for value in gpus)
 
 
-def _replica_specs(document: dict[str, Any]) -> list[Any]:
-    """The replica specs of a training job: pytorchReplicaSpecs, mpiReplicaSpecs, ..."""
-    spec = _at(document, "spec")
-    specs = [v for k, v in spec.items() if k.endswith("ReplicaSpecs")] if _is_dict(spec) else []
-    return list(specs[0].values()) if specs and _is_dict(specs[0]) else []
+CHANGED = "lastTransitionTime"
 
 
-def _controller(pod: dict[str, Any]) -> str:
-    """The uid of a pod's controller, or its own."""
-    owner = _owner(pod)
-    return _text(owner, "uid") or _text(pod, "metadata", "uid") or str(id(pod))
+def _owns(owner: Any) -> bool:
+    return _at(owner, "controller") is True and _text(owner, "kind") not in SERVICES
 
 
-def _owner(pod: dict[str, Any]) -> Any:
-    for owner in _list(pod, "metadata", "ownerReferences"):
-        if _at(owner, "controller") is True and _at(owner, "kind") not in SERVICES:
-            return owner
-    return None
+def _holds(condition: Any) -> bool:
+    return _text(condition, "status") == "True"
 
 
-_LABELS = ("metadata", "labels")
+def _is_dict(node: Any) -> bool:
+    return isinstance(node, dict)
 
 
 def _at(node: Any, *path: str) -> Any:
@@ -227,23 +172,17 @@ def _at(node: Any, *path: str) -> Any:
     return node
 
 
-def _is_dict(node: Any) -> bool:
-    return isinstance(node, dict)
+def _number(node: Any, key: str) -> float | None:
+    value = _at(node, key)
+    return float(value) if isinstance(value, int) and 0 <= value <= MAX_TIME else None
 
 
 def _list(node: Any, *path: str) -> list[Any]:
-    values = _at(node, *path)
-    return values if isinstance(values, list) else []
+    return values if isinstance(values := _at(node, *path), list) else []
 
 
 def _text(node: Any, *path: str) -> str:
-    value = _at(node, *path)
-    return value if isinstance(value, str) else ""
-
-
-def _number(node: Any, *path: str, default: float) -> float:
-    value = _at(node, *path)
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else default
+    return value if isinstance(value := _at(node, *path), str) else ""
 
 
 def _time(node: Any, *path: str) -> float | None:
