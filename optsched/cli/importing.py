@@ -73,16 +73,18 @@ def _explain(
         return DONE
     if explain is None:
         raise UsageError("Missing command.")
-    from optsched.online.traces.importing import best_importer, explain_trace
+    from optsched.online.traces.importing import explain_trace
 
     rows = explain_trace(explain)
     for row in rows:
         print(
             f"{row.name} {'does not' if row.rank is None else 'reads it'}: {one_line(row.reason)}"
         )
-    best = best_importer(rows) or "csv --map submit=COLUMN,gpus=COLUMN,duration=COLUMN"
-    print(f"best: optsched import {best} {shlex.quote(explain)} -o FOLDER/workload.csv")
-    return BAD_INPUT if best_importer(rows) is None else DONE
+    if rows[0].rank is None:
+        print("no importer fits; csv reads tables: --map submit=COLUMN,gpus=COLUMN,duration=COLUMN")
+        return BAD_INPUT
+    print(f"best: optsched import {rows[0].name} {shlex.quote(explain)} -o FOLDER/workload.csv")
+    return DONE
 
 
 def _import_pipedream(

@@ -17,7 +17,6 @@ from optsched.online.data.workload_files import read_workload, write_workload
 from optsched.online.instance import OnlineInstance
 from optsched.online.traces import FORMATS
 from optsched.online.traces.importing import (
-    best_importer,
     explain_trace,
     import_trace,
     workload_of_trace,
@@ -201,7 +200,7 @@ def test_explanations_of_other_files(tmp_path: Path) -> None:
     assert (code, error) == (2, "")
     assert "csv does not: line 1: no column for submit" in out.replace("found ", "")
     assert "Missing command" in refusal("import")
-    assert best_importer(explain_trace(tmp_path / "none")) is None
+    assert explain_trace(tmp_path / "none")[0].rank is None
 
 
 REAL = {
@@ -217,5 +216,5 @@ def test_real_files_are_explained(file: str) -> None:
     if "OPTSCHED_DATA" not in os.environ:
         pytest.skip("OPTSCHED_DATA is not set")
     path = Path(os.environ["OPTSCHED_DATA"]) / "traces" / file
-    assert best_importer(explain_trace(path)) == REAL[file]
+    assert explain_trace(path)[0].name == REAL[file]
     assert len(import_trace(REAL[file], path))

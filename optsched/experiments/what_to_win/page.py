@@ -29,6 +29,9 @@ STYLE_OF_PARTS = """
 .part { margin: .8rem 0; } .part div { background: #332288; height: .7rem; min-width: 2px; }
 .part + .part div { background: #44aa99; } .part + .part + .part div { background: #999933; }
 """
+NO_WAITING = 0.01
+"""Mean hours of waiting below which there is nothing to win."""
+NOT_SAVED = "No scheduler on this page saves any."
 CLOSE = (0.8, 1.25)
 """Ratios of simulated to real mean waiting that count as close."""
 LENGTHS = {
@@ -82,14 +85,13 @@ def page(study: Study, owners: Sequence[Class]) -> str:
     jobs, name = study.jobs, escape(study.instance.name)
     load = "" if jobs.load is None else f", of which they ask for {jobs.load:.0%}"
     remarks = [*TERMS, *map(escape, study.instance.provenance["remarks"])]
-    waits = "Hours of waiting: median / 95%."
+    waits, owner = "Hours of waiting: median / 95%.", owners[0].kind if owners else ""
     sections = {
         "The waiting of today, in three parts": _parts(study),
         "Waiting and turnaround under each scheduler": _schedulers(study)
         + _picture(FILES[1], "Mean hours of waiting under each scheduler, and two limits"),
         "By job size": waits + _waits("GPUs", study, classes_by_size(study), study.waits),
-        f"By {owners[0].kind}" if owners else "": waits
-        + _waits(owners[0].kind if owners else "", study, owners, study.waits),
+        f"By {owner}": waits + _waits(owner, study, owners, study.waits) if owners else "",
         "Over time": _picture(FILES[2], "Waiting jobs, GPUs in use and idle GPUs over time"),
         "How far off is the simulation?": _calibration(study),
         "What was assumed": f"<p>{LENGTHS[study.instance.provenance['lengths']]}</p>"
@@ -105,7 +107,7 @@ def page(study: Study, owners: Sequence[Class]) -> str:
             f"<p>{len(jobs):,} jobs in {np.ptp(jobs.submit) / 86400:,.1f} days on "
             f"{jobs.cluster.gpus:,} GPUs{load}. Hours are simulated unless called real.</p>",
             _list(map(escape, warnings_of(study)), "warning"),
-            *(f"<h2>{escape(title)}</h2>{text}" for title, text in sections.items() if title),
+            *(f"<h2>{escape(title)}</h2>{text}" for title, text in sections.items() if text),
             f"<details><summary>Terms and methods</summary>{_list(remarks)}</details>",
             f"<p>Every number: <code>{FILES[3]}</code>. optsched {escape(__version__)}.</p>",
             "</body></html>\n",
@@ -117,39 +119,32 @@ def _parts(study: Study) -> str:
     """The waiting of today, split by the two limits, and what schedulers here save of it."""
     today, least_run_on, least = study.mean(study.today), study.least_run_on, study.least
     order, stopping = study.best(stops_jobs=False), study.best(stops_jobs=True)
-    saved = today - study.mean(order)
-    more = max(0.0, study.mean(order) - study.mean(stopping))
-    parts = (
-        (
-            today - least_run_on,
-            "A better order of starts could save this at most: it is what today's waiting exceeds "
-            f"the least without stopping a job. <code>{order}</code> saves {_hours(saved)} of it.",
-        ),
-        (
-            least_run_on - least,
-            "Only a scheduler that stops jobs and resumes them later could save any of this. "
-            f"<code>{stopping}</code>, which stops jobs, saves {_hours(more)} beyond "
-            f"<code>{order}</code>, of this part and the first.",
-        ),
-        (
-            least,
-            "The load forces this at least: no scheduler avoids it, even one that knows the "
-            "future and stops jobs at no cost; only more GPUs or less work do.",
-        ),
-    )
+    saved, more = today - study.mean(order), study.mean(order) - study.mean(stopping)
     middle, high = np.percentile(study.waits[study.today], (50, 95))
-    lines = [
+    head = (
         f"<p>Under <code>{study.today}</code> ({escape(SCHEDULERS[study.today])}), which stands "
         f"for today's scheduler, a job waits <b>{_hours(today)}</b> on average, half of the jobs "
-        f"at most {_hours(middle)}, 95% at most {_hours(high)}. Of the average:</p>"
+        f"at most {_hours(middle)}, 95% at most {_hours(high)}. "
+    )
+    if today < NO_WAITING:
+        return f"{head}Hardly any job waits: there is nothing to win on so many GPUs.</p>"
+    by_order = f"<code>{order}</code> saves {_hours(saved)} of it."
+    by_stopping = f"<code>{stopping}</code>, which stops jobs, saves {_hours(more)} beyond that."
+    parts = {
+        "A better order of starts could save this at most: it is what today's waiting exceeds the "
+        f"least without stopping a job. {by_order if saved > 0 else NOT_SAVED}": today
+        - least_run_on,
+        "Only a scheduler that stops jobs and resumes them later could save any of this. "
+        f"{by_stopping if more > 0 else NOT_SAVED}": least_run_on - least,
+        "The load forces this at least: no scheduler avoids it, even one that knows the future "
+        "and stops jobs at no cost; only more GPUs or less work do.": least,
+    }
+    lines = [
+        f'<div class="part"><div style="width: {100 * hours / today:.1f}%"></div>'
+        f"<b>{_hours(hours)} ({hours / today:.0%}).</b> {words}</div>"
+        for words, hours in parts.items()
     ]
-    for hours, words in parts:
-        share = 100 * hours / today if today > 0 else 0.0
-        lines.append(
-            f'<div class="part"><div style="width: {share:.1f}%"></div>'
-            f"<b>{_hours(hours)} ({share:.0f}%).</b> {words}</div>"
-        )
-    return "".join(lines)
+    return f"{head}Of the average:</p>{''.join(lines)}"
 
 
 def _schedulers(study: Study) -> str:
@@ -171,7 +166,7 @@ def _calibration(study: Study) -> str:
     started = ~np.isnan(real)
     truth, replay = (float(w[started].mean()) for w in (real, study.waits[study.today]))
     ratio = replay / truth if truth > 0 else np.inf
-    is_close = CLOSE[0] <= ratio <= CLOSE[1] or max(truth, replay) < 0.01
+    is_close = CLOSE[0] <= ratio <= CLOSE[1] or max(truth, replay) < NO_WAITING
     verdict = (
         "The replay is close to what happened."
         if is_close

@@ -39,7 +39,7 @@ SCHEDULERS = {
 USUAL = ("fifo", "easy")
 """Schedulers that may stand for today's."""
 HOUR = 3600.0
-BOUND_WORK = 3_000_000
+BOUND_WORK = 4_000_000
 """Jobs times steps of the gang bound (at most its default): about 30 s."""
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 """Largest GPU counts of the classes of sizes."""
@@ -167,8 +167,8 @@ def warnings_of(study: Study) -> list[str]:
         )
     if table.walltime is None:
         warnings.append(
-            "The trace has no time limits of users: backfilling goes by lengths learned from "
-            "earlier jobs, which it knows less well."
+            "The trace has no time limits of users: EASY goes by lengths learned from earlier "
+            "jobs, and skips ahead as wcs-subtime does where jobs outrun these."
         )
     elif (missing := float(np.isnan(table.walltime).mean())) > 0.05:
         warnings.append(f"{missing:.0%} of the jobs have no time limit of their user.")

@@ -18,7 +18,6 @@ from optsched.online.data.workload import COLUMNS, Labels, Workload
 from optsched.online.data.workload_files import read_workload
 from optsched.online.instance import OnlineInstance
 from optsched.online.traces.importing import (
-    best_importer,
     explain_trace,
     import_trace,
     workload_of_trace,
@@ -46,12 +45,13 @@ def read_jobs(
         catalogue = read_catalogue(file.parent / "catalogue.json")
         seconds = _lengths_of(workload, catalogue, imported or cluster)
     else:
-        importer = best_importer(explain_trace(file))
-        if importer is None:
+        best = explain_trace(file)[0]
+        if best.rank is None:
             expected = "a workload or a trace; see `optsched import --explain FILE`"
-            raise InputError(path, "", "a file that no importer reads", expected)
-        trace = import_trace(importer, file)
-        remarks = [f"read by `optsched import {importer}`", *trace.report.lines()]
+            found = "a file that no importer reads" if file.exists() else "no such file"
+            raise InputError(path, "", found, expected)
+        trace = import_trace(best.name, file)
+        remarks = [f"read by `optsched import {best.name}`", *trace.report.lines()]
         workload, catalogue = workload_of_trace(trace, seed=seed, reference=cluster)
         seconds = trace.duration
     if lengths == "trace":

@@ -72,8 +72,6 @@ def _no_job_of_slurm(row: Cells) -> str:
 
 _BASIC_ROLES = ("job", "gpus", "duration", "submit")
 LAYOUTS = {
-    # Any table, with the columns that `--map` names.
-    "csv": Layout(("submit", "gpus"), _group_of_row),
     # Slurm's accounting: `sacct --parsable2`, allocations and steps.
     "sacct": Layout(
         ("submit", "gpus", "end"),
@@ -113,6 +111,8 @@ LAYOUTS = {
         lambda row: f"{row['user']}/{row['model']}/{row['gpus']}",
         marks=("model", "iterations"),
     ),
+    # Any table, with the columns that `--map` names.
+    "csv": Layout(("submit", "gpus"), _group_of_row),
 }
 
 
@@ -193,7 +193,7 @@ def _require_columns(name: str, source: str, positions: Mapping[str, int]) -> No
         if name == "csv":
             expected += f", or --map {role}=COLUMN"
         elif fitting := [other for other in LAYOUTS if not _missing(other, positions)]:
-            best = max(fitting, key=lambda other: specificity(other, positions))
+            best = max(fitting, key=lambda other: own_columns(other, positions))
             expected += f"; `optsched import {best}` reads this header"
         raise InputError(source, "line 1", f"no column for {role}", expected)
 
@@ -207,11 +207,10 @@ def _missing(name: str, positions: Collection[str]) -> list[str]:
     return [role for role in required if role not in present]
 
 
-def specificity(name: str, roles: Collection[str]) -> tuple[bool, int]:
-    """Whether a CSV file with columns of these roles is like the format's own, and how much so."""
-    layout = LAYOUTS[name]
-    like = bool(layout.marks) and set(layout.marks) <= set(roles)
-    return like, len(layout.required) + like * len(layout.marks)
+def own_columns(name: str, roles: Collection[str]) -> int:
+    """Number of columns that tell a format's own files from others; 0 if one of them is missing."""
+    marks = set(LAYOUTS[name].marks)
+    return len(marks | set(LAYOUTS[name].required)) if marks and marks <= set(roles) else 0
 
 
 def _check_unit(name: str, source: str, line: int, cells: Cells, duration: float | None) -> None:

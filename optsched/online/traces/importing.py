@@ -17,11 +17,11 @@ from optsched.online.traces import FORMATS
 from optsched.online.traces.cells import MAPPED, open_table
 from optsched.online.traces.formats import (
     LAYOUTS,
+    own_columns,
     read_csv,
     read_gavel,
     read_philly_json,
     read_swf,
-    specificity,
 )
 from optsched.online.traces.kubernetes import read_kubernetes
 from optsched.online.traces.pai_tables import read_pai_tables, table_of_pai
@@ -176,27 +176,20 @@ MAX_TRIED_ROWS = 5_000
 
 @dataclass(frozen=True)
 class Explanation:
-    """Whether an importer finds jobs, in which columns or why not, and whether it is made for it.
+    """Which jobs an importer finds in which columns, or why none.
 
-    `rank` is None if it does not fit; else larger for importers made for such files.
+    `rank` is None if none; else largest for importers made for such files, then for csv.
     """
 
     name: str
     reason: str
-    rank: tuple[bool, int] | None = None
+    rank: int | None = None
 
 
 def explain_trace(path: str | Path) -> list[Explanation]:
-    """Try each importer on the first rows of a file; the best fitting come first."""
+    """Try each importer on the first rows of a file; the best comes first."""
     rows = [_explanation(name, path) for name in FORMATS]
-    return sorted(rows, key=lambda row: row.rank or (False, -1), reverse=True)
-
-
-def best_importer(rows: Sequence[Explanation]) -> str | None:
-    """The importer made for such files, else csv, else any that fits."""
-    fitting = {row.name: row.rank[0] for row in rows if row.rank is not None}
-    made_for_it = [name for name in fitting if fitting[name]]
-    return next(iter(made_for_it or (["csv"] if "csv" in fitting else fitting)), None)
+    return sorted(rows, key=lambda row: -1 if row.rank is None else row.rank, reverse=True)
 
 
 def _explanation(name: str, path: str | Path) -> Explanation:
@@ -206,9 +199,10 @@ def _explanation(name: str, path: str | Path) -> Explanation:
         reason = f"{report.kept} of the first {report.rows} rows are jobs"
         reason += f" (not {dropped})" if dropped else ""
         if name not in LAYOUTS:
-            return Explanation(name, reason, (True, 0))
+            return Explanation(name, reason, 2)
         table = open_table(path)
     except InputError as error:
         return Explanation(name, f"{error.where}: {error.message}".removeprefix(": "))
     used = ", ".join(f"{role}={table.header[at]}" for role, at in table.positions.items())
-    return Explanation(name, f"{reason}; columns {used}", specificity(name, table.positions))
+    rank = 2 * own_columns(name, table.positions) or int(name == "csv")
+    return Explanation(name, f"{reason}; columns {used}", rank)
