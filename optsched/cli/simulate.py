@@ -287,9 +287,7 @@ def _run_rolling(
 
 
 def what_to_win(
-    trace: Annotated[
-        str, Argument(metavar="TRACE", help="A workload, or a trace that `optsched import` reads.")
-    ],
+    trace: Annotated[str, Argument(metavar="TRACE", help="A workload, as of `optsched import`.")],
     output: Annotated[str, Option("-o", metavar="DIR", help="Output folder.")],
     cluster: Annotated[
         str | None, Option(metavar="FILE", help="cluster.json. [default: beside a workload]")
@@ -302,33 +300,35 @@ def what_to_win(
     ] = 8,
     lengths: Annotated[
         Literal["trace", "cost-model"],
-        Option(
-            help="A job runs as long as the trace says, or longer where its GPUs are scattered.",
-        ),
+        Option(help="As the trace says on any servers, or longer where GPUs are scattered."),
     ] = "trace",
     seed: Seed = 0,
 ) -> int:
     """Write a page: waiting under several schedulers, and how much of today's could be saved."""
     from optsched.experiments.what_to_win.page import FILES, write_page
-    from optsched.experiments.what_to_win.study import study_jobs
-    from optsched.experiments.what_to_win.trace import cluster_beside, read_jobs, workload_file
+    from optsched.experiments.what_to_win.study import instance_of, study_jobs
 
-    source = "what-to-win"
+    source, count = "what-to-win", Annotated[int, declared.Between(1, MAX_SERVERS)] | None
     require_folder(output)
     declared.require(source, "--seed", seed, declared.Seed)
-    declared.require(
-        source, "--servers", servers, Annotated[int, declared.Between(1, MAX_SERVERS)] | None
-    )
+    declared.require(source, "--servers", servers, count)
     if cluster is not None and servers is not None:
         raise InputError(source, "", "--cluster and --servers", "one of them")
     require_extras(["matplotlib"])
-    require_outputs((Path(output) / name for name in FILES), [workload_file(trace), cluster])
-    machine = None if cluster is None else read_cluster(cluster)
+    table, _, _ = _files(trace, "", "")
+    models, beside = (table.parent / f"{name}.json" for name in ("catalogue", "cluster"))
+    if not models.exists():
+        expected = "a workload; `optsched import --explain FILE` says how to make one"
+        raise InputError(trace, "", "no catalogue.json beside it", expected)
+    if cluster is None and servers is None and not beside.exists():
+        raise InputError(trace, "", "no cluster.json beside it", "--cluster FILE or --servers N")
+    require_outputs((Path(output) / name for name in FILES), [table, models, beside, cluster])
+    target = None if cluster is None else read_cluster(cluster)
+    imported = read_cluster(beside) if beside.exists() else target or OnlineCluster.of()
     if servers is not None:
-        network = cluster_beside(trace) or OnlineCluster.of()
-        bandwidths = network.inter_bandwidth, network.intra_bandwidth
-        machine = OnlineCluster.of(servers, gpus_per_server, *bandwidths)
-    instance = read_jobs(trace, machine, lengths, seed)
+        network = imported.inter_bandwidth, imported.intra_bandwidth
+        target = OnlineCluster.of(servers, gpus_per_server, *network)
+    instance = instance_of((table, models), target or imported, imported, lengths)
     with RunProgress() as progress:
         study = study_jobs(instance, seed=seed, progress=progress)
     write_page(study, output)

@@ -1,7 +1,6 @@
 """The page of what-to-win: its parts by hand, bounds, calibration, warnings, hostile names."""
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +8,16 @@ import numpy as np
 import pytest
 from commands import refusal, stderr_of
 
-from optsched.errors import InputError
 from optsched.experiments.what_to_win.page import FILES, page
 from optsched.experiments.what_to_win.study import (
     SCHEDULERS,
     Study,
     classes_by_owner,
     classes_by_size,
+    placement_neutral,
     study_jobs,
     warnings_of,
 )
-from optsched.experiments.what_to_win.trace import placement_neutral, read_jobs
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.workload import Workload
 from optsched.online.instance import OnlineInstance
@@ -36,7 +34,7 @@ def instance_of(
     workload = Workload.of(**columns, model=["x"] * len(gpus), name="jobs", **more)  # type: ignore[arg-type]
     workload, catalogue = placement_neutral(workload, HOUR * np.array(hours))
     cluster = OnlineCluster.of(servers, 2)
-    return OnlineInstance(workload, catalogue, cluster, {"lengths": "trace", "remarks": []})
+    return OnlineInstance(workload, catalogue, cluster, {"lengths": "trace", "left_out": 0})
 
 
 def random_study(seed: int, jobs: int = 60) -> Study:
@@ -113,10 +111,9 @@ def test_warnings() -> None:
 
     assert "ask for 200% of the cluster, so the queue grows" in first([0, 1, 2], 4 / 3)
     assert "2 servers of 2 GPUs would be about 80% busy" in first([0, 1, 2], 4 / 3)
-    assert "only" not in first([0, 100], 1)
     assert "ask for 2% of the cluster, so hardly any job waits" in first([0, 100], 1)
     assert "submitted at once" in first([0, 0], 1)
-    assert "no time limits" in first([0, 1, 2], 0.5)
+    assert "100% of the jobs have no time limit" in first([0, 1, 2], 0.5)
     half = instance_of([0, 1, 2], [2] * 3, [0.5] * 3, walltime=[9e9, None, None], user=["a"] * 3)
     said = " ".join(warnings_of(study_jobs(half)))
     assert "67% of the jobs have no time limit" in said
@@ -129,55 +126,45 @@ def test_warnings() -> None:
 
 EVIL = "<script>alert(1)</script>"
 TRACE = (
-    "submit,gpus,duration,user\n"
-    f"0,2,7200,{EVIL}\n60,1,600,=cmd\n120,2,3600,ann\n180,64,60,ann\nx,1,1,ann\n"
+    f"submit,gpus,duration,user\n0,2,7200,{EVIL}\n60,1,600,=cmd\n120,2,3600,ann\n180,64,60,ann\n"
 )
 
 
 def test_from_a_trace_to_a_page(tmp_path: Path) -> None:
-    """Directly and by a workload: the same waits; names of strangers are text; no job too large."""
-    trace, folder = tmp_path / "a&b.csv", tmp_path / "mine"
-    trace.write_text(TRACE)
-    said = stderr_of("what-to-win --servers 1 --gpus-per-server 2", trace, "-o", tmp_path / "one")
-    assert "hours of waiting per job under easy" in said
-    text = (tmp_path / "one" / "index.html").read_text()
+    """Names of strangers are text on the page and in the CSV; jobs too large are counted."""
+    folder, to = tmp_path / "a&b", f"-o {tmp_path / 'page'}"
+    (tmp_path / "trace.csv").write_text(TRACE)
+    stderr_of(f"import csv {tmp_path / 'trace.csv'} -o {folder / 'workload.csv'}")
+    for lengths, words in (("cost-model", "by the cost model of"), ("trace", "wherever it runs")):
+        line = f"what-to-win {folder} {to} --servers 1 --gpus-per-server 2 --lengths {lengths}"
+        assert "hours of waiting per job under easy" in stderr_of(line)
+        text = (tmp_path / "page" / "index.html").read_text()
+        assert words in text
+    assert {path.name for path in (tmp_path / "page").iterdir()} == set(FILES)
     assert "<script" not in text
     assert "&lt;script&gt;alert(1)" in text
-    assert "a&amp;b.csv" in text
-    assert "left out 1 jobs that need more than 2 GPUs" in text
-    assert "dropped 1: unreadable submission time" in text
-    folder.mkdir()
-    (folder / "cluster.json").write_text(json.dumps(OnlineCluster.of(1, 2).to_dict()))
-    stderr_of("import csv", trace, "-o", folder / "workload.csv")
-    stderr_of("what-to-win", folder, "-o", tmp_path / "two")
-    tables = []
-    for name in ("one", "two"):
-        assert {path.name for path in (tmp_path / name).iterdir()} == set(FILES)
-        with (tmp_path / name / "waits.csv").open() as file:
-            tables.append([*csv.reader(file)])
-    header, *rows = tables[0]
-    for one, two in zip(rows, tables[1][1:], strict=True):
-        assert one[:4] == two[:4]
-        assert [float(v) for v in one[4:]] == pytest.approx([float(v) for v in two[4:]])
-    assert header[:4] == ["scheduler", "class", "value", "jobs"]
-    assert "'=cmd" in {row[2] for row in rows}  # no formula for a spreadsheet
-    stderr_of("what-to-win --lengths cost-model", folder, "-o", tmp_path / "three")
-    assert "by the cost model" in (tmp_path / "three" / "index.html").read_text()
+    assert "a&amp;b" in text
+    assert "1 jobs that need more than 2 GPUs are left out" in text
+    with (tmp_path / "page" / "waits.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["scheduler"] == "fifo"]
+    assert "'=cmd" in {row["value"] for row in rows}  # no formula for a spreadsheet
+    everything = next(row for row in rows if row["class"] == "all")
+    waits = [0, 2 * HOUR - 60, 2 * HOUR + 540 - 60]  # fifo: 0 to 2 h, then 600 s, then the last
+    assert float(everything["wait_mean_hours"]) == pytest.approx(sum(waits) / 3 / HOUR, rel=1e-9)
 
 
 def test_refusals(tmp_path: Path) -> None:
-    trace = tmp_path / "t.csv"
-    trace.write_text(TRACE)
-    to = f"-o {tmp_path / 'page'}"
-    assert "no cluster.json beside it, expected --cluster FILE" in refusal(
-        f"what-to-win {trace} {to}"
-    )
+    trace, to = tmp_path / "w" / "workload.csv", f"-o {tmp_path / 'page'}"
+    trace.parent.mkdir()
+    (tmp_path / "trace.csv").write_text(TRACE)
+    assert "no catalogue.json beside it" in refusal(f"what-to-win {tmp_path / 'trace.csv'} {to}")
+    stderr_of(f"import csv {tmp_path / 'trace.csv'} -o {trace}")
     both = f"what-to-win {trace} {to} --servers 1 --cluster {tmp_path / 'c.json'}"
     assert "--cluster and --servers, expected one" in refusal(both)
     assert "--servers" in refusal(f"what-to-win {trace} {to} --servers 0")
     assert "no such file" in refusal(f"what-to-win {tmp_path / 'no'} {to} --servers 1")
-    trace.write_text("hello\n")
-    assert "no importer reads" in refusal(f"what-to-win {trace} {to} --servers 1")
-    trace.write_text("submit,gpus,duration\n0,64,60\n")
-    with pytest.raises(InputError, match="no job that fits"):
-        read_jobs(str(trace), OnlineCluster.of(1, 2))
+    (trace.parent / "cluster.json").unlink()
+    assert "no cluster.json beside it" in refusal(f"what-to-win {trace} {to}")
+    trace.write_text("".join(trace.read_text().splitlines(keepends=True)[i] for i in (0, 4)))
+    said = refusal(f"what-to-win {trace} {to} --servers 1")
+    assert "1 jobs, all larger, expected a job of at most 8 GPUs" in said

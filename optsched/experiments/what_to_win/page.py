@@ -1,4 +1,4 @@
-"""The page: one HTML file, two pictures and a CSV of all its numbers, in an engineer's words."""
+"""The page: one HTML file, three pictures and a CSV of all its numbers, in an engineer's words."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,6 @@ import numpy as np
 from optsched import __version__
 from optsched.arrays import Floats
 from optsched.experiments.report.page import STYLE, html_table
-from optsched.experiments.what_to_win.pictures import draw_cluster, draw_waiting
 from optsched.experiments.what_to_win.study import (
     SCHEDULERS,
     USUAL,
@@ -21,9 +20,12 @@ from optsched.experiments.what_to_win.study import (
     classes_by_size,
     warnings_of,
 )
-from optsched.io.writing import csv_text, write_text
+from optsched.io.writing import csv_text, replacing, write_text
+from optsched.online.policies.by_name import POLICIES
+from optsched.plotting.axes import COLOURS, WIDTH, add_heading, axes, compact, house_style
+from optsched.plotting.online import plot_queue, plot_utilisation
 
-FILES = ("index.html", "waiting.png", "over-time.png", "waits.csv")
+FILES = ("index.html", "waiting.png", "queue.png", "gpus.png", "waits.csv")
 STYLE_OF_PARTS = """
 .warning { border-left: 4px solid #cc6677; padding-left: 1.6rem; }
 .part { margin: .8rem 0; } .part div { background: #332288; height: .7rem; min-width: 2px; }
@@ -37,30 +39,24 @@ CLOSE = (0.8, 1.25)
 LENGTHS = {
     "trace": "A job runs as long as the trace says, wherever it runs. This is the default since "
     "the trace does not say which models ran: slowdowns of scattered jobs would be made up, and "
-    "real start times can only be compared with real lengths. It flatters schedulers that scatter "
-    "jobs; <code>--lengths cost-model</code> shows how much, for models drawn at random.",
+    "real starts can only be compared with real lengths. It flatters schedulers that scatter jobs; "
+    "<code>--lengths cost-model</code> shows how much, for models drawn at random.",
     "cost-model": "A job takes the trace's length on its best servers, and longer where its GPUs "
-    "are scattered, by the cost model of a model drawn at random for each group of jobs. These "
-    "slowdowns count as waiting. By default a job runs as long as the trace says, wherever it "
-    "runs, since the trace does not say which models ran.",
+    "are scattered, by the cost model of a model drawn at random; this counts as waiting. By "
+    "default it runs as long as the trace says, which does not say which models ran.",
 }
 NOT_MODELLED = (
-    "CPUs, memory, kinds of GPUs, and which servers a job may use: any free GPU does, except as "
-    "the cluster's file says.",
-    "Jobs that ran before the trace begins: the cluster starts empty. A job that failed or was "
-    "cancelled runs as long as it did.",
-    "Users: the same jobs come at the same times, however long they wait.",
-    "The time to start a job. A stopped job loses 30 s when it goes on, and nothing else.",
+    "Not modelled: CPUs, memory, kinds of GPUs and which servers a job may use, except as the "
+    "cluster's file says; jobs that ran before the trace; users who submit otherwise when they "
+    "wait less; the time to start a job. A stopped job loses 30 s when it goes on."
 )
 TERMS = (
     "Waiting is flow time minus length. Schedulers are policies of <code>optsched simulate "
-    "--offer best-fit-last</code>, tau 100, rounds of 360 s, 30 s to restore a checkpoint; every "
-    "run passed its audit.",
-    "Limits are lower bounds on the total flow time: without stopping jobs the largest flow bound "
-    "or the gang bound, of all the largest preemptive flow bound. They may be too low, never too "
-    "high: the first part is an upper limit, the last a lower one.",
-    "Expected lengths are means of the ended jobs of a job's group (online-group-mean). EASY goes "
-    "by the user's time limit where there is one.",
+    "--offer best-fit-last</code>; every run passed its audit. Expected lengths are means of the "
+    "ended jobs of a job's group; EASY goes by time limits where there are any.",
+    "The limits are lower bounds on the total flow time: without stopping jobs the largest flow "
+    "bound or the gang bound, of all the largest preemptive flow bound. They may be too low, never "
+    "too high: the first part is an upper limit, the last a lower one.",
 )
 CSV_HEADER = (
     *("scheduler", "class", "value", "jobs", "gpu_hours"),
@@ -73,18 +69,19 @@ def write_page(study: Study, folder: str | Path) -> None:
     """Write the files of `FILES` into a folder; raises InputError."""
     folder, owners = Path(folder), classes_by_owner(study)
     best = (study.best(stops_jobs=stops) for stops in (False, True))
-    draw_waiting(study, folder / FILES[1])
-    draw_cluster(study, [*dict.fromkeys((study.today, *best))], folder / FILES[2])
+    shown = [study.runs[name] for name in dict.fromkeys((study.today, *best))]
+    _draw_waiting(study, folder / FILES[1])
+    _save(plot_queue(None, shown), folder / FILES[2])
+    _save(plot_utilisation(None, shown), folder / FILES[3])
     everything = Class("all", "", np.ones(len(study.jobs), dtype=bool))
     rows = _csv_rows(study, [everything, *classes_by_size(study), *owners])
-    write_text(folder / FILES[3], csv_text(CSV_HEADER, rows))
+    write_text(folder / FILES[4], csv_text(CSV_HEADER, rows))
     write_text(folder / FILES[0], page(study, owners))
 
 
 def page(study: Study, owners: Sequence[Class]) -> str:
     jobs, name = study.jobs, escape(study.instance.name)
     load = "" if jobs.load is None else f", of which they ask for {jobs.load:.0%}"
-    remarks = [*TERMS, *map(escape, study.instance.provenance["remarks"])]
     waits, owner = "Hours of waiting: median / 95%.", owners[0].kind if owners else ""
     sections = {
         "The waiting of today, in three parts": _parts(study),
@@ -92,10 +89,11 @@ def page(study: Study, owners: Sequence[Class]) -> str:
         + _picture(FILES[1], "Mean hours of waiting under each scheduler, and two limits"),
         "By job size": waits + _waits("GPUs", study, classes_by_size(study), study.waits),
         f"By {owner}": waits + _waits(owner, study, owners, study.waits) if owners else "",
-        "Over time": _picture(FILES[2], "Waiting jobs, GPUs in use and idle GPUs over time"),
+        "Over time": _picture(FILES[2], "Waiting jobs over time")
+        + "GPUs in use; the others are idle."
+        + _picture(FILES[3], "GPUs in use over time"),
         "How far off is the simulation?": _calibration(study),
-        "What was assumed": f"<p>{LENGTHS[study.instance.provenance['lengths']]}</p>"
-        f"<p>Not modelled:</p>{_list(map(escape, NOT_MODELLED))}",
+        "What was assumed": f"<p>{LENGTHS[study.instance.provenance['lengths']]}</p>{NOT_MODELLED}",
     }
     return "\n".join(
         (
@@ -108,8 +106,8 @@ def page(study: Study, owners: Sequence[Class]) -> str:
             f"{jobs.cluster.gpus:,} GPUs{load}. Hours are simulated unless called real.</p>",
             _list(map(escape, warnings_of(study)), "warning"),
             *(f"<h2>{escape(title)}</h2>{text}" for title, text in sections.items() if text),
-            f"<details><summary>Terms and methods</summary>{_list(remarks)}</details>",
-            f"<p>Every number: <code>{FILES[3]}</code>. optsched {escape(__version__)}.</p>",
+            f"<details><summary>Terms and methods</summary>{_list(TERMS)}</details>",
+            f"<p>Every number: <code>{FILES[4]}</code>. optsched {escape(__version__)}.</p>",
             "</body></html>\n",
         )
     )
@@ -205,6 +203,35 @@ def _csv_rows(study: Study, classes: Sequence[Class]) -> Iterable[tuple[Any, ...
                 gpu_hours = float((study.jobs.gpus * study.lengths)[chosen].sum())
                 values = (*_three(wait[chosen]), *_three((wait + study.lengths)[chosen]))
                 yield (name, each.kind, each.name, int(chosen.sum()), gpu_hours, *values)
+
+
+@house_style()
+def _draw_waiting(study: Study, path: Path) -> None:
+    """Draw the mean waiting under each scheduler, and the two limits."""
+    ax = axes(None, WIDTH, 1.3 + 0.3 * len(study.runs))
+    hours = {name: study.mean(name) for name in study.runs}
+    colours = [COLOURS[POLICIES[name].preempts != "never"] for name in hours]
+    ax.barh([*hours], [*hours.values()], color=colours)
+    for name, value in hours.items():
+        ax.annotate(f"{compact(value)} h", (value, name), (4, -3), textcoords="offset points")
+    limits = (study.least_run_on, "without stopping jobs", "-"), (study.least, "of all", "--")
+    for limit, words, style in limits:
+        label = f"least {words}: {compact(limit)} h or more"
+        ax.axvline(limit, color=COLOURS[2], linestyle=style, label=label)
+    ax.set_xlim(0, 1.15 * max(*hours.values(), 1e-6))
+    ax.invert_yaxis()
+    ax.set_xlabel("mean hours of waiting per job; red: stops jobs")
+    add_heading(ax)
+    _save(ax, path)
+
+
+@house_style()
+def _save(ax: Any, path: Path) -> None:
+    from matplotlib import pyplot as plt
+
+    with replacing(path) as file:
+        ax.figure.savefig(file, format="png", metadata={"Software": None})
+    plt.close(ax.figure)
 
 
 def _picture(file: str, words: str) -> str:

@@ -10,19 +10,26 @@ and lower bounds R on that of any scheduler that runs jobs to their end and A on
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
 from optsched.arrays import Bools, Floats
-from optsched.errors import OptschedError
+from optsched.errors import InputError, OptschedError
 from optsched.online.bounds.flow import flow_bounds
 from optsched.online.bounds.gang import ITERATIONS, gang_bound
-from optsched.online.data.jobs import Jobs
+from optsched.online.data.catalogue import Catalogue, read_catalogue
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.data.workload import Labels, Workload
+from optsched.online.data.workload_files import read_workload
 from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.prediction.predictors import predict_instance
 from optsched.online.runs import Run, run_policies
+from optsched.placement.instance import Job
 
 SCHEDULERS = {
     "fifo": "first come, first served",
@@ -45,6 +52,49 @@ SIZES = (1, 2, 4, 8, 16, 32, 64)
 """Largest GPU counts of the classes of sizes."""
 MAX_OWNERS = 12
 """Users or groups of a table, those with most GPU hours; the others are one row."""
+
+
+Lengths = Literal["trace", "cost-model"]
+"""How long a job runs: as the trace says, wherever it runs, or as the cost model of its place."""
+
+
+def instance_of(
+    files: tuple[Path, Path],
+    cluster: OnlineCluster,
+    imported: OnlineCluster,
+    lengths: Lengths = "trace",
+) -> OnlineInstance:
+    """Read a workload and its catalogue; leave out jobs larger than the cluster.
+
+    `imported` is the cluster on whose best placements the lengths are those of the trace.
+    """
+    workload, catalogue = read_workload(files[0]).in_row_order(), read_catalogue(files[1])
+    if lengths == "trace":
+        size = imported.gpus_per_server
+        servers = max(imported.servers, -(-int(workload.gpus.max(initial=1)) // size))
+        wide = imported.model_copy(update={"servers": servers})
+        jobs = prepare_jobs(workload, catalogue, wide)
+        workload, catalogue = placement_neutral(workload, jobs.iterations * jobs.estimate)
+    fitting = np.flatnonzero(workload.gpus <= cluster.gpus)
+    if not len(fitting):
+        expected = f"a job of at most {cluster.gpus} GPUs"
+        raise InputError(str(files[0]), "", f"{len(workload)} jobs, all larger", expected)
+    name = files[0].resolve().parent.name
+    facts = {"lengths": lengths, "left_out": len(workload) - len(fitting)}
+    return OnlineInstance(workload.rows(fitting, name), catalogue, cluster, facts)
+
+
+def placement_neutral(workload: Workload, seconds: Floats) -> tuple[Workload, Catalogue]:
+    """Return the jobs with these lengths on any servers: an iteration takes a second everywhere."""
+    stage: dict[str, Any] = {"name": "any", "forward_time": 1.0, "backward_time": 0.0}
+    stage |= dict.fromkeys(("input_bytes", "output_bytes", "parameter_bytes"), 0.0)
+    models = {}
+    for gpus in np.unique(workload.gpus).tolist():
+        stages = [stage | {"replicas": gpus}]
+        document = {"model": "any", "all_reduce": "ring", "stages": stages}
+        models[str(gpus)] = Job.model_validate(document)
+    labels = Labels.of([str(gpus) for gpus in workload.gpus.tolist()])
+    return replace(workload, iterations=seconds, model=labels), Catalogue.of(models, {})
 
 
 @dataclass(frozen=True)
@@ -153,27 +203,27 @@ def classes_by_owner(study: Study) -> list[Class]:
 def warnings_of(study: Study) -> list[str]:
     """What makes the page's numbers doubtful."""
     table, cluster, load = study.jobs.workload, study.jobs.cluster, study.jobs.load
-    warnings = []
-    if load is None:
-        warnings.append("All jobs are submitted at once: this says little about daily use.")
-    elif not 0.2 <= load <= 1:
-        per_server = cluster.gpus_per_server
-        servers = max(1, round(load * cluster.gpus / 0.8 / per_server))
-        why = "the queue grows until the trace ends" if load > 1 else "hardly any job waits"
-        warnings.append(
-            f"The jobs ask for {load:.0%} of the cluster, so {why}. Is the number of GPUs right, "
-            f"and are all jobs in the trace? {servers} servers of {per_server} GPUs would be about "
-            "80% busy."
-        )
-    if table.walltime is None:
-        warnings.append(
-            "The trace has no time limits of users: EASY goes by lengths learned from earlier "
-            "jobs, and skips ahead as wcs-subtime does where jobs outrun these."
-        )
-    elif (missing := float(np.isnan(table.walltime).mean())) > 0.05:
-        warnings.append(f"{missing:.0%} of the jobs have no time limit of their user.")
-    if len(table.user.values) < 2:
-        warnings.append("The trace names no users: there is no table by user.")
-    if table.start_time is None:
-        warnings.append("The trace has no start times: nothing is compared with what happened.")
-    return warnings
+    limits, size = table.walltime, cluster.gpus_per_server
+    servers = max(1, round((load or 0.0) * cluster.gpus / 0.8 / size))
+    right = (
+        f"Is the number of GPUs right, and are all jobs in the trace? {servers} servers of {size} "
+        "GPUs would be about 80% busy."
+    )
+    left_out = study.instance.provenance["left_out"]
+    unlimited = 1.0 if limits is None else float(np.isnan(limits).mean())
+    warnings = {
+        f"{left_out} jobs that need more than {cluster.gpus} GPUs are left out.": left_out > 0,
+        "All jobs are submitted at once: this says little about daily use.": load is None,
+        f"The jobs ask for {load or 0:.0%} of the cluster, so the queue grows until the trace "
+        f"ends. {right}": load is not None and load > 1,
+        f"The jobs ask for {load or 0:.0%} of the cluster, so hardly any job waits. {right}": load
+        is not None
+        and load < 0.2,
+        f"{unlimited:.0%} of the jobs have no time limit of their user: for them EASY goes by "
+        "lengths learned from earlier jobs, and skips ahead as wcs-subtime does where jobs outrun "
+        "these.": unlimited > 0.05,
+        "The trace names no users: there is no table by user.": len(table.user.values) < 2,
+        "The trace has no start times: nothing is compared with what happened.": study.real_waits
+        is None,
+    }
+    return [text for text, holds in warnings.items() if holds]

@@ -74,8 +74,7 @@ class Workload:
     walltime : (n,) float or None
         The user's estimate, seconds; NaN if there is none. `easy` uses it.
     start_time : (n,) float or None
-        When the job started in the trace, on the clock of `submit_time`; NaN if unknown. No policy
-        uses it.
+        When the job really started, on the clock of `submit_time`; NaN if unknown.
     """
 
     name: str

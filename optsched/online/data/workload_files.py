@@ -221,12 +221,7 @@ WALLTIME_DOC = About(
     "Walltime requested by the user; may be empty or left out. Used by `easy`.", "seconds", 3600
 )
 
-START_DOC = About(
-    "When the job really started in a trace, on the clock of submit_time; may be empty or left "
-    "out. Compared with simulated starts by `what-to-win`.",
-    "seconds",
-    180.0,
-)
+START_DOC = About("Real start in a trace; may be empty or left out.", "seconds", 180.0)
 
 
 def row_schema() -> dict[str, Any]:

@@ -7,8 +7,8 @@ Each streams its file and yields a `TraceRow` or a `RejectedRow` for every row;
 from optsched.lazy_names import importer_of
 
 FORMATS = (
-    *("csv", "sacct", "kubernetes"),
     *("pai", "philly-csv", "philly-json", "helios", "muri", "chronus", "gavel", "swf"),
+    *("csv", "sacct", "kubernetes"),
 )
 
 __getattr__ = importer_of(

@@ -29,46 +29,32 @@ from optsched.online.traces.trace import RejectedRow, TraceRow
 Row = TypeVar("Row")
 
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "job": ("job_id", "id"),
-    "raw_job": ("job_id_raw",),
-    "submit": (
-        *("submit_time", "timestamp", "submitted_time", "arrival_time", "submit", "submitted"),
-        *("submission_time", "submitted_at", "created_at", "queued_at", "creation_time"),
-    ),
-    "start": ("start_time", "start", "started", "started_at"),
-    "end": (
-        *("end_time", "end", "ended_at", "finish_time", "finished_at"),
-        *("completion_time", "completed_at"),
-    ),
-    "wait": ("wait_time", "waiting_time", "queue_time"),
-    "duration": (
-        *("duration", "run_time", "runtime", "elapsed", "duration_s", "duration_seconds"),
-        *("runtime_s", "runtime_seconds", "execution_time"),
-    ),
-    "raw_duration": ("elapsed_raw",),
-    "gpus": (
-        *("num_gpus", "num_gpu", "gpu_num", "gpus", "gpu_count", "n_gpus", "gpu"),
-        *("requested_gpus", "gpus_requested", "allocated_gpus", "alloc_tres"),
-    ),
-    "requested_gpus": ("req_tres",),
-    "instances": ("num_inst",),
-    "walltime": (
-        *("walltime", "wall_time", "time_limit", "requested_time", "max_runtime"),
-        *("walltime_s", "walltime_seconds", "time_limit_s"),
-    ),
-    "raw_walltime": ("time_limit_raw",),
-    "due": ("due_date", "due", "deadline"),
-    "user": ("user", "user_name", "user_id", "owner"),
-    "cluster": ("cluster", "vc", "virtual_cluster"),
-    "group": ("group",),
-    "account": ("account", "project", "team"),
-    "name": ("job_name",),
-    "model": ("model_name", "model"),
-    "batch_size": ("batch_size",),
-    "iterations": ("iterations",),
-    "iteration_time": ("iteration_time",),
-    "expected_times": ("expect_time_list",),
-    "best_effort": ("best_effort",),
+    role: tuple(names.split())
+    for role, names in {
+        "job": "job_id id",
+        "submit": "submit_time timestamp submitted_time arrival_time submit submitted created_at "
+        "submitted_at submission_time queued_at",
+        "start": "start_time start started started_at",
+        "end": "end_time end ended_at finish_time finished_at completion_time completed_at",
+        "wait": "wait_time waiting_time queue_time",
+        "duration": "duration run_time runtime elapsed duration_s duration_seconds runtime_s "
+        "runtime_seconds elapsed_raw execution_time",
+        "gpus": "num_gpus num_gpu gpu_num gpus gpu_count n_gpus gpu requested_gpus alloc_tres",
+        "instances": "num_inst",
+        "walltime": "walltime time_limit requested_time wall_time max_runtime walltime_s",
+        "due": "due_date due deadline",
+        "user": "user user_name user_id owner",
+        "cluster": "cluster vc virtual_cluster",
+        "group": "group",
+        "account": "account project team",
+        "name": "job_name",
+        "model": "model_name model",
+        "batch_size": "batch_size",
+        "iterations": "iterations",
+        "iteration_time": "iteration_time",
+        "expected_times": "expect_time_list",
+        "best_effort": "best_effort",
+    }.items()
 }
 """Names of the column of each role; case, spaces, hyphens and underscores do not count."""
 MAPPED = (
@@ -94,6 +80,7 @@ _RESOURCE = re.compile(
     r"(?:gres[/:])?gpu(?::[a-z][\w.-]*)?[:=]([0-9]{1,6})(?:\([^()]*\))?", re.ASCII | re.IGNORECASE
 )
 _RESOURCES = re.compile(r"[\w/:.-]+=[^,=]+(?:,[\w/:.-]+=[^,=]+)*", re.ASCII)
+_GPU_RESOURCE = re.compile(r"(?:^|,)(?:gres/)?gpu(:[^,=]+)?=([0-9]{1,6})", re.ASCII | re.IGNORECASE)
 _DOTTED = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(.*)", re.ASCII)
 _SLASHED = re.compile(r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})(.*)", re.ASCII)
 
@@ -140,19 +127,11 @@ def duration_of(text: str | None, name: str = "duration") -> float | None:
 def gpus_of(text: str | None) -> float | None:
     """Return a number of GPUs, or None for a missing one."""
     text = (text or "").strip()
-    if _RESOURCES.fullmatch(text):
-        return _gpus_of_resources(text)
+    if _RESOURCES.fullmatch(text):  # the total, else the sum of the types
+        counts = _GPU_RESOURCE.findall(text)
+        return float(sum([int(n) for kind, n in counts if not kind] or [int(n) for _, n in counts]))
     resource = _RESOURCE.fullmatch(text)
     return number_of(text if resource is None else resource[1], "number of GPUs")
-
-
-def _gpus_of_resources(text: str) -> float:
-    """Return the GPUs of Slurm's trackable resources: their total, else the sum of their types."""
-    amounts = dict(part.split("=") for part in text.lower().split(","))
-    typed = (v for name, v in amounts.items() if name.startswith(("gres/gpu:", "gpu:")))
-    total = amounts.get("gres/gpu", amounts.get("gpu"))
-    counts = [number_of(v, "number of GPUs") or 0.0 for v in ([total] if total else typed)]
-    return sum(counts)
 
 
 def date_of(text: str, time_format: str | None = None) -> float | None:
@@ -178,10 +157,7 @@ def _year_first(text: str) -> str:
 
 
 class SubmissionParser:
-    """Parses submission times of one file: all dates or all numbers.
-
-    With a time format, a format of `datetime.strptime`, all are dates in it.
-    """
+    """Parses submission times of one file: all dates, of a `strptime` format, or all numbers."""
 
     def __init__(self, source: str, unit: float = 1.0, time_format: str | None = None) -> None:
         self._source, self._unit, self._format = source, unit, time_format
@@ -192,12 +168,8 @@ class SubmissionParser:
         text = (text or "").strip()
         if text.lower() in MISSING:
             return None
-        if self._format is not None:
-            date = date_of(text, self._format)
-            if date is None:
-                raise UnreadableError(f"submission time not as {self._format}", text)
-            return date
-        date = date_of(text) if parse_real(text) is None else None
+        is_number = parse_real(text) is not None and self._format is None
+        date = None if is_number else date_of(text, self._format)
         if date is None:
             value = (duration_of(text, "submission time") or 0.0) * self._unit
         if self._first is None:

@@ -46,8 +46,7 @@ iteration_time, beside one iteration."""
 class Layout:
     """A CSV format: the roles it needs (keys of `COLUMNS`), and its groups, users and time unit.
 
-    `marks` are further roles, whose columns tell its files from those of other formats; `rejects`
-    returns why a row is no job, or "".
+    `marks` are further roles, whose columns tell its files from those of other formats.
     """
 
     required: tuple[str, ...]
@@ -55,7 +54,6 @@ class Layout:
     user: str = "user"
     unit: float = 1.0
     marks: tuple[str, ...] = ()
-    rejects: Callable[[Cells], str] = lambda row: ""
 
 
 def _group_of_row(row: Cells) -> str:
@@ -64,21 +62,10 @@ def _group_of_row(row: Cells) -> str:
     return row["group"] or row["account"] or recurring
 
 
-def _no_job_of_slurm(row: Cells) -> str:
-    if "." in row["job"] or "." in row["raw_job"]:
-        return "job step"
-    return "not ended" if row["end"].lower() in MISSING else ""
-
-
 _BASIC_ROLES = ("job", "gpus", "duration", "submit")
 LAYOUTS = {
     # Slurm's accounting: `sacct --parsable2`, allocations and steps.
-    "sacct": Layout(
-        ("submit", "gpus", "end"),
-        _group_of_row,
-        marks=("duration", "account"),
-        rejects=_no_job_of_slurm,
-    ),
+    "sacct": Layout(("submit", "gpus", "end"), _group_of_row, marks=("duration", "account")),
     # The job CSV of the cluster-trace-gpu-v2020 simulator; its raw tables: `pai_tables`.
     "pai": Layout(
         _BASIC_ROLES,
@@ -136,19 +123,17 @@ def read_csv(
     def parse(line: int, row: list[str]) -> TraceRow:
         cells = table.by_role(row)
         known = defaultdict(str, cells)
-        if reason := layout.rejects(known):
-            raise UnreadableError(reason, known["job"])
+        if name == "sacct" and "." in known["job"]:
+            raise UnreadableError("job step", known["job"])
+        if name == "sacct" and known["end"].lower() in MISSING:
+            raise UnreadableError("not ended", known["job"])
         submit = submissions.seconds(line, cells["submit"])
         start, end = (_moment(line, cells.get(role), submissions) for role in ("start", "end"))
         duration = duration_of(cells.get("duration"))
-        if duration is None:
-            duration = number_of(cells.get("raw_duration"), "duration")
         if duration is None and start is not None and end is not None:
             duration = (end - start) / layout.unit
         _check_unit(name, table.source, line, cells, duration)
-        gpus, instances = gpus_of(cells.get("gpus")), number_of(cells.get("instances"), "num_inst")
-        if gpus is None:
-            gpus = gpus_of(cells.get("requested_gpus"))
+        gpus, instances = gpus_of(cells["gpus"]), number_of(cells.get("instances"), "num_inst")
         if gpus is not None and instances is not None:
             if instances < 1:
                 raise UnreadableError("num_inst below 1", cells["instances"])
@@ -156,27 +141,20 @@ def read_csv(
         wait = _estimate(cells.get("wait"), layout.unit)
         if start is None and wait is not None and submit is not None:
             start = submit + wait
-        walltime = _estimate(cells.get("walltime"), layout.unit)
-        if walltime is None:
-            walltime = _estimate(cells.get("raw_walltime"), MINUTE)
         return TraceRow(
             line,
-            known["job"] or known["raw_job"] or f"p{line}",
+            known["job"] or f"p{line}",
             submit,
             None if duration is None else duration * layout.unit,
             gpus,
             known[layout.user],
             layout.group(known),
-            walltime or None,
+            _estimate(cells.get("walltime"), layout.unit) or None,
             _due_date(line, cells, submit, submissions),
             start,
         )
 
     yield from readable_rows(table.rows, parse)
-
-
-MINUTE = 60.0
-"""Unit of Slurm's TimelimitRaw, seconds."""
 
 
 def _moment(line: int, text: str | None, submissions: SubmissionParser) -> float | None:
@@ -199,12 +177,10 @@ def _require_columns(name: str, source: str, positions: Mapping[str, int]) -> No
 
 
 def _missing(name: str, positions: Collection[str]) -> list[str]:
-    """Required roles without a column, nor one that stands in for it."""
-    stand_ins = {"gpus": {"requested_gpus"}, "duration": {"raw_duration"}}
-    present = {role for role in COLUMNS if {role, *stand_ins.get(role, ())} & set(positions)}
-    present |= {"duration"} if name != "muri" and {"start", "end"} <= present else set()
+    """Required roles without a column; start and end stand in for a duration."""
+    timed = name != "muri" and {"start", "end"} <= set(positions)
     required = dict.fromkeys((*LAYOUTS[name].required, "duration"))
-    return [role for role in required if role not in present]
+    return [r for r in required if r not in positions and not (timed and r == "duration")]
 
 
 def own_columns(name: str, roles: Collection[str]) -> int:

@@ -13,6 +13,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,7 @@ _NUMBERED = re.compile(r"(?:[-_.][a-z]*[0-9][a-z0-9]*)+$", re.ASCII)
 class Item:
     """A pod or a controller of pods; seconds since 1970, None where it has not come to that."""
 
-    line: int
     is_pod: bool
-    namespace: str
     name: str
     user: str
     gpus: float
@@ -46,70 +45,69 @@ class Item:
 
 def read_kubernetes(path: str | Path) -> Iterator[TraceRow | RejectedRow]:
     """Stream the jobs of a list of Kubernetes objects; objects of other kinds are rejected."""
-    jobs: dict[str, list[Item]] = {}
+    jobs: dict[str, tuple[int, list[Item]]] = {}
     for line, document in objects_of(path, "items"):
-        kind = _text(document, "kind")
-        owners = [o for o in _list(document, "metadata", "ownerReferences") if _owns(o)]
-        owner = owners[0] if kind == "Pod" and owners else None
-        uid = _text(owner, "uid") or _text(document, "metadata", "uid") or f"{line} {len(jobs)}"
-        if kind.endswith("Job"):
-            jobs.setdefault(uid, []).insert(0, _item(line, document, document))
-        elif kind == "Pod":
-            jobs.setdefault(uid, []).append(_item(line, document, {"metadata": owner or {}}))
-        else:
+        kind, owner = _text(document, "kind"), {}
+        if kind != "Pod" and not kind.endswith("Job"):
             yield RejectedRow(line, "neither a job nor a pod", kind)
-    yield from readable_rows(((items[0].line, items) for items in jobs.values()), _row)
+            continue
+        for each in _list(document, "metadata", "ownerReferences") if kind == "Pod" else ():
+            if _dict(each).get("controller") is True and _text(each, "kind") not in SERVICES:
+                owner = each
+        uid = _text(owner, "uid") or _text(document, "metadata", "uid") or f"{line} {len(jobs)}"
+        items = jobs.setdefault(uid, (line, []))[1]
+        items.insert(len(items) if kind == "Pod" else 0, _item(document, _text(owner, "name")))
+    yield from readable_rows(jobs.values(), _row)
 
 
-def _item(line: int, document: Any, controller: Any) -> Item:
-    is_pod = document is not controller
-    metadata, spec, status = (_at(document, key) for key in ("metadata", "spec", "status"))
-    labels = _at(metadata, "labels")
-    conditions = {_text(c, "type"): c for c in _list(status, "conditions") if _holds(c)}
-    states = [_at(c, "state", "terminated") for c in _list(status, "containerStatuses")]
-    ends = [_time(state, "finishedAt") for state in states]
-    if is_pod:
-        end = None if not ends or None in ends else max(filter(None, ends))
-    else:
-        moments = [_time(conditions.get(c), CHANGED) for c in ("Complete", "Succeeded", "Failed")]
-        end = next(filter(None, [_time(status, "completionTime"), *moments]), None)
-    begun = _time(conditions.get("PodScheduled"), CHANGED) if is_pod else None
+def _item(document: dict[str, Any], owner: str) -> Item:
+    is_pod = document["kind"] == "Pod"
+    metadata, spec, status = (_dict(document, key) for key in ("metadata", "spec", "status"))
+    changes = {
+        _text(condition, "type"): _time(condition, "lastTransitionTime")
+        for condition in _list(status, "conditions")
+        if _text(condition, "status") == "True"
+    }
+    containers = _list(status, "containerStatuses")
+    ends = [_time(each, "state", "terminated", "finishedAt") for each in containers]
+    if not is_pod:
+        done = (changes.get(kind) for kind in ("Complete", "Succeeded", "Failed"))
+        ends = [next(filter(None, (_time(status, "completionTime"), *done)), None)]
+    namespace = _text(metadata, "namespace")
     return Item(
-        line,
         is_pod,
-        _text(metadata, "namespace"),
-        _text(controller, "metadata", "name") or _text(metadata, "name"),
-        _text(labels, "user") or _text(labels, "owner") or _text(metadata, "namespace"),
+        f"{namespace}/{owner or _text(metadata, 'name')}",
+        _text(metadata, "labels", "user") or _text(metadata, "labels", "owner") or namespace,
         _gpus_of_pod(spec) if is_pod else _gpus_of_job(spec),
         _time(metadata, "creationTimestamp"),
-        begun if begun is not None else _time(status, "startTime"),
-        end,
+        (changes.get("PodScheduled") if is_pod else None) or _time(status, "startTime"),
+        None if not ends or None in ends else max(filter(None, ends)),
         _number(spec, "activeDeadlineSeconds"),
-        bool(_text(labels, KUEUE)),
+        bool(_text(metadata, "labels", KUEUE)),
     )
 
 
 def _row(line: int, items: Sequence[Item]) -> TraceRow:
     """The job of one controller, given first unless it is not in the list, and its pods."""
     job, pods = items[0], [item for item in items if item.is_pod]
-    created = [item.created for item in items if item.created is not None]
     starts = [pod.start for pod in pods if pod.start is not None]
-    start = min(starts) if starts else job.start
-    ends = [pod.end for pod in pods]
+    start, ends = min(starts, default=job.start), [pod.end for pod in pods]
     end = None if None in ends else max(filter(None, ends), default=None)
-    end = end if job.is_pod or job.end is None else job.end
+    end = end if job.is_pod else job.end or end
     if start is None or end is None:
         raise UnreadableError("never started" if start is None else "not ended", job.name)
     gpus = _most_at_once(pods) if job.is_pod else job.gpus
     is_real = bool(starts) or job.is_held_back
     return TraceRow(
         line,
-        f"{job.namespace}/{job.name}",
-        job.created if not job.is_pod else min(created, default=None),
+        job.name,
+        min(
+            filter(None, (item.created for item in (items if job.is_pod else [job]))), default=None
+        ),
         end - start,
         gpus,
         job.user,
-        f"{job.namespace}/{_NUMBERED.sub('', job.name)}/{gpus:g}",
+        f"{_NUMBERED.sub('', job.name)}/{gpus:g}",
         job.walltime or None,
         start=start if is_real else None,
         remark="" if is_real else NO_PODS,
@@ -118,52 +116,27 @@ def _row(line: int, items: Sequence[Item]) -> TraceRow:
 
 def _most_at_once(pods: Sequence[Item]) -> float:
     """Largest number of GPUs that pods hold at one time; a retried pod does not count twice."""
-    changes = [(pod.start or 0.0, pod.gpus) for pod in pods] + [
-        (pod.end or 0.0, -pod.gpus) for pod in pods
-    ]
-    held = most = 0.0
-    for _, change in sorted(changes):
-        held += change
-        most = max(most, held)
-    return most
+    changes = [(pod.start or 0.0, pod.gpus) for pod in pods]
+    changes += [(pod.end or 0.0, -pod.gpus) for pod in pods]
+    return max(accumulate(change for _, change in sorted(changes)))
 
 
-def _gpus_of_job(spec: Any) -> float:
+def _gpus_of_job(spec: dict[str, Any]) -> float:
     """GPUs of parallel pods, or of the replicas in pytorchReplicaSpecs, mpiReplicaSpecs, ..."""
-    specs = [v for k, v in spec.items() if k.endswith("ReplicaSpecs")] if _is_dict(spec) else []
-    parts = [*specs[0].values()] if specs and _is_dict(specs[0]) else [spec]
-    counts = [_number(part, "replicas" if specs else "parallelism") for part in parts]
-    pods = [_gpus_of_pod(_at(part, "template", "spec")) for part in parts]
-    return sum(
-        gpus * (1.0 if count is None else count) for count, gpus in zip(counts, pods, strict=True)
-    )
+    replicas = next((_dict(spec, key) for key in spec if key.endswith("ReplicaSpecs")), {})
+    counted = [(part, "replicas") for part in replicas.values()] or [(spec, "parallelism")]
+    counts = [_number(part, key) for part, key in counted]
+    pods = [_gpus_of_pod(_dict(part, "template", "spec")) for part, _ in counted]
+    return sum(gpus if n is None else n * gpus for n, gpus in zip(counts, pods, strict=True))
 
 
-def _gpus_of_pod(spec: Any) -> float:
-    """GPUs of a pod: those of its containers together, or of an init container if it has more."""
-    together = sum(map(_gpus_of_container, _list(spec, "containers")))
-    return max([together, *map(_gpus_of_container, _list(spec, "initContainers"))])
-
-
-def _gpus_of_container(container: Any) -> float:
-    amounts = _at(container, "resources", "limits") or _at(container, "resources", "requests")
-    gpus = [v for key, v in amounts.items() if key.endswith("/gpu")] if _is_dict(amounts) else []
-    return sum(parse_real(str(value)) or 0.0 for value in gpus)
-
-
-CHANGED = "lastTransitionTime"
-
-
-def _owns(owner: Any) -> bool:
-    return _at(owner, "controller") is True and _text(owner, "kind") not in SERVICES
-
-
-def _holds(condition: Any) -> bool:
-    return _text(condition, "status") == "True"
-
-
-def _is_dict(node: Any) -> bool:
-    return isinstance(node, dict)
+def _gpus_of_pod(spec: dict[str, Any]) -> float:
+    total = 0.0
+    for container in _list(spec, "containers"):
+        resources = _dict(container, "resources")
+        amounts = _dict(resources, "limits") or _dict(resources, "requests")
+        total += sum(parse_real(str(v)) or 0.0 for k, v in amounts.items() if k.endswith("/gpu"))
+    return total
 
 
 def _at(node: Any, *path: str) -> Any:
@@ -172,17 +145,21 @@ def _at(node: Any, *path: str) -> Any:
     return node
 
 
-def _number(node: Any, key: str) -> float | None:
-    value = _at(node, key)
-    return float(value) if isinstance(value, int) and 0 <= value <= MAX_TIME else None
+def _dict(node: Any, *path: str) -> dict[str, Any]:
+    return value if isinstance(value := _at(node, *path), dict) else {}
 
 
 def _list(node: Any, *path: str) -> list[Any]:
-    return values if isinstance(values := _at(node, *path), list) else []
+    return value if isinstance(value := _at(node, *path), list) else []
 
 
 def _text(node: Any, *path: str) -> str:
     return value if isinstance(value := _at(node, *path), str) else ""
+
+
+def _number(node: Any, key: str) -> float | None:
+    value = _at(node, key)
+    return float(value) if isinstance(value, int) and 0 <= value <= MAX_TIME else None
 
 
 def _time(node: Any, *path: str) -> float | None:
