@@ -292,8 +292,8 @@ WORDS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "section 5, Algorithm 2",
-            "the text packs small jobs into servers in use; the algorithm takes the least used GPUs "
-            "anywhere",
+            "the text packs small jobs into servers in use; the algorithm takes the least used "
+            "GPUs anywhere",
             "the algorithm; the text's is `packing=occupied`",
         ),
         (
@@ -336,8 +336,8 @@ WORDS: dict[str, list[tuple[str, str, str]]] = {
         (
             "before (28)",
             "the dynamic programme chooses the batch size too",
-            "it does not here: nothing in the paper says how epochs or their times depend on it, and "
-            "(P1) has no batch size",
+            "it does not here: nothing in the paper says how epochs or their times depend on it, "
+            "and (P1) has no batch size",
         ),
         (
             "after (28)",
