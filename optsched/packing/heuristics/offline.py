@@ -101,17 +101,17 @@ def recreate(packing: Packing, data: Any, orders: Any, generator: Any, pairs: in
             pair[1] = (n + generator.integers(1, nodes)) % nodes
         held, gpu = packing.held[pair], packing.gpu[pair]
         counts, idle = packing.count[pair], packing.idle[pair]
-        for n in pair:
-            _add_to_pool(n, packing, 1)
-        for n in pair:
-            _fill(n, packing, data, orders[generator.integers(0, len(orders))], free)
+        for emptied in pair:
+            _add_to_pool(emptied, packing, 1)
+        for emptied in pair:
+            _fill(emptied, packing, data, orders[generator.integers(0, len(orders))], free)
         if packing.idle[pair].sum() <= idle.sum():
             continue
-        for i, n in enumerate(pair):  # the old tasks were better
-            _add_to_pool(n, packing, 1)
-            packing.held[n], packing.gpu[n] = held[i], gpu[i]
-            packing.count[n], packing.idle[n] = counts[i], idle[i]
-            _add_to_pool(n, packing, -1)
+        for i, emptied in enumerate(pair):  # the old tasks were better
+            _add_to_pool(emptied, packing, 1)
+            packing.held[emptied], packing.gpu[emptied] = held[i], gpu[i]
+            packing.count[emptied], packing.idle[emptied] = counts[i], idle[i]
+            _add_to_pool(emptied, packing, -1)
 
 
 @register_jitable
