@@ -212,7 +212,7 @@ def _import_trace(
     write_catalogue(catalogue_file, catalogue)
     count = len(catalogue.models)
     note(f"wrote {output}: {len(workload)} jobs; {catalogue_file}: {count} configurations")
-    size = f"{reference.servers} servers of {reference.gpus_per_server} GPUs"
+    size = f"servers: {reference.describe()}"
     if not has_cluster:
         write_document(cluster_file, reference.to_dict())
     note(f"{'kept existing' if has_cluster else 'wrote'} {cluster_file}: {size}")
