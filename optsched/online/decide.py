@@ -36,10 +36,10 @@ Entries = Sequence[Any]
 
 
 def decide(
-    state: OnlineState | Mapping[str, Any] | str | Path,
+    state: OnlineState | Mapping[str, object] | str | Path,
     policy: str | OwnPolicy | type = "a-srpt",
     *,
-    options: PolicyOptions | Mapping[str, Any] | None = None,
+    options: PolicyOptions | Mapping[str, object] | None = None,
 ) -> OnlineDecision:
     """Return what a policy starts now, and on which servers.
 
