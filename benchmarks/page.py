@@ -118,7 +118,6 @@ WITHOUT_SECTION = {
     "selection_trees.py": "finds trees of prices for the library",
     "slices.py": "has a page of its own, docs/slices.md",
     "real_traces.py": "has a page of its own, docs/real-traces.md",
-    "what_to_win.py": "writes docs/philly.md",
     "worlds.py": "says what ships, measures nothing",
 }
 """The other scripts of this folder, and why they have none."""

@@ -1,16 +1,25 @@
 """``optsched import FORMAT``: placements of profiles, packings of tables, workloads of traces; and
 ``optsched profile``, which measures a profile."""
 
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from typer import Argument, Option
+from click import UsageError
+from typer import Argument, Context, Option
 
-from optsched.cli.exit_codes import DONE
+from optsched.cli.exit_codes import BAD_INPUT, DONE
 from optsched.cli.generate import annotated_options, command_of, lazy_app, option
 from optsched.cli.progress import StepProgress
-from optsched.cli.settings import InstanceName, OutputFile, Seed, read_offer, table_extras
+from optsched.cli.settings import (
+    InstanceName,
+    OutputFile,
+    Seed,
+    read_offer,
+    read_options,
+    table_extras,
+)
 from optsched.cli.show import note, scaling_line
 from optsched.declared import Between, require
 from optsched.errors import InputError, one_line, require_extras
@@ -54,6 +63,31 @@ def _command(name: str) -> Any:
 
 
 formats = lazy_app(_summaries, _command)
+
+
+@formats.callback(invoke_without_command=True)
+def _explain(
+    context: Context,
+    explain: Annotated[
+        str | None, Option(metavar="FILE", help="Say which importer fits a trace, and why.")
+    ] = None,
+) -> int:
+    if context.invoked_subcommand is not None:
+        return DONE
+    if explain is None:
+        raise UsageError("Missing command.")
+    from optsched.online.traces.importing import explain_trace
+
+    rows = explain_trace(explain)
+    for row in rows:
+        print(
+            f"{row.name} {'does not' if row.rank is None else 'reads it'}: {one_line(row.reason)}"
+        )
+    if rows[0].rank is None:
+        print("no importer fits; csv reads tables: --map submit=COLUMN,gpus=COLUMN,duration=COLUMN")
+        return BAD_INPUT
+    print(f"best: optsched import {rows[0].name} {shlex.quote(explain)} -o FOLDER/workload.csv")
+    return DONE
 
 
 def _import_pipedream(
@@ -132,6 +166,19 @@ def _import_trace(
             "steps / throughput of the job alone on V100s.",
         ),
     ] = None,
+    column_map: Annotated[
+        list[str] | None,
+        Option(
+            "--map",
+            metavar="ROLE=COLUMN,...",
+            help="For csv: the columns of submit, gpus, duration, user, group, model, due, "
+            "walltime, start, end, wait, job and account whose names it does not know.",
+        ),
+    ] = None,
+    time_format: Annotated[
+        str | None,
+        Option(metavar="F", help='For csv: format of its dates, such as "%d/%m/%Y %H:%M".'),
+    ] = None,
     seed: Seed = 0,
 ) -> int:
     import numpy as np
@@ -149,7 +196,11 @@ def _import_trace(
     reference_file = cluster or (cluster_file if has_cluster else None)
     reference = OnlineCluster.of() if reference_file is None else read_cluster(reference_file)
     source = files[0] if len(files) == 1 else files
-    trace = import_trace(file_format, source, throughputs=throughputs)
+    pairs = [pair.strip() for text in column_map or () for pair in text.split(",")]
+    columns = read_options(pairs, "--map")
+    trace = import_trace(
+        file_format, source, throughputs=throughputs, columns=columns, time_format=time_format
+    )
     for line in trace.report.lines():
         note(f"{trace.name}: {line}")
     workload, catalogue = workload_of_trace(

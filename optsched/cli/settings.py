@@ -50,13 +50,13 @@ OutputFile = Annotated[str, Option("-o", metavar="FILE", help="File to write.")]
 InstanceName = Annotated[str | None, Option(help="Name of the instance (of one only).")]
 
 
-def read_options(pairs: list[str] | None) -> dict[str, str]:
+def read_options(pairs: list[str] | None, name: str = "--option") -> dict[str, str]:
     """Read ``K=V`` pairs; raises InputError."""
     options: dict[str, str] = {}
     for pair in pairs or []:
         key, separator, value = pair.partition("=")
         if not separator or not key or key in options:
-            raise InputError("--option", "", shown(pair), "K=V, each K once")
+            raise InputError(name, "", shown(pair), "K=V, each K once")
         options[key] = value
     return options
 

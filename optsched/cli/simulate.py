@@ -1,10 +1,10 @@
-"""Commands of policies over time: `simulate` on a workload, `decide` once, `roll`."""
+"""Commands of policies over time: `simulate`, `decide` once, `roll`, the page of `what-to-win`."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
@@ -31,7 +31,7 @@ from optsched.io.outputs import require_file, require_outputs
 from optsched.io.writing import STANDARD_OUTPUT
 from optsched.library import WORKLOAD, files_read, find, load, workload_folder
 from optsched.online.data.catalogue import read_catalogue
-from optsched.online.data.cluster import read_cluster
+from optsched.online.data.cluster import MAX_SERVERS, OnlineCluster, read_cluster
 from optsched.online.data.workload_files import read_workload
 from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
@@ -312,3 +312,58 @@ def _run_rolling(
         except (KeyboardInterrupt, UnfinishedRunError) as error:
             return runs, error
     return runs, None
+
+
+def what_to_win(
+    trace: Annotated[str, Argument(metavar="TRACE", help="A workload, as of `optsched import`.")],
+    output: Annotated[str, Option("-o", metavar="DIR", help="Output folder.")],
+    cluster: Annotated[
+        str | None, Option(metavar="FILE", help="cluster.json. [default: beside a workload]")
+    ] = None,
+    servers: Annotated[
+        int | None, Option(metavar="N", help="Number of servers, in place of --cluster.")
+    ] = None,
+    gpus_per_server: Annotated[
+        int, Option("--gpus-per-server", metavar="G", help="With --servers: GPUs of each.")
+    ] = 8,
+    lengths: Annotated[
+        Literal["trace", "cost-model"],
+        Option(help="As the trace says on any servers, or longer where GPUs are scattered."),
+    ] = "trace",
+    seed: Seed = 0,
+) -> int:
+    """Write a page: waiting under several schedulers, and how much of today's could be saved."""
+    from optsched.experiments.what_to_win.page import FILES, write_page
+    from optsched.experiments.what_to_win.study import instance_of, study_jobs
+
+    source, count = "what-to-win", Annotated[int, declared.Between(1, MAX_SERVERS)] | None
+    require_folder(output)
+    declared.require(source, "--seed", seed, declared.Seed)
+    declared.require(source, "--servers", servers, count)
+    if cluster is not None and servers is not None:
+        raise InputError(source, "", "--cluster and --servers", "one of them")
+    require_extras(["matplotlib"])
+    table, _, _ = _files(trace, "", "")
+    models, beside = (table.parent / f"{name}.json" for name in ("catalogue", "cluster"))
+    if not models.exists():
+        expected = "a workload; `optsched import --explain FILE` says how to make one"
+        raise InputError(trace, "", "no catalogue.json beside it", expected)
+    if cluster is None and servers is None and not beside.exists():
+        raise InputError(trace, "", "no cluster.json beside it", "--cluster FILE or --servers N")
+    require_outputs((Path(output) / name for name in FILES), [table, models, beside, cluster])
+    target = None if cluster is None else read_cluster(cluster)
+    imported = read_cluster(beside) if beside.exists() else target or OnlineCluster.of()
+    if servers is not None:
+        network = imported.inter_bandwidth, imported.intra_bandwidth
+        target = OnlineCluster.of(servers, gpus_per_server, *network)
+    instance = instance_of((table, models), target or imported, imported, lengths)
+    with RunProgress() as progress:
+        study = study_jobs(instance, seed=seed, progress=progress)
+    write_page(study, output)
+    today, best = study.today, study.best(stops_jobs=False)
+    saved = [study.mean(today) - least for least in (study.mean(best), study.least_run_on)]
+    note(
+        f"wrote {Path(output) / FILES[0]}: {study.mean(today):.2f} hours of waiting per job under "
+        f"{today}; {best} saves {saved[0]:.2f}, no order of starts more than {saved[1]:.2f}"
+    )
+    return DONE

@@ -13,7 +13,7 @@ from optsched.errors import InputError, shown
 from optsched.library import WORKLOAD
 from optsched.online.data.catalogue import Catalogue, read_catalogue
 from optsched.online.data.cluster import OnlineCluster, read_cluster
-from optsched.online.data.workload import COLUMNS, WALLTIME, Workload
+from optsched.online.data.workload import COLUMNS, OPTIONAL, Workload
 from optsched.online.data.workload_files import read_workload
 
 if TYPE_CHECKING:
@@ -99,8 +99,9 @@ class OnlineInstance(Displayed):
         labels = {name: getattr(self.workload, name).text() for name in ("user", "group", "model")}
         columns = {name: list(getattr(self.workload, name)) for name in COLUMNS[:1]}
         columns |= {name: getattr(self.workload, name).tolist() for name in COLUMNS[1:4]}
-        if (walltime := self.workload.walltime) is not None:
-            columns[WALLTIME] = [None if isnan(value) else value for value in walltime.tolist()]
+        for name in OPTIONAL:
+            if (column := getattr(self.workload, name)) is not None:
+                columns[name] = [None if isnan(value) else value for value in column.tolist()]
         return {
             "schema": SCHEMA,
             "version": 1,

@@ -22,6 +22,52 @@ from optsched.online.traces.trace import Trace
 
 CASES = Path(__file__).parents[1] / "cases"
 SAMPLES = {
+    "csv": "Submitted At;GPU Count;Runtime;Owner;Job Name;Start\n"
+    "2026-01-05 09:00;8;1:30:00;ann;train;2026-01-05 09:10\n"
+    "2026-01-05 09:05;1;600;bo;eval;\n2026-01-05 09:06;0;5;bo;eval;\n",
+    "sacct": "JobID|User|Account|JobName|Submit|Start|End|Elapsed|Timelimit|ReqTRES|AllocTRES|\n"
+    "7|ann|vision|bert|2026-01-05T09:00:00|2026-01-05T09:10:00|2026-01-06T11:10:00|1-02:00:00|"
+    "2-00:00:00|cpu=8,gres/gpu=8|billing=9,cpu=8,gres/gpu:v100=8,gres/gpu=8,mem=64G|\n"
+    "7.batch||vision|batch|2026-01-05T09:10:00|2026-01-05T09:10:00|2026-01-06T11:10:00|"
+    "1-02:00:00|||cpu=8,gres/gpu=8|\n"
+    "8|bo|speech|asr|2026-01-05T09:05:00|2026-01-05T09:05:00|2026-01-05T09:15:00|00:10:00|"
+    "UNLIMITED|cpu=1,gres/gpu:v100=1|cpu=1,gres/gpu:v100=1,gres/gpu:a100=1|\n"
+    "9|bo|speech|asr|2026-01-05T09:06:00|Unknown|Unknown|00:00:00|UNLIMITED|gres/gpu=1||\n"
+    "10|bo|speech|cpu|2026-01-05T09:07:00|2026-01-05T09:07:00|2026-01-05T09:08:00|00:01:00||"
+    "cpu=2|cpu=2|\n",
+    "kubernetes": json.dumps(
+        {
+            "apiVersion": "v1",
+            "items": [
+                {
+                    "kind": "Job",
+                    "metadata": {
+                        "name": "train-bert-17",
+                        "namespace": "vision",
+                        "uid": "a",
+                        "creationTimestamp": "2026-01-05T09:00:00Z",
+                        "labels": {"user": "ann"},
+                    },
+                    "spec": {
+                        "parallelism": 2,
+                        "activeDeadlineSeconds": 7200,
+                        "template": {
+                            "spec": {
+                                "containers": [{"resources": {"limits": {"nvidia.com/gpu": "4"}}}]
+                            }
+                        },
+                    },
+                    "status": {
+                        "startTime": "2026-01-05T09:00:00Z",
+                        "completionTime": "2026-01-05T10:00:00Z",
+                    },
+                },
+                {"kind": "Service"},
+            ],
+            "kind": "List",
+        },
+        indent=1,
+    ),
     "pai": "job_id,user,num_gpu,num_cpu,num_pod,duration,job_name,submit_time,group,gpu_type,"
     "wait_time,user_dur\n"
     "1,u1,0.5,6,1,100,n,50,ga,T4,1,9\n"  # half a GPU: rounded up
@@ -65,6 +111,9 @@ def imported(tmp_path: Path, name: str, text: str | None = None, **options: Any)
 
 NO_TIME = "missing or negative submission time"
 DROPPED = {  # once each
+    "csv": ["0 GPUs"],
+    "sacct": ["job step", "not ended", "0 GPUs"],
+    "kubernetes": ["neither a job nor a pod"],
     "pai": ["0 GPUs", "no duration", "no positive duration", NO_TIME, "wrong number of columns"],
     "philly-csv": [NO_TIME],
     "philly-json": ["0 GPUs", "no list of attempts"],
@@ -75,6 +124,9 @@ DROPPED = {  # once each
     "swf": ["no positive duration", "not 18 fields"],
 }
 JOBS = {  # job, submission, duration, GPUs, user, group
+    "csv": [("p2", 0, 5400, 8, "ann", "ann/train/8"), ("p3", 300, 600, 1, "bo", "bo/eval/1")],
+    "sacct": [("7", 0, 93600, 8, "ann", "vision"), ("8", 300, 600, 2, "bo", "speech")],
+    "kubernetes": [("vision/train-bert-17", 0, 3600, 8, "ann", "vision/train-bert/8")],
     "pai": [
         ("2", 0, 10, 2, "u1", "ga"),
         ("1", 30, 100, 1, "u1", "ga"),

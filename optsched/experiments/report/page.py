@@ -30,7 +30,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size
 th, td { padding: .25rem .7rem .25rem 0; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 thead th { border-bottom: 1.5px solid #333; } tbody td { border-bottom: 1px solid #e6e6e6; }
-figure { margin: 1rem 0; } svg { width: 100%; max-width: 44rem; height: auto; }
+figure { margin: 1rem 0; } svg, img { width: 100%; max-width: 44rem; height: auto; }
 summary { cursor: pointer; padding: .15rem 0; overflow-wrap: anywhere; }
 code, pre { font-size: .85rem; overflow-wrap: anywhere; } pre { overflow-x: auto; }
 nav li { margin: .2rem 0; }
@@ -130,16 +130,16 @@ def _family(table: FamilyTable, anchor: str) -> str:
     pairs = [pair.cells for pair in table.pairings]
     return (
         f'<section id="{anchor}"><h2>{escape(title(table))}</h2>'
-        + _table(headings(table), body(table))
+        + html_table(headings(table), body(table))
         + (f"<figure>{_excess_plot(table)}</figure>" if has_excess else "")
-        + (_table(PAIR_HEADINGS, pairs) if pairs else "")
+        + (html_table(PAIR_HEADINGS, pairs) if pairs else "")
         + _failures(table.runs)
         + _instances(table)
         + "</section>"
     )
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table that scrolls on narrow pages; texts are escaped here."""
     head = "".join(f"<th>{escape(h)}</th>" for h in headings)
     body = "".join(
@@ -190,7 +190,7 @@ def _failures(runs: Sequence[Run]) -> str:
         if r.status in FAILURES
     ]
     heading = f"<h3>{len(rows)} failed runs</h3>"
-    return heading + _table(columns, rows[:MAX_INSTANCES]) if rows else ""
+    return heading + html_table(columns, rows[:MAX_INSTANCES]) if rows else ""
 
 
 def _instances(table: FamilyTable) -> str:
@@ -217,7 +217,7 @@ def _instance(problem: str, runs: Sequence[Run]) -> str:
     head = f"{first.instance}: largest excess {percent(_largest(runs))}%, {text}"
     return (
         f"<details><summary>{escape(head)}</summary>"
-        + _table(RUN_HEADINGS, (_run(problem, run) for run in runs))
+        + html_table(RUN_HEADINGS, (_run(problem, run) for run in runs))
         + f"<p>sha256 <code>{escape(first.sha256)}</code></p></details>"
     )
 

@@ -1,7 +1,8 @@
 """The workload table: one row a job, in columns.
 
 Columns: job_id, submit_time (s), gpus, iterations (real, never rounded), user, group, model, where
-`model` keys one configuration of the catalogue, and optionally walltime (s), the user's estimate.
+`model` keys one configuration of the catalogue, and optionally walltime (s), the user's estimate,
+and start_time (s), when a job of a trace really started.
 Text columns are kept as codes into a list of distinct values. Reading and writing:
 `optsched.online.data.workload_files`.
 """
@@ -20,13 +21,14 @@ from optsched.errors import InputError
 
 Codes = NDArray[np.int32]
 COLUMNS = ("job_id", "submit_time", "gpus", "iterations", "user", "group", "model")
-WALLTIME = "walltime"
-"""Optional column."""
+OPTIONAL = WALLTIME, START = "walltime", "start_time"
+"""Optional columns, of numbers; NaN for a job without one."""
 RANGES = {
     "submit_time": (-1e15, 1e15, "a finite number of seconds"),
     "gpus": (1, 2**24, "an integer in [1, 16777216]"),
     "iterations": (5e-324, 1e18, "a number in (0, 1e18]"),
     WALLTIME: (5e-324, 1e15, "seconds in (0, 1e15]"),
+    START: (-1e15, 1e15, "a finite number of seconds"),
 }
 """Smallest and largest number of each column, and their description; 5e-324: positive."""
 
@@ -71,6 +73,8 @@ class Workload:
         User, recurring job, configuration key.
     walltime : (n,) float or None
         The user's estimate, seconds; NaN if there is none. `easy` uses it.
+    start_time : (n,) float or None
+        When the job really started, on the clock of `submit_time`; NaN if unknown.
     """
 
     name: str
@@ -82,6 +86,7 @@ class Workload:
     group: Labels
     model: Labels
     walltime: Floats | None = None
+    start_time: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.submit_time)
@@ -98,6 +103,7 @@ class Workload:
         group: Sequence[str] | None = None,
         job_id: Sequence[str] | None = None,
         walltime: Sequence[float | None] | None = None,
+        start_time: Sequence[float | None] | None = None,
         name: str = "workload",
     ) -> Workload:
         """Create a workload; by default one user, a group per model, and ids j0, j1, ...
@@ -120,6 +126,8 @@ class Workload:
             Names, distinct.
         walltime : sequence of float or None, optional
             The users' estimates, seconds; None or NaN for jobs without one.
+        start_time : sequence of float or None, optional
+            Real starts in a trace, seconds; None or NaN for jobs without one.
         name : str, optional
             Of the workload.
 
@@ -149,7 +157,8 @@ class Workload:
             Labels.of(user if user is not None else ["u"] * rows),
             Labels.of(group if group is not None else list(model)),
             Labels.of(model),
-            walltimes(walltime),
+            optional_numbers(walltime),
+            optional_numbers(start_time),
         )
         workload.check()
         return workload
@@ -159,7 +168,7 @@ class Workload:
         source = source or self.name
         columns: tuple[NDArray[Any], ...] = (self.job_id, self.gpus, self.iterations)
         columns += (self.user.codes, self.group.codes, self.model.codes)
-        columns += () if self.walltime is None else (self.walltime,)
+        columns += tuple(c for name in OPTIONAL if (c := getattr(self, name)) is not None)
         if any(len(column) != len(self) for column in columns):
             raise InputError(source, "", "columns of unequal lengths", "one value a job each")
         for name, (low, high, expected) in RANGES.items():
@@ -167,8 +176,11 @@ class Workload:
             if values is None:
                 continue
             valid = (values >= low) & (values <= high)
-            if name == WALLTIME:
+            if name in OPTIONAL:
                 valid |= np.isnan(values)
+            if name == START:
+                valid &= ~(values < self.submit_time)
+                expected += " from the submission on"
             if not valid.all():
                 row = int(np.argmin(valid))
                 raise InputError(source, f"row {row + 1}: {name}", f"{values[row]}", expected)
@@ -176,8 +188,10 @@ class Workload:
     def rows(self, chosen: Ints, name: str | None = None) -> Workload:
         numbers = {key: getattr(self, key)[chosen] for key in COLUMNS[:4]}
         labels = {key: getattr(self, key).take(chosen) for key in COLUMNS[4:]}
-        walltime = None if self.walltime is None else self.walltime[chosen]
-        return replace(self, name=name or self.name, **numbers, **labels, walltime=walltime)
+        for key in OPTIONAL:
+            values = getattr(self, key)
+            numbers[key] = None if values is None else values[chosen]
+        return replace(self, name=name or self.name, **numbers, **labels)
 
     def in_row_order(self) -> Workload:
         """Sorted by (submit_time, row): the order that all ties refer to."""
@@ -190,7 +204,7 @@ class Workload:
         return replace(self, name=name)
 
 
-def walltimes(column: Sequence[float | None] | None) -> Floats | None:
+def optional_numbers(column: Sequence[float | None] | None) -> Floats | None:
     """The column as numbers, NaN for None; None for a column without a value."""
     if column is None:
         return None

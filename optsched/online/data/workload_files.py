@@ -16,7 +16,16 @@ from optsched.errors import InputError, require_extras, shown
 from optsched.io.numerals import parse_real
 from optsched.io.reading import MAX_EXPANSION, MIN_EXPANDED_LIMIT, csv_rows
 from optsched.io.writing import csv_text, replacing, write_text
-from optsched.online.data.workload import COLUMNS, RANGES, WALLTIME, Labels, Workload, walltimes
+from optsched.online.data.workload import (
+    COLUMNS,
+    OPTIONAL,
+    RANGES,
+    START,
+    WALLTIME,
+    Labels,
+    Workload,
+    optional_numbers,
+)
 
 MAX_FILE_BYTES = 2 * 2**30
 """Of a table, after decompression."""
@@ -67,13 +76,13 @@ def write_workload(path: str | Path, workload: Workload) -> None:
     """
     columns = {name: getattr(workload, name) for name in COLUMNS}
     columns |= {name: columns[name].text() for name in TEXT[1:]}
+    optional = {n: column for n in OPTIONAL if (column := getattr(workload, n)) is not None}
     if str(path).endswith(".parquet"):
-        _write_parquet(path, columns, workload.walltime)
+        _write_parquet(path, columns, optional)
         return
     columns |= {name: columns[name].tolist() for name in NUMBERS}
-    if workload.walltime is not None:
-        walltime = workload.walltime.tolist()
-        columns[WALLTIME] = ["" if math.isnan(value) else value for value in walltime]
+    for name, column in optional.items():
+        columns[name] = ["" if math.isnan(value) else value for value in column.tolist()]
     write_text(path, csv_text([*columns], zip(*columns.values(), strict=True)))
 
 
@@ -98,9 +107,9 @@ def _check_columns(columns: list[Any], source: str) -> None:
     for name in COLUMNS:
         if name not in columns:
             raise InputError(source, "line 1", shown(columns), f"a column {name}")
-    unknown = [name for name in columns if name not in (*COLUMNS, WALLTIME)]
+    unknown = [name for name in columns if name not in (*COLUMNS, *OPTIONAL)]
     if unknown:
-        expected = f"only {', '.join(COLUMNS)}, {WALLTIME}"
+        expected = f"only {', '.join((*COLUMNS, *OPTIONAL))}"
         raise InputError(source, "line 1", shown(unknown[0]), expected)
 
 
@@ -118,8 +127,7 @@ class _Table:
         if self._rows + rows > MAX_JOBS:
             raise InputError(self._source, "", "more rows", f"at most {MAX_JOBS}")
         columns: dict[str, Any] = {name: self._numbers(name, block[name]) for name in NUMBERS}
-        if WALLTIME in block:
-            columns[WALLTIME] = self._walltimes(block[WALLTIME])
+        columns |= {n: self._optional_numbers(n, block[n]) for n in OPTIONAL if n in block}
         for name in TEXT:
             self._check_text(name, block[name])
         for row, name in enumerate(block["job_id"]):
@@ -135,32 +143,36 @@ class _Table:
         self._rows += rows
 
     def workload(self) -> Workload:
-        labels = {n: Labels(self._column(n, np.int32), tuple(self._code_of[n])) for n in TEXT[1:]}
-        has_walltime = bool(self._blocks) and WALLTIME in self._blocks[0]
+        columns: dict[str, Any] = {
+            n: Labels(self._column(n, np.int32), tuple(self._code_of[n])) for n in TEXT[1:]
+        } | {
+            name: optional_numbers(self._column(name, np.float64))
+            for name in OPTIONAL
+            if self._blocks and name in self._blocks[0]
+        }
         workload = Workload(
             self._source,
             self._column("job_id", object),
             self._column("submit_time", np.float64),
             self._column("gpus", np.int64),
             self._column("iterations", np.float64),
-            **labels,
-            walltime=walltimes(self._column(WALLTIME, np.float64)) if has_walltime else None,
+            **columns,
         )
         workload.check(self._source)
         return workload
 
-    def _walltimes(self, column: Sequence[Any]) -> Any:
+    def _optional_numbers(self, name: str, column: Sequence[Any]) -> Any:
         """Seconds; NaN for an empty cell."""
         blank = np.array([cell in ("", None) for cell in column])
         filled = [cell for cell, is_blank in zip(column, blank, strict=True) if not is_blank]
         values = np.full(len(column), np.nan)
         numbers = [parse_real(cell) if isinstance(cell, str) else cell for cell in filled]
         values[~blank] = [math.nan if number is None else number for number in numbers]
-        low, high, expected = RANGES[WALLTIME]
+        low, high, expected = RANGES[name]
         invalid = ~blank & ~((values >= low) & (values <= high))
         if invalid.any():
             row = int(np.argmax(invalid))
-            place, found = self._place(row, WALLTIME), shown(column[row])
+            place, found = self._place(row, name), shown(column[row])
             raise InputError(self._source, place, found, f"{expected}, or an empty cell")
         return values
 
@@ -209,6 +221,8 @@ WALLTIME_DOC = About(
     "Walltime requested by the user; may be empty or left out. Used by `easy`.", "seconds", 3600
 )
 
+START_DOC = About("Real start in a trace; may be empty or left out.", "seconds", 180.0)
+
 
 def row_schema() -> dict[str, Any]:
     """The JSON Schema of a row of a workload: workload.csv or .parquet is a table of these."""
@@ -222,6 +236,8 @@ def row_schema() -> dict[str, Any]:
         properties[name] = kind | about.keywords
     properties[WALLTIME] = {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1e15}
     properties[WALLTIME] |= WALLTIME_DOC.keywords
+    properties[START] = {"type": ["number", "null"], "minimum": -1e15, "maximum": 1e15}
+    properties[START] |= START_DOC.keywords
     return {
         "title": "Workload",
         "description": "A row of a workload table: one job.",
@@ -293,14 +309,14 @@ def _check_expansion(metadata: Any, size: int, source: str) -> None:
         raise InputError(source, "", f"{total} bytes in {size}", expected)
 
 
-def _write_parquet(path: str | Path, columns: dict[str, Any], walltime: Any) -> None:
+def _write_parquet(path: str | Path, columns: dict[str, Any], optional: dict[str, Any]) -> None:
     require_extras(["pyarrow"])
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
     columns["job_id"] = list(columns["job_id"])
-    if walltime is not None:
-        columns[WALLTIME] = arrow.array(walltime, from_pandas=True)  # NaN: null
+    for name, column in optional.items():
+        columns[name] = arrow.array(column, from_pandas=True)  # NaN: null
     table = arrow.table(columns)
     with replacing(path) as file:
         parquet.write_table(table, file)

@@ -7,7 +7,10 @@ Every importer reads its values here, so that all of them take the same notation
 - a submission: seconds (or milliseconds since 1970) or a date: ISO 8601, ``2026/01/05 09:00`` or
   ``05.01.2026 09:00``. A date with dots is day.month.year, the order in every country that writes
   dots; ``05/01/2026`` may be either order and is refused. Dates are UTC unless they say otherwise;
-- GPUs: a number or a Slurm resource such as ``gpu:8``, ``gpu:v100:8`` and ``gres/gpu=8``.
+- GPUs: a number or a Slurm resource such as ``gpu:8``, ``gpu:v100:8`` and ``gres/gpu=8``, also
+  among others: ``cpu=16,gres/gpu=8,gres/gpu:v100=8,mem=64G``.
+
+Columns are separated by a comma, semicolon, tab or ``|``, whichever the header has most of.
 """
 
 import csv
@@ -26,26 +29,40 @@ from optsched.online.traces.trace import RejectedRow, TraceRow
 Row = TypeVar("Row")
 
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "job": ("job_id", "jobid"),
-    "submit": ("submit_time", "timestamp", "submitted_time", "arrival_time"),
-    "start": ("start_time",),
-    "end": ("end_time",),
-    "duration": ("duration", "run_time", "runtime", "elapsed"),
-    "gpus": ("num_gpus", "num_gpu", "gpu_num", "gpus"),
-    "instances": ("num_inst",),
-    "walltime": ("walltime", "time_limit", "timelimit", "requested_time"),
-    "user": ("user",),
-    "cluster": ("cluster", "vc"),
-    "group": ("group",),
-    "name": ("jobname", "job_name"),
-    "model": ("model_name",),
-    "batch_size": ("batch_size",),
-    "iterations": ("iterations",),
-    "iteration_time": ("iteration_time",),
-    "expected_times": ("expect_time_list",),
-    "best_effort": ("best_effort",),
+    role: tuple(names.split())
+    for role, names in {
+        "job": "job_id id",
+        "submit": "submit_time timestamp submitted_time arrival_time submit submitted created_at "
+        "submitted_at submission_time queued_at",
+        "start": "start_time start started started_at",
+        "end": "end_time end ended_at finish_time finished_at completion_time completed_at",
+        "wait": "wait_time waiting_time queue_time",
+        "duration": "duration run_time runtime elapsed duration_s duration_seconds runtime_s "
+        "runtime_seconds elapsed_raw execution_time",
+        "gpus": "num_gpus num_gpu gpu_num gpus gpu_count n_gpus gpu requested_gpus alloc_tres",
+        "instances": "num_inst",
+        "walltime": "walltime time_limit requested_time wall_time max_runtime walltime_s",
+        "due": "due_date due deadline",
+        "user": "user user_name user_id owner",
+        "cluster": "cluster vc virtual_cluster",
+        "group": "group",
+        "account": "account project team",
+        "name": "job_name",
+        "model": "model_name model",
+        "batch_size": "batch_size",
+        "iterations": "iterations",
+        "iteration_time": "iteration_time",
+        "expected_times": "expect_time_list",
+        "best_effort": "best_effort",
+    }.items()
 }
-"""Names of the column of each role, in lower case and with underscores."""
+"""Names of the column of each role; case, spaces, hyphens and underscores do not count."""
+MAPPED = (
+    *("submit", "gpus", "duration", "user", "group", "model", "due", "walltime"),
+    *("start", "end", "wait", "job", "account"),
+)
+"""Roles that `optsched import csv --map` names."""
+SEPARATORS = ",;\t|"
 
 MISSING = ("", "-", "n/a", "na", "nan", "none", "null", "unknown", "unlimited", "partition_limit")
 """Cells without a value; the last two are Slurm's time limits of jobs that have none."""
@@ -62,6 +79,8 @@ _CLOCK = re.compile(
 _RESOURCE = re.compile(
     r"(?:gres[/:])?gpu(?::[a-z][\w.-]*)?[:=]([0-9]{1,6})(?:\([^()]*\))?", re.ASCII | re.IGNORECASE
 )
+_RESOURCES = re.compile(r"[\w/:.-]+=[^,=]+(?:,[\w/:.-]+=[^,=]+)*", re.ASCII)
+_GPU_RESOURCE = re.compile(r"(?:^|,)(?:gres/)?gpu(:[^,=]+)?=([0-9]{1,6})", re.ASCII | re.IGNORECASE)
 _DOTTED = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(.*)", re.ASCII)
 _SLASHED = re.compile(r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})(.*)", re.ASCII)
 
@@ -107,30 +126,41 @@ def duration_of(text: str | None, name: str = "duration") -> float | None:
 
 def gpus_of(text: str | None) -> float | None:
     """Return a number of GPUs, or None for a missing one."""
-    resource = _RESOURCE.fullmatch((text or "").strip())
+    text = (text or "").strip()
+    if _RESOURCES.fullmatch(text):  # the total, else the sum of the types
+        counts = _GPU_RESOURCE.findall(text)
+        return float(sum([int(n) for kind, n in counts if not kind] or [int(n) for _, n in counts]))
+    resource = _RESOURCE.fullmatch(text)
     return number_of(text if resource is None else resource[1], "number of GPUs")
 
 
-def date_of(text: str) -> float | None:
+def date_of(text: str, time_format: str | None = None) -> float | None:
     """Return seconds since 1970, or None if the text is no date."""
-    if dotted := _DOTTED.fullmatch(text):
-        day, month, year, rest = dotted.groups()
-        text = f"{year}-{month:0>2}-{day:0>2}{rest}"
-    elif slashed := _SLASHED.fullmatch(text):
-        year, month, day, rest = slashed.groups()
-        text = f"{year}-{month:0>2}-{day:0>2}{rest}"
     try:
-        moment = datetime.fromisoformat(text)
+        if time_format is None:
+            moment = datetime.fromisoformat(_year_first(text))
+        else:
+            moment = datetime.strptime(text, time_format)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
 
 
-class SubmissionParser:
-    """Parses submission times of one file: all dates or all numbers."""
+def _year_first(text: str) -> str:
+    if dotted := _DOTTED.fullmatch(text):
+        day, month, year, rest = dotted.groups()
+    elif slashed := _SLASHED.fullmatch(text):
+        year, month, day, rest = slashed.groups()
+    else:
+        return text
+    return f"{year}-{month:0>2}-{day:0>2}{rest}"
 
-    def __init__(self, source: str, unit: float = 1.0) -> None:
-        self._source, self._unit = source, unit
+
+class SubmissionParser:
+    """Parses submission times of one file: all dates, of a `strptime` format, or all numbers."""
+
+    def __init__(self, source: str, unit: float = 1.0, time_format: str | None = None) -> None:
+        self._source, self._unit, self._format = source, unit, time_format
         self._first: tuple[bool, int, str] | None = None
 
     def seconds(self, line: int, text: str | None) -> float | None:
@@ -138,7 +168,8 @@ class SubmissionParser:
         text = (text or "").strip()
         if text.lower() in MISSING:
             return None
-        date = date_of(text) if parse_real(text) is None else None
+        is_number = parse_real(text) is not None and self._format is None
+        date = None if is_number else date_of(text, self._format)
         if date is None:
             value = (duration_of(text, "submission time") or 0.0) * self._unit
         if self._first is None:
@@ -161,7 +192,7 @@ class CsvTable:
     """A CSV file with a header, with columns mapped to roles."""
 
     source: str
-    width: int
+    header: Sequence[str]
     positions: Mapping[str, int]
     """Position of the column of each role that the header has."""
     rows: Iterator[tuple[int, list[str]]]
@@ -169,44 +200,65 @@ class CsvTable:
 
     def by_role(self, cells: Sequence[str]) -> dict[str, str]:
         """Return the cells of a row by their roles."""
-        if len(cells) != self.width:
-            raise UnreadableError("wrong number of columns", f"{len(cells)} of {self.width}")
+        if len(cells) != len(self.header):
+            raise UnreadableError("wrong number of columns", f"{len(cells)} of {len(self.header)}")
         return {role: cells[position] for role, position in self.positions.items()}
 
 
-def open_table(path: str | Path) -> CsvTable:
-    """Read the header of a CSV file; raise InputError on duplicate columns."""
-    source = str(path)
+def open_table(path: str | Path, columns: Mapping[str, str] | None = None) -> CsvTable:
+    """Read the header of a CSV file; raise InputError on duplicate columns.
+
+    `columns` names the column of some roles; the others are found by `COLUMNS`.
+    """
+    source, columns = str(path), columns or {}
     lines = lines_of(path, errors="replace")
     text = next(lines, (1, ""))[1].lstrip("\ufeff")
-    header = [re.sub("[ -]+", "_", name.lower()) for name in split_cells(text)]
+    separator = max(SEPARATORS, key=text.count)
+    header = split_cells(text, separator)
     while header and not header[-1]:
         header.pop()
     if len(header) > MAX_COLUMNS:
         raise InputError(source, "line 1", f"{len(header)} columns", f"at most {MAX_COLUMNS}")
-    positions = {}
-    for role, names in COLUMNS.items():
-        present = [name for name in header if name in names]
+    names = [_plain(name) for name in header]
+    positions: dict[str, int] = {}
+    for role in sorted(COLUMNS, key=lambda role: role not in columns):  # mapped roles first
+        wanted = (columns[role],) if role in columns else COLUMNS[role]
+        taken = [] if role in columns else [positions[other] for other in columns]
+        present = [
+            index
+            for index, name in enumerate(names)
+            if name in map(_plain, wanted) and index not in taken
+        ]
         if len(present) > 1:
-            found = " and ".join(f"a column {name}" for name in present[:2])
-            raise InputError(source, "line 1", found, f"one column of {', '.join(names)}")
+            found = " and ".join(f"a column {header[index]}" for index in present[:2])
+            raise InputError(source, "line 1", found, f"one column of {', '.join(wanted)}")
+        if role in columns and not present:
+            found = f"columns {shown(', '.join(header), 120)}"
+            raise InputError(source, "line 1", found, f"a column {columns[role]} for {role}")
         if present:
-            positions[role] = header.index(present[0])
-    return CsvTable(source, len(header), positions, _rows(lines, len(header)))
+            positions[role] = present[0]
+    return CsvTable(source, header, positions, _rows(lines, len(header), separator))
 
 
-def _rows(lines: Iterable[tuple[int, str]], width: int) -> Iterator[tuple[int, list[str]]]:
+def _plain(name: str) -> str:
+    """Return a column's name without what does not count in it."""
+    return re.sub("[ _-]+", "", name.lower())
+
+
+def _rows(
+    lines: Iterable[tuple[int, str]], width: int, separator: str
+) -> Iterator[tuple[int, list[str]]]:
     for line, text in lines:
         if text.strip():
-            cells = split_cells(text)
+            cells = split_cells(text, separator)
             while len(cells) > width and not cells[-1]:  # trailing commas
                 cells.pop()
             yield line, cells
 
 
-def split_cells(line: str) -> list[str]:
+def split_cells(line: str, separator: str = ",") -> list[str]:
     """Split one line of a CSV file into cells without surrounding spaces."""
     try:
-        return [unescaped(cell.strip()) for cell in next(csv.reader([line]))]
+        return [unescaped(cell.strip()) for cell in next(csv.reader([line], delimiter=separator))]
     except (csv.Error, StopIteration):
         return []

@@ -1,4 +1,4 @@
-"""The published traces: CSV files, Gavel's .trace, the Standard Workload Format and Philly's JSON.
+"""CSV files of published traces, Slurm and users, Gavel's .trace, SWF and Philly's JSON.
 
 The importers of CSV files differ in the unit of their times and in the columns that name a group,
 as `LAYOUTS` states. A job's duration is checked where a file states it twice: Muri's rows have
@@ -6,8 +6,9 @@ iterations x iteration_time = duration, all in milliseconds.
 """
 
 import json
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from optsched.files import read_document
 from optsched.io.reading import lines_of, text_blocks
 from optsched.online.traces.cells import (
     COLUMNS,
+    MISSING,
     SubmissionParser,
     UnreadableError,
     date_of,
@@ -42,94 +44,149 @@ iteration_time, beside one iteration."""
 
 @dataclass(frozen=True)
 class Layout:
-    """A CSV format: the roles it needs (keys of `COLUMNS`), and its groups, users and time unit."""
+    """A CSV format: the roles it needs (keys of `COLUMNS`), and its groups, users and time unit.
+
+    `marks` are further roles, whose columns tell its files from those of other formats.
+    """
 
     required: tuple[str, ...]
     group: Callable[[Cells], str]
     user: str = "user"
     unit: float = 1.0
+    marks: tuple[str, ...] = ()
+
+
+def _group_of_row(row: Cells) -> str:
+    """The group or the account that a row names, else the user's jobs of one name and size."""
+    recurring = f"{row['user']}/{row['name'] or row['model']}/{row['gpus']}"
+    return row["group"] or row["account"] or recurring
 
 
 _BASIC_ROLES = ("job", "gpus", "duration", "submit")
 LAYOUTS = {
+    # Slurm's accounting: `sacct --parsable2`, allocations and steps.
+    "sacct": Layout(("submit", "gpus", "end"), _group_of_row, marks=("duration", "account")),
     # The job CSV of the cluster-trace-gpu-v2020 simulator; its raw tables: `pai_tables`.
-    "pai": Layout(_BASIC_ROLES, lambda row: row["group"] or f"job {row['job']}"),
+    "pai": Layout(
+        _BASIC_ROLES,
+        lambda row: row["group"] or f"job {row['job']}",
+        marks=("user", "group", "wait"),
+    ),
     # The virtual cluster is used as the user: the file has neither users nor groups.
     "philly-csv": Layout(
         ("submit", "duration", "gpus"),
         lambda row: f"{row['cluster']}/{row['gpus']}",
         user="cluster",
+        marks=("cluster",),
     ),
     # SenseTime's Helios and Shanghai AI Lab's Acme; a duration may be end_time - start_time.
     "helios": Layout(
-        ("job", "gpus", "submit"), lambda row: f"{row['user']}/{row['name'] or row['gpus']}"
+        ("job", "gpus", "submit"),
+        lambda row: f"{row['user']}/{row['name'] or row['gpus']}",
+        marks=("user", "cluster", "name", "start", "end"),
     ),
     "muri": Layout(
         (*_BASIC_ROLES, "iterations", "iteration_time"),
         lambda row: f"{row['model']}/{row['batch_size']}/{row['gpus']}",
         user="",
         unit=1e-3,
+        marks=("batch_size",),
     ),
     # Also Tiresias and ElasticFlow. The user is the virtual cluster.
-    "chronus": Layout(_BASIC_ROLES, lambda row: f"{row['user']}/{row['model']}/{row['gpus']}"),
+    "chronus": Layout(
+        _BASIC_ROLES,
+        lambda row: f"{row['user']}/{row['model']}/{row['gpus']}",
+        marks=("model", "iterations"),
+    ),
+    # Any table, with the columns that `--map` names.
+    "csv": Layout(("submit", "gpus"), _group_of_row),
 }
 
 
-def read_csv(name: str, path: str | Path) -> Rows:
+def read_csv(
+    name: str,
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    time_format: str | None = None,
+) -> Rows:
     """Stream the jobs of a CSV file in one of the `LAYOUTS`.
 
     GPUs: where a file has a column num_inst, num_gpu is that of one instance, and a job takes
     num_gpu x num_inst; PAI's layout with num_pod states the job's total. A walltime or a time
-    limit is the user's estimate of the duration.
+    limit is the user's estimate of the duration. A job's real start is its start or its submission
+    and its wait. `columns` names the columns of some roles, `time_format` the format of dates.
     """
-    layout, table = LAYOUTS[name], open_table(path)
+    layout, table = LAYOUTS[name], open_table(path, columns)
     _require_columns(name, table.source, table.positions)
-    submissions = SubmissionParser(table.source, layout.unit)
+    submissions = SubmissionParser(table.source, layout.unit, time_format)
 
     def parse(line: int, row: list[str]) -> TraceRow:
         cells = table.by_role(row)
+        known = defaultdict(str, cells)
+        if name == "sacct" and "." in known["job"]:
+            raise UnreadableError("job step", known["job"])
+        if name == "sacct" and known["end"].lower() in MISSING:
+            raise UnreadableError("not ended", known["job"])
+        submit = submissions.seconds(line, cells["submit"])
+        start, end = (_moment(line, cells.get(role), submissions) for role in ("start", "end"))
         duration = duration_of(cells.get("duration"))
-        if duration is None and "start" in cells and "end" in cells:
-            spans = SubmissionParser(table.source)
-            start, end = (spans.seconds(line, cells[role]) for role in ("start", "end"))
-            duration = None if start is None or end is None else end - start
+        if duration is None and start is not None and end is not None:
+            duration = (end - start) / layout.unit
         _check_unit(name, table.source, line, cells, duration)
         gpus, instances = gpus_of(cells["gpus"]), number_of(cells.get("instances"), "num_inst")
         if gpus is not None and instances is not None:
             if instances < 1:
                 raise UnreadableError("num_inst below 1", cells["instances"])
             gpus = round(gpus * instances, 9)
-        submit = submissions.seconds(line, cells["submit"])
+        wait = _estimate(cells.get("wait"), layout.unit)
+        if start is None and wait is not None and submit is not None:
+            start = submit + wait
         return TraceRow(
             line,
-            cells.get("job") or f"p{line}",
+            known["job"] or f"p{line}",
             submit,
             None if duration is None else duration * layout.unit,
             gpus,
-            cells.get(layout.user, ""),
-            layout.group(defaultdict(str, cells)),
-            _walltime(cells.get("walltime"), layout.unit),
-            _due_date(cells, submit),
+            known[layout.user],
+            layout.group(known),
+            _estimate(cells.get("walltime"), layout.unit) or None,
+            _due_date(line, cells, submit, submissions),
+            start,
         )
 
     yield from readable_rows(table.rows, parse)
 
 
+def _moment(line: int, text: str | None, submissions: SubmissionParser) -> float | None:
+    """Return seconds on the clock of the submissions; NaN if they cannot be read on it."""
+    try:
+        return submissions.seconds(line, text)
+    except (InputError, UnreadableError):
+        return float("nan")
+
+
 def _require_columns(name: str, source: str, positions: Mapping[str, int]) -> None:
-    for role in LAYOUTS[name].required:
-        if role not in positions:
-            expected = f"a column {' or '.join(COLUMNS[role])}"
-            if fitting := _fitting(positions):
-                expected += f"; `optsched import {fitting[0]}` reads this header"
-            raise InputError(source, "line 1", f"no column for {role}", expected)
+    for role in _missing(name, positions):
+        expected = f"a column {' or '.join(COLUMNS[role][:4])}"
+        if name == "csv":
+            expected += f", or --map {role}=COLUMN"
+        elif fitting := [other for other in LAYOUTS if not _missing(other, positions)]:
+            best = max(fitting, key=lambda other: own_columns(other, positions))
+            expected += f"; `optsched import {best}` reads this header"
+        raise InputError(source, "line 1", f"no column for {role}", expected)
 
 
-def _fitting(positions: Mapping[str, int]) -> list[str]:
-    """Formats whose required columns are present, most specific first."""
-    fitting = [name for name, layout in LAYOUTS.items() if set(layout.required) <= set(positions)]
-    if "model" in positions and "chronus" in fitting:
-        fitting.insert(0, "chronus")
-    return sorted(fitting, key=lambda name: -len(LAYOUTS[name].required))
+def _missing(name: str, positions: Collection[str]) -> list[str]:
+    """Required roles without a column; start and end stand in for a duration."""
+    timed = name != "muri" and {"start", "end"} <= set(positions)
+    required = dict.fromkeys((*LAYOUTS[name].required, "duration"))
+    return [r for r in required if r not in positions and not (timed and r == "duration")]
+
+
+def own_columns(name: str, roles: Collection[str]) -> int:
+    """Number of columns that tell a format's own files from others; 0 if one of them is missing."""
+    marks = set(LAYOUTS[name].marks)
+    return len(marks | set(LAYOUTS[name].required)) if marks and marks <= set(roles) else 0
 
 
 def _check_unit(name: str, source: str, line: int, cells: Cells, duration: float | None) -> None:
@@ -155,17 +212,21 @@ def _check_unit(name: str, source: str, line: int, cells: Cells, duration: float
         raise InputError(source, f"line {line}", found, expected)
 
 
-def _walltime(text: str | None, unit: float = 1.0) -> float | None:
-    """Return a user's estimate in seconds; NaN if it cannot be read."""
+def _estimate(text: str | None, unit: float = 1.0) -> float | None:
+    """Return a walltime or a wait in seconds, None if negative; NaN if it cannot be read."""
     try:
         estimate = duration_of(text, "walltime")
     except UnreadableError:
         return float("nan")
-    return None if estimate is None or estimate <= 0 else estimate * unit
+    return None if estimate is None or estimate < 0 else estimate * unit
 
 
-def _due_date(cells: Cells, submit: float | None) -> float | None:
-    """Return Chronus's due date, its first if it has several; NaN if it cannot be read."""
+def _due_date(
+    line: int, cells: Cells, submit: float | None, submissions: SubmissionParser
+) -> float | None:
+    """Return a row's due date, of Chronus's its first; NaN if it cannot be read."""
+    if "due" in cells:
+        return _moment(line, cells["due"], submissions)
     try:
         allowed = duration_of(cells.get("expected_times", "").partition("-")[0], "expected time")
         best_effort = number_of(cells.get("best_effort"), "best_effort")
@@ -246,26 +307,28 @@ def read_swf(path: str | Path) -> Rows:
     """Stream the jobs of a file in the Standard Workload Format.
 
     18 numbers a line, comments after ';', -1 for unknown. Fields used (from 1): 1 job, 2 submission
-    (s), 4 run time (s), 5 processors allocated, else 8 requested; 9 requested time (s), the user's
-    estimate; 12 user, 14 executable. Processors are taken for GPUs. The group is (user, executable,
-    GPUs).
+    (s), 3 wait before the start (s), 4 run time (s), 5 processors allocated, else 8 requested; 9
+    requested time (s), the user's estimate; 12 user, 14 executable. Processors are taken for GPUs.
+    The group is (user, executable, GPUs).
     """
     submissions = SubmissionParser(str(path))
 
     def parse(line: int, fields: list[str]) -> TraceRow:
         if len(fields) != SWF_FIELDS:
             raise UnreadableError("not 18 fields", f"{len(fields)} fields")
+        submit, wait = submissions.seconds(line, fields[1]), _estimate(fields[2])
         allocated, requested = gpus_of(fields[4]), gpus_of(fields[7])
         gpus = allocated if allocated is not None and allocated > 0 else requested
         return TraceRow(
             line,
             fields[0],
-            submissions.seconds(line, fields[1]),
+            submit,
             duration_of(fields[3]),
             None if gpus is not None and gpus < 0 else gpus,
             fields[11],
             f"{fields[11]}/{fields[13]}/{fields[4]}",
-            _walltime(fields[8]),
+            _estimate(fields[8]) or None,
+            start=None if submit is None or wait is None else submit + wait,
         )
 
     lines = ((n, text.split(";", 1)[0].split()) for n, text in lines_of(path, errors="replace"))
@@ -291,19 +354,21 @@ def read_philly_json(path: str | Path) -> Rows:
             raise UnreadableError("no list of attempts", str(job.get("jobid", "")))
         gpus = next((count for a in attempts if (count := _gpus(a)) is not None), None)
         spans = [span for a in attempts if (span := _span(a)) is not None]
+        lengths = [ended - began for began, ended in spans]
         submitted = job.get("submitted_time")
         user, cluster = str(job.get("user", "")), str(job.get("vc", ""))
         return TraceRow(
             line,
             str(job.get("jobid", f"line {line}")),
             submissions.seconds(line, submitted if isinstance(submitted, str) else None),
-            sum(spans) if spans else None,
+            sum(lengths) if lengths else None,
             0.0 if gpus is None else float(gpus),
             user,
             f"{cluster}/{user}/{gpus}",
+            start=spans[0][0] if spans else None,
         )
 
-    yield from readable_rows(_objects(path), parse)
+    yield from readable_rows(objects_of(path), parse)
 
 
 def _gpus(attempt: dict[str, Any]) -> int | None:
@@ -315,20 +380,26 @@ def _gpus(attempt: dict[str, Any]) -> int | None:
     return sum(len(gpus) for gpus in lists if isinstance(gpus, list)) or None
 
 
-def _span(attempt: dict[str, Any]) -> float | None:
-    """Return the seconds of an attempt, or None if it has no start or no end."""
+def _span(attempt: dict[str, Any]) -> tuple[float, float] | None:
+    """Return the start and end of an attempt, or None if it lacks one."""
     start, end = (attempt.get(key) for key in ("start_time", "end_time"))
     if not isinstance(start, str) or not isinstance(end, str):
         return None
     began, ended = date_of(start.strip()), date_of(end.strip())
-    return ended - began if began is not None and ended is not None and ended >= began else None
+    return (began, ended) if began is not None and ended is not None and ended >= began else None
 
 
-def _objects(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Parse the objects of a JSON array as they are read; yield each with its first line."""
+def objects_of(path: str | Path, key: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
+    """Parse the objects of a JSON array as they are read; yield each with its first line.
+
+    With a key, the array may also be that value of an object, which begins within the first block.
+    """
     source, blocks = str(path), text_blocks(path)
     decoder = json.JSONDecoder()
-    text, line, expected = "", 1, "["
+    text, line, expected = next(blocks, ""), 1, "["
+    if key and (array := re.match(rf'\s*\ufeff?\s*\{{[^[]*?"{key}"\s*:\s*(?=\[)', text)):
+        line += text.count("\n", 0, array.end())
+        text = text[array.end() :]
     while True:
         rest = text.lstrip("\ufeff \t\r\n")
         line += text.count("\n", 0, len(text) - len(rest))

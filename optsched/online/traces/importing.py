@@ -1,21 +1,31 @@
-"""Importing a trace by the name of its format, and converting it to a workload."""
+"""Importing a trace by the name of its format, which format fits, and conversion to a workload."""
 
 import os
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, shown, suggestion
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.configuration_draw import ConfigurationDrawer
 from optsched.online.data.workload import Labels, Workload
 from optsched.online.traces import FORMATS
-from optsched.online.traces.formats import read_csv, read_gavel, read_philly_json, read_swf
+from optsched.online.traces.cells import MAPPED, open_table
+from optsched.online.traces.formats import (
+    LAYOUTS,
+    own_columns,
+    read_csv,
+    read_gavel,
+    read_philly_json,
+    read_swf,
+)
+from optsched.online.traces.kubernetes import read_kubernetes
 from optsched.online.traces.pai_tables import read_pai_tables, table_of_pai
-from optsched.online.traces.trace import Trace, collect
+from optsched.online.traces.trace import RejectedRow, Trace, TraceRow, collect
 
 
 def import_trace(
@@ -23,6 +33,8 @@ def import_trace(
     path: str | Path | Sequence[str | Path],
     *,
     throughputs: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    time_format: str | None = None,
 ) -> Trace:
     """Read a trace; its report counts the dropped and changed rows.
 
@@ -35,6 +47,11 @@ def import_trace(
     throughputs : str or Path, optional
         Gavel's JSON of steps a second, by GPU type and job type, which "gavel" needs where a row
         states steps and no duration.
+    columns : mapping, optional
+        For "csv": the column of some roles (`MAPPED`); others are found by the names in `COLUMNS`
+        of `optsched.online.traces.cells`.
+    time_format : str, optional
+        For "csv": format of its dates, as of `datetime.strptime`.
 
     Returns
     -------
@@ -55,25 +72,39 @@ def import_trace(
     >>> import_trace("philly-csv", "trace.csv").gpus.tolist()
     [8]
     """
+    paths = [path] if isinstance(path, str | Path) else list(path)
+    source = ", ".join(map(str, paths))
+    return collect(rows_of(file_format, paths, throughputs, columns, time_format), source)
+
+
+def rows_of(
+    file_format: str,
+    paths: Sequence[str | Path],
+    throughputs: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    time_format: str | None = None,
+) -> Iterator[TraceRow | RejectedRow]:
+    """Stream the rows of a trace; the arguments are those of `import_trace`."""
     if file_format not in FORMATS:
         raise InputError("import", "format", shown(file_format), f"one of {', '.join(FORMATS)}")
     if throughputs is not None and file_format != "gavel":
         raise InputError("import", "throughputs", shown(str(throughputs)), "the format gavel")
-    paths = [path] if isinstance(path, str | Path) else list(path)
-    source = ", ".join(map(str, paths))
+    if (columns or time_format) and file_format != "csv":
+        raise InputError("import", file_format, "--map or --time-format", "the format csv")
+    if unknown := next((role for role in columns or () if role not in MAPPED), None):
+        raise InputError("import", "--map", shown(unknown), suggestion(unknown, MAPPED))
     first = paths[0] if paths else ""
     tables = len(paths) != 1 or os.path.isdir(first)
     if file_format == "pai" and (tables or table_of_pai(first)):
-        return collect(read_pai_tables(paths, source), source)
+        return read_pai_tables(paths, ", ".join(map(str, paths)))
     if len(paths) != 1:
         raise InputError("import", file_format, f"{len(paths)} files", "one")
+    readers = {"swf": read_swf, "philly-json": read_philly_json, "kubernetes": read_kubernetes}
+    if file_format in readers:
+        return readers[file_format](first)
     if file_format == "gavel":
-        return collect(read_gavel(first, throughputs), source)
-    if file_format == "swf":
-        return collect(read_swf(first), source)
-    if file_format == "philly-json":
-        return collect(read_philly_json(first), source)
-    return collect(read_csv(file_format, first), source)
+        return read_gavel(first, throughputs)
+    return read_csv(file_format, first, columns, time_format)
 
 
 def workload_of_trace(
@@ -131,9 +162,47 @@ def workload_of_trace(
         trace.group,
         Labels.of([drawn[i].key for i in index[pair].tolist()]),
         trace.walltime,
+        trace.start,
     )
     workload.check()
     report = asdict(trace.report)
     return workload, drawer.catalogue(
         {"importer": "optsched import", "seed": seed, "report": report}
     )
+
+
+MAX_TRIED_ROWS = 5_000
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Which jobs an importer finds in which columns, or why none.
+
+    `rank` is None if none; else largest for importers made for such files, then for csv.
+    """
+
+    name: str
+    reason: str
+    rank: int | None = None
+
+
+def explain_trace(path: str | Path) -> list[Explanation]:
+    """Try each importer on the first rows of a file; the best comes first."""
+    rows = [_explanation(name, path) for name in FORMATS]
+    return sorted(rows, key=lambda row: -1 if row.rank is None else row.rank, reverse=True)
+
+
+def _explanation(name: str, path: str | Path) -> Explanation:
+    try:
+        report = collect(islice(rows_of(name, [path]), MAX_TRIED_ROWS), str(path)).report
+        dropped = "; ".join(report.reasons(report.dropped))
+        reason = f"{report.kept} of the first {report.rows} rows are jobs"
+        reason += f" (not {dropped})" if dropped else ""
+        if name not in LAYOUTS:
+            return Explanation(name, reason, 2)
+        table = open_table(path)
+    except InputError as error:
+        return Explanation(name, f"{error.where}: {error.message}".removeprefix(": "))
+    used = ", ".join(f"{role}={table.header[at]}" for role, at in table.positions.items())
+    rank = 2 * own_columns(name, table.positions) or int(name == "csv")
+    return Explanation(name, f"{reason}; columns {used}", rank)

@@ -173,10 +173,12 @@ class _Job:
             end = float("inf")
         self.spans[table] = min(first, start), max(last, end)
 
-    def duration(self) -> float | None:
-        """Seconds; None if the job never started or a part of it did not end."""
+    def span(self) -> tuple[float | None, float | None]:
+        """Start and duration; None if the job never started or a part of it did not end."""
         span = self.spans.get("instance", self.spans.get("task"))
-        return None if span is None or span[1] == float("inf") else span[1] - span[0]
+        if span is None or span[1] == float("inf"):
+            return None, None
+        return span[0], span[1] - span[0]
 
 
 def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
@@ -242,4 +244,5 @@ def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
         usable = job.gpus is not None and not job.has_unreadable_task
         gpus = round(job.gpus or 0.0, DECIMALS) if usable else None
         group = job.group or f"job {name}"
-        yield TraceRow(job.line, name, job.submit, job.duration(), gpus, job.user, group)
+        start, duration = job.span()
+        yield TraceRow(job.line, name, job.submit, duration, gpus, job.user, group, start=start)

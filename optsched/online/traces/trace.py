@@ -3,8 +3,8 @@
 Rules for every format, all counted in the report: a row that cannot be read is dropped, with its
 line and the text that cannot be read; a missing or negative submission is dropped; a missing, zero
 or negative duration is dropped; 0 GPUs (CPU jobs) are dropped; fractional GPUs are rounded up,
-since jobs here do not share a GPU; unsorted rows are sorted by (submission, row). Implausible times
-(usually a wrong unit) raise InputError.
+since jobs here do not share a GPU; unsorted rows are sorted by (submission, row); a start before
+the submission is left out. Implausible times (usually a wrong unit) raise InputError.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ MEDIAN_DURATION = (1.0, 30 * DAY)
 class TraceRow:
     """One job of a trace; None where the trace has no value.
 
-    Times are seconds, `submit` and `due` from the trace's time origin; GPUs may be fractional. A
-    `group` is a recurring job, `walltime` the user's estimate of the duration; it and `due` are NaN
-    if they cannot be read.
+    Times are seconds, `submit`, `due` and the real `start` from the time origin of the trace; GPUs
+    may be fractional. A `group` is a recurring job, `walltime` the user's estimate of the duration;
+    it, `due` and `start` are NaN if they cannot be read. The report counts `remark`, if any.
     """
 
     line: int
@@ -50,6 +50,8 @@ class TraceRow:
     group: str = ""
     walltime: float | None = None
     due: float | None = None
+    start: float | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,8 @@ class ImportReport:
 class Trace:
     """The jobs of a trace, sorted by (submission, row); the first is submitted at 0.
 
-    `walltime` and `due`, seconds, are NaN for a job without one, and None if no job has one.
+    `walltime`, `due` and `start`, seconds, are NaN for a job without one, and None if no job has
+    one. `start` is when a job really started.
     """
 
     name: str
@@ -116,6 +119,7 @@ class Trace:
     report: ImportReport
     walltime: Floats | None = None
     due: Floats | None = None
+    start: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -124,12 +128,13 @@ class Trace:
         """Return some jobs, given in time order; the first of them is submitted at 0."""
         columns = {name: getattr(self, name)[rows] for name in ("job_id", "duration", "gpus")}
         labels = {name: getattr(self, name).take(rows) for name in ("user", "group")}
-        submit, walltime, due = self.submit[rows], self.walltime, self.due
+        submit, walltime, due, start = self.submit[rows], self.walltime, self.due, self.start
         return replace(
             self,
             submit=submit - submit[0],
             walltime=None if walltime is None else walltime[rows],
             due=None if due is None else due[rows] - submit[0],
+            start=None if start is None else start[rows] - submit[0],
             **columns,
             **labels,
         )
@@ -154,9 +159,14 @@ def collect(rows: Iterable[TraceRow | RejectedRow], source: str) -> Trace:
             report.change("fractional GPUs rounded up", row.line)
         if row.submit < last:
             report.change("submitted before the row above; sorted", row.line)
-        for name, value in (("walltime", row.walltime), ("due date", row.due)):
+        times = (("walltime", row.walltime), ("due date", row.due), ("start", row.start))
+        for name, value in times:
             if value is not None and not value <= MAX_TIME:
                 report.change(f"unreadable {name} left out", row.line)
+        if row.start is not None and row.start < row.submit:
+            report.change("start before the submission left out", row.line)
+        if row.remark:
+            report.change(row.remark, row.line)
         last = row.submit
         jobs.append(row)
     if not jobs:
@@ -216,11 +226,12 @@ def _trace(jobs: list[TraceRow], source: str, report: ImportReport) -> Trace:
         if count > 1:
             report.change("duplicate job id; number appended", row.line)
         names.append(row.job_id if count == 1 else f"{row.job_id}#{count}")
-    walltime, due = (
+    walltime, due, start = (
         np.array(column, dtype=np.float64)  # None becomes NaN
-        for column in zip(*((row.walltime, row.due) for row in jobs), strict=True)
+        for column in zip(*((row.walltime, row.due, row.start) for row in jobs), strict=True)
     )
     walltime[walltime > MAX_TIME] = due[due > MAX_TIME] = np.nan
+    start[(start > MAX_TIME) | (start < submit)] = np.nan
     return Trace(
         source,
         np.array([_clean(name) for name in names], dtype=object),
@@ -232,6 +243,7 @@ def _trace(jobs: list[TraceRow], source: str, report: ImportReport) -> Trace:
         report,
         None if np.isnan(walltime).all() else walltime,
         None if np.isnan(due).all() else due - submit[0],
+        None if np.isnan(start).all() else start - submit[0],
     )
 
 

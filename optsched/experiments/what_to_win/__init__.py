@@ -1,0 +1,1 @@
+"""What a better scheduler would win on a trace: runs, bounds, and a page about them."""
