@@ -1,6 +1,5 @@
 """Where the idle GPUs of a packing are: what keeps the rejected tasks off them."""
 
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -61,25 +60,23 @@ def explain(
     placed_tasks = {placed.task for placed in solution.placements}
     left = [t for index, t in enumerate(instance.arrivals) if index not in placed_tasks]
     wanted = [task for task in map(instance.tasks.__getitem__, sorted(set(left))) if task.gpus]
-    idle: dict[str, int] = defaultdict(int)
-    nodes: dict[str, set[int]] = defaultdict(set)
+    rooms: dict[str, list[tuple[int, int]]] = {reason: [] for reason in REASONS}
     for n, node in enumerate(instance.nodes):
-        for room in free[n]:
-            if room:
-                reason = _reason(node, room, free[n].count(MILLI), cpu[n], memory[n], wanted)
-                idle[reason] += room
-                nodes[reason].add(n)
+        for room in filter(None, free[n]):
+            reason = _reason(node, room, free[n].count(MILLI), cpu[n], memory[n], wanted)
+            rooms[reason].append((n, room))
+    rows = [
+        (reason, sum(room for _, room in found) / MILLI, len({n for n, _ in found}))
+        for reason, found in rooms.items()
+        if found
+    ]
     return Breakdown(
         instance=instance.name,
         total=instance.gpus,
-        idle=sum(idle.values()) / MILLI,
+        idle=sum(map(sum, free)) / MILLI,
         rejected=len(left),
         rejected_gpus=sum(instance.tasks[t].gpu_milli for t in left) / MILLI,
-        rows=tuple(
-            (reason, idle[reason] / MILLI, len(nodes[reason]))
-            for reason in REASONS
-            if reason in idle
-        ),
+        rows=tuple(rows),
     )
 
 

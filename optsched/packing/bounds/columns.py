@@ -116,13 +116,12 @@ class _Programme:
 
     def __init__(self, tables: Tables, count: Ints) -> None:
         self.demand, self.count = tables.demand, count
-        milli, firsts = tables.demand[:, 2], [members[0] for members in tables.classes]
+        milli = tables.demand[:, 2]
         self.gpus, size = -(-milli // MILLI), np.minimum(milli, MILLI)
         self.sizes = np.unique(np.append(size[size > 0], MILLI))
         self.size = np.searchsorted(self.sizes, size)
         self.fits = tables.fits & (milli > 0)[:, None]
-        nodes = np.array([len(members) for members in tables.classes])
-        self.capacity = nodes[:, None] * tables.capacity[firsts]
+        self.capacity = np.bincount(tables.class_of)[:, None] * tables.capacity[tables.firsts]
         self.scale = np.append(np.maximum(tables.capacity[:, :2].max(axis=0), 1), 1)
         types, self.classes = self.fits.shape
         self.first_capacity = types
