@@ -71,12 +71,12 @@ class Tables:
         allocated = sum(int(self.demand[self.arrivals[task], 2]) for task, _, _ in placements)
         return (MILLI * self.instance.gpus - allocated) / MILLI
 
-    def has_room(self, placements: Iterable[Placement]) -> bool:
-        """Whether every node has the CPU and memory of placed tasks, in exact integers."""
+    def room(self, placements: Iterable[Placement]) -> Ints:
+        """(N, 2): CPU and memory of each node beside placed tasks."""
         room = self.capacity[:, :2].copy()
         for task, node, _ in placements:
             room[node] -= self.demand[self.arrivals[task], :2]
-        return bool((room >= 0).all())
+        return room
 
     def solution(self, placements: Iterable[Placement]) -> PackingSolution:
         """Return a solution, in the order of the arrivals."""

@@ -13,15 +13,7 @@ from optsched.packing.instance import MILLI, PackingInstance
 from optsched.packing.solution import PackingSolution
 from optsched.packing.tables import Tables
 from optsched.plotting.arguments import instance_of, loaded_solution
-from optsched.plotting.axes import (
-    COLOURS,
-    MARK_COLOUR,
-    WIDTH,
-    add_heading,
-    axes,
-    house_style,
-    short,
-)
+from optsched.plotting.axes import MARK_COLOUR, WIDTH, add_heading, axes, house_style, short
 from optsched.result import Result
 
 if TYPE_CHECKING:
@@ -77,8 +69,7 @@ def plot_allocation(
     for index, decided in enumerate(given if isinstance(given, list | tuple) else [given]):
         packing = loaded_solution(loaded, decided, PackingSolution)
         label = decided.method if isinstance(decided, Result) else f"packing {index + 1}"
-        colour, gid = COLOURS[index % len(COLOURS)], f"allocated-{index}"
-        ax.plot(*allocation_curve(tables, packing), color=colour, label=label, gid=gid)
+        ax.plot(*allocation_curve(tables, packing), label=label, gid=f"allocated-{index}")
     ax.set_xlabel("GPUs requested so far, % of the cluster")
     ax.set_ylabel("GPUs allocated, %")
     add_heading(ax, short(loaded.name, 60), ax.get_legend_handles_labels()[0])

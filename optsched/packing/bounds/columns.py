@@ -84,8 +84,8 @@ def allocated_at_most(tables: Tables, requested: Sequence[float], points: int = 
     milli = tables.demand[tables.arrivals, 2]
     wanted = np.rint(MILLI * np.array(requested))
     ends = np.searchsorted(np.cumsum(milli), wanted, side="right")
-    types = np.arange(len(tables.count))
-    counts = np.array([(tables.arrivals[:end, None] == types).sum(axis=0) for end in ends])
+    types = len(tables.count)
+    counts = np.array([np.bincount(tables.arrivals[:end], minlength=types) for end in ends])
     bounds = counts @ tables.demand[:, 2] / MILLI
     for at in np.unique(np.linspace(len(ends) // 2, len(ends) - 1, points).astype(int)):
         prices = solve_relaxation(tables, Deadline(), counts[at])

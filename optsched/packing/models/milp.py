@@ -66,7 +66,7 @@ def milp(
 
 def _start(tables: Tables, settings: Settings) -> list[Placement]:
     if settings.start is not None:
-        return [(p.task, p.node, p.gpus) for p in settings.start.placements]
+        return settings.start.tuples
     return offline_placements(tables, settings.within(settings.deadline.share(OFFLINE_SHARE)))
 
 
@@ -79,13 +79,15 @@ def _solve_model(tables: Tables, settings: Settings) -> tuple[SolverResult, list
     if model is None or not answer.has_solution:
         return answer, None
     placements = read_placements(model, tables)  # above 2^31 bytes a solver's tolerance is bytes
-    return answer, placements if tables.has_room(placements) else None
+    return answer, placements if (tables.room(placements) >= 0).all() else None
 
 
-def model(instance: PackingInstance, options: PackingOptions, *, pruned: bool = False) -> Model:
+def model(
+    name: str, instance: PackingInstance, options: PackingOptions, *, pruned: bool = False
+) -> Model:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
     tables = Tables(instance)
-    refuse_many_nonzeros("milp", nonzeros(tables), "use offline, or exact")
+    refuse_many_nonzeros(name, nonzeros(tables), "use offline, or exact")
     built = build(tables)
     built.reader = lambda solved: tables.solution(read_placements(solved, tables))
     return built
