@@ -291,6 +291,17 @@ WORDS: dict[str, list[tuple[str, str, str]]] = {
             "as printed: (10)-(13) select the best of an enumerated set, and do no more",
         ),
         (
+            "section 5, Algorithm 2",
+            "the text packs small jobs into servers in use; the algorithm takes the least used "
+            "GPUs anywhere",
+            "the algorithm; the text's is `packing=occupied`",
+        ),
+        (
+            "Lemma 3",
+            "makespan at most $n_g \\hat W_{max}$, which Lemma 2 calls $\\tilde\\theta_u$",
+            "both sides with the run's $\\theta$ in the details of `sjf-bco`",
+        ),
+        (
             "Lemma 4",
             "$\\varphi$ as a ratio",
             "over schedules, of one job's times; not of two GPUs' busy times",
@@ -321,6 +332,12 @@ WORDS: dict[str, list[tuple[str, str, str]]] = {
             "(28)",
             "the worst-case tardiness, in seconds, beside dollars",
             "$\\eta_j$ times it: a choice does not depend on the unit of money",
+        ),
+        (
+            "before (28)",
+            "the dynamic programme chooses the batch size too",
+            "it does not here: nothing in the paper says how epochs or their times depend on it, "
+            "and (P1) has no batch size",
         ),
         (
             "after (28)",

@@ -38,6 +38,7 @@ PUBLISHED_POLICIES = dict(
 )
 SEEDS = range(42, 52)
 END = 130
+METHODS = ("columns", "offline")
 DRAWN = "gpushare100"
 """The workload of the picture."""
 
@@ -69,24 +70,32 @@ def allocated(tables: Tables, is_placed: Any) -> float:
 
 
 def measure(store: Path) -> None:
-    """Measure what the store does not have yet; it is written after each instance."""
+    """Measure what the store does not have yet, the first seed first; continue after a stop."""
     results: dict[str, Any] = json.loads(store.read_text()) if store.exists() else {}
     workloads = sorted(published()["workload"].unique())
-    for seed, workload in itertools.product(SEEDS, workloads):
-        row = results.setdefault(workload, {}).setdefault(str(seed), {})
-        if POLICIES[-1] not in row:
-            tables = Tables(instance_of(workload, seed))
-            for policy in POLICIES:
-                row[policy] = allocated(tables, placements_of(policy, tables, seed)[0] >= 0)
-        if seed == SEEDS[0] and "offline" not in row:
+    first, rest = itertools.product(SEEDS[:1], workloads), itertools.product(SEEDS[1:], workloads)
+    rest = list(rest)
+    for kinds, pairs in (
+        (("policies", *METHODS), first),
+        (("policies", "columns"), rest),
+        (METHODS, rest),
+    ):
+        for seed, workload in pairs:
+            row = results.setdefault(workload, {}).setdefault(str(seed), {})
             instance = instance_of(workload, seed)
-            for method in ("columns", "offline"):
-                result = optsched.solve(instance, method, bound=False)
-                idle = result.bound if result.only_bound else result.objective
-                row[method] = 100 - 100 * idle / instance.gpus
-                row[f"{method} seconds"] = result.solve_time
-        store.write_text(json.dumps(results, indent=1))
-        print(workload, seed, {key: round(value, 2) for key, value in row.items()}, flush=True)
+            if "policies" in kinds and POLICIES[-1] not in row:
+                tables = Tables(instance)
+                for policy in POLICIES:
+                    row[policy] = allocated(tables, placements_of(policy, tables, seed)[0] >= 0)
+            for method in METHODS:
+                if method in kinds and method not in row:
+                    result = optsched.solve(instance, method, bound=False)
+                    idle = result.bound if result.only_bound else result.objective
+                    row[method] = 100 - 100 * idle / instance.gpus
+            partial = store.with_suffix(".partial")
+            partial.write_text(json.dumps(results, indent=1))
+            partial.replace(store)
+            print(workload, seed, {k: round(value, 2) for k, value in row.items()}, flush=True)
 
 
 def spread(values: Any) -> tuple[float, float]:

@@ -21,3 +21,9 @@ make must-span-8x6 --jobs 8 --servers 6 --server-sizes 4 --sizes 5,6,7,8 --slot 
 make must-span-40x8 --jobs 40 --servers 8 --server-sizes 4 --sizes 5,6,7,8 --slot 5 --contention strong --horizon 4800
 make spanning-pays-10x4 --jobs 10 --servers 4 --server-sizes 4 --sizes 3 --slot 15
 make spanning-never-24x8 --jobs 24 --servers 8 --server-sizes 4 --sizes 1,2,4 --slot 15 --contention prohibitive
+# Job sizes and their order: the first 160 jobs of at most 32 GPUs of Microsoft's Philly trace (CC-BY-4.0), in Sia's CSV.
+if [ -n "${OPTSCHED_DATA:-}" ]; then
+    philly="--trace $OPTSCHED_DATA/traces/philly_sia.csv.gz --trace-format philly-csv"
+    make philly-160x20 $philly
+    make philly-zoo-160x20 $philly --zoo --slot 10
+fi

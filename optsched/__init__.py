@@ -2,8 +2,8 @@
 
 `generate` or `load` an instance, or make one of a class such as `PlacementInstance`; `solve` it,
 `compare` methods, `check` a solution, `explain` its objective, `plot` it; `build_model` in Pyomo
-and take its `solution_of`; `read_store` of a sweep. Bad input raises `InputError`. Names are
-imported lazily.
+and take its `solution_of`; `read_store` of a sweep; `decide` what a cluster starts now. Bad input
+raises `InputError`. Names are imported lazily.
 """
 
 from typing import TYPE_CHECKING
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from optsched.methods import check as check
     from optsched.methods import solve as solve
     from optsched.modelling import solution_of as solution_of
+    from optsched.online.decide import decide as decide
     from optsched.online.instance import OnlineInstance as OnlineInstance
+    from optsched.online.state import OnlineState as OnlineState
     from optsched.packing.instance import PackingInstance as PackingInstance
     from optsched.placement.instance import PlacementInstance as PlacementInstance
     from optsched.problems import METHODS as METHODS
@@ -40,8 +42,10 @@ _LAZY_NAMES = {
     **{f"{room.title().replace('_', '')}Instance": f"{room}.instance" for room in _ROOMS},
     "InputError": "errors",
     "METHODS": "problems",
+    "OnlineState": "online.state",
     "Result": "result",
     "compare": "verbs.comparing",
+    "decide": "online.decide",
     "explain": "verbs.explaining",
     "generate": "verbs.generating",
     "load": "library",

@@ -71,6 +71,7 @@ EXTRAS = {
     "pulp.solverdir": ("pulp below version 4", "cbc"),
     "pyarrow": ("pyarrow", "online"),
     "pyscipopt": ("pyscipopt", "scip"),
+    "torch": ("torch", "torch"),
 }
 """By module: its package, and the extra with it."""
 

@@ -44,7 +44,7 @@ def method_of(problem: Problem, method: MethodLike) -> Method:
     if is_model(method):
         return _method_of_model(problem, method)
     name = method if isinstance(method, str) else _name_of(method)
-    run: Any = _imported(method) if isinstance(method, str) else method
+    run: Any = imported(method) if isinstance(method, str) else method
     if _is_policy(problem, run):
         name, summary = _record_name(name), _summary(run, "a custom policy")
         return Method(name, "policy", summary, _adapted(problem, name, run))
@@ -66,6 +66,16 @@ def _method_of_model(problem: Problem, model: Any) -> Method:
         return Outcome(solution_of(model), Termination.FEASIBLE)
 
     return Method(name, "heuristic", "the solution in a Pyomo model", _adapted(problem, name, read))
+
+
+def scheduler_of(policy: Any) -> tuple[str, Any]:
+    """Return the name and the object of a policy: an object, a class, or an import path."""
+    name = policy if isinstance(policy, str) else _name_of(policy)
+    scheduler = imported(policy) if isinstance(policy, str) else policy
+    if not hasattr(scheduler, "schedule"):
+        expected = "a policy's name, module:name, or an object with schedule(view)"
+        raise InputError("decide", "policy", shown(policy), expected)
+    return _record_name(name), scheduler() if isinstance(scheduler, type) else scheduler
 
 
 def module_of(method: str) -> str | None:
@@ -141,7 +151,8 @@ def _name_of(function: object) -> str:
 
 
 @lru_cache
-def _imported(reference: str) -> Any:
+def imported(reference: str, source: str = "method") -> Any:
+    """Import ``module:name`` from the current folder or the environment; raises InputError."""
     module, _, name = reference.partition(":")
     folder = os.getcwd()
     if folder not in sys.path:
@@ -149,14 +160,14 @@ def _imported(reference: str) -> Any:
     try:
         return getattr(import_module(module), name)
     except ImportError as error:
-        raise InputError("method", reference, shown(str(error)), "a module to import") from None
+        raise InputError(source, reference, shown(str(error)), "a module to import") from None
     except AttributeError:
-        raise InputError("method", reference, f"no {shown(name)}", f"a name of {module}") from None
+        raise InputError(source, reference, f"no {shown(name)}", f"a name of {module}") from None
     except OptschedError:
         raise
     except Exception as error:
         found = f"{type(error).__name__}: {error}"
-        raise InputError("method", reference, shown(found, 160), "a module to import") from None
+        raise InputError(source, reference, shown(found, 160), "a module to import") from None
 
 
 def _adapted(problem: Problem, name: str, run: str | Callable[..., Any]) -> Callable[..., Outcome]:

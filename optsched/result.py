@@ -57,6 +57,15 @@ def is_proved(objective: float, bound: float, gap: float) -> bool:
     return objective - bound <= max(gap, ARITHMETIC_RTOL) * abs(objective)
 
 
+def is_solved(objective: float, bound: float, gap: float) -> bool:
+    """Whether a solver's bound proves an objective at a relative gap, up to its tolerance.
+
+    Solver tolerances are absolute in the model's unit, so near 0 the gap is absolute.
+    """
+    tolerance = SOLVER_RTOL * max(abs(objective), 1.0)
+    return abs(objective - bound) <= max(gap * abs(objective), tolerance)
+
+
 def termination_of(proved: bool, limited: bool) -> Termination:
     """Return the termination of a search with a solution; "time-limit" only if a limit ended it."""
     if proved:

@@ -291,7 +291,7 @@ class SolutionFile(FileModel):
     @classmethod
     def from_dict(cls, document: Any, source: str = "solution") -> Self:
         """Make a solution of a parsed JSON document; raises InputError."""
-        _require_schema(cls, document, source)
+        require_schema(cls, document, source)
         solution = parse(cls, document, source)
         try:
             if cls.options_type is not None:
@@ -305,7 +305,7 @@ class SolutionFile(FileModel):
         return self.model_dump(mode="json", by_alias=True)
 
 
-def _require_schema(model: type[FileModel], document: Any, source: str) -> None:
+def require_schema(model: type[FileModel], document: Any, source: str) -> None:
     """Report a wrong file type before missing fields."""
     found = document.get("schema") if isinstance(document, dict) else None
     expected = get_args(model.model_fields["schema_"].annotation)

@@ -61,7 +61,9 @@ def test_every_field_has_a_description_a_unit_and_an_example(name: str) -> None:
 
 def test_each_problem_has_a_schema_for_its_instances_and_solutions() -> None:
     wanted = {f"{name}-solution" for name in PROBLEMS} | set(PROBLEMS) - {"online"}
-    assert set(SCHEMAS) == wanted | {"workload", "cluster", "catalogue", "plan"}
+    others = {"workload", "cluster", "catalogue", "plan", "online-state"}
+    others |= {"online-decision"}
+    assert set(SCHEMAS) == wanted | others
 
 
 def test_what_ships_fits_its_schema() -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.result import SOLVER_RTOL, Settings, Termination, TracePoint
+from optsched.result import Settings, Termination, TracePoint, is_solved
 
 FEASIBILITY_TOL = 1e-9
 """Feasibility and integrality tolerance, set in every solver but GLPK, which has no such option."""
@@ -73,11 +73,8 @@ def termination_status(
     """
     if infeasible:
         return Termination.INFEASIBLE
-    if objective is not None and bound is not None:
-        # Solver tolerances are absolute in the model's unit, so near 0 the gap is absolute.
-        absolute_tol = SOLVER_RTOL * max(abs(objective), 1.0)
-        if abs(objective - bound) <= max(settings.gap * abs(objective), absolute_tol):
-            return Termination.OPTIMAL
+    if objective is not None and bound is not None and is_solved(objective, bound, settings.gap):
+        return Termination.OPTIMAL
     return Termination.TIME_LIMIT if hit_limit or objective is None else Termination.FEASIBLE
 
 

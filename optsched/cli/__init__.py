@@ -46,8 +46,8 @@ def _options(
 
 for command in (
     *(run.solve, run.compare, run.check, run.explain, run.methods, plot.plot, plot.export),
-    *(simulate.roll, library.schema, library.warm_up, simulate.simulate, library.verify),
-    simulate.what_to_win,
+    *(simulate.roll, library.schema, library.warm_up, simulate.simulate, simulate.decide),
+    *(simulate.what_to_win, library.verify, importing.profile),
     *(library.submit, sweeping.sweep, sweeping.table, sweeping.report, sweeping.reproduce),
 ):
     app.command()(command)

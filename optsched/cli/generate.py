@@ -7,6 +7,8 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import islice
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,7 +37,7 @@ COMMAND_NAMES = {"online": "workload"}
 OPTION_ALIASES = {"reconfiguration_delay": ("--delay",)}
 SUMMARIES = {
     "placement": "A zoo model cut into stages, on random offers of free GPUs.",
-    "makespan": "Ring-all-reduce jobs as in sjf-bco, section 7, at any size.",
+    "makespan": "Ring-all-reduce jobs as in sjf-bco, section 7: of any size, or those of a trace.",
     "selection": "Clusters and queues as in sts, VII-A3: of any size, or with the jobs of a trace.",
     "speed-profile": "Single jobs in the shapes of sts, Fig. 2.",
     "rolling": "Workloads as in sts, VII-A3, or with the jobs of a trace.",
@@ -145,6 +147,7 @@ def _generate(
 def _writer(problem: str) -> Callable[..., None]:
     writers: dict[str, Callable[..., None]]
     writers = {"rolling": _write_jobs, "selection": _write_jobs, "online": _write_workload}
+    writers |= {"makespan": _write_ring_jobs}
     return writers.get(problem, _write)
 
 
@@ -159,6 +162,47 @@ def _write(
         _write_instance(output, instance, message=message)
 
 
+TraceFile = Annotated[
+    str | None,
+    Option(
+        metavar="FILE",
+        help="CSV with submit_time and, optionally, duration, gpus and due_date.",
+    ),
+]
+TraceFormat = Annotated[
+    str | None, Option(metavar="F", help="Format of --trace, as in `optsched import`.")
+]
+
+
+def _require_trace(source: str, trace: str | None, trace_format: str | None) -> None:
+    if trace is None and trace_format is not None:
+        raise InputError(source, "--trace-format", shown(trace_format), "--trace FILE")
+
+
+def _write_ring_jobs(
+    source: str,
+    problem: str,
+    output: str,
+    values: dict[str, Any],
+    seeds: range,
+    name: str | None,
+    trace: TraceFile = None,
+    trace_format: TraceFormat = None,
+) -> None:
+    from optsched.generators.makespan import JOB_SIZES, JOBS
+    from optsched.generators.rolling import read_trace
+
+    _require_trace(source, trace, trace_format)
+    if trace is not None:
+        largest = values.get("largest_job", JOB_SIZES[-1])
+        sizes = (ceil(row.gpus) for row in read_trace(trace, file_format=trace_format))
+        few = islice((size for size in sizes if size <= largest), values.get("jobs", JOBS))
+        values["job_gpus"] = tuple(few)
+        if not values["job_gpus"]:
+            raise InputError(trace, "", f"no job of at most {largest} GPUs", "at least one")
+    _write(source, problem, output, values, seeds, name)
+
+
 def _write_jobs(
     source: str,
     problem: str,
@@ -166,16 +210,8 @@ def _write_jobs(
     values: dict[str, Any],
     seeds: range,
     name: str | None,
-    trace: Annotated[
-        str | None,
-        Option(
-            metavar="FILE",
-            help="CSV with submit_time and, optionally, duration, gpus and due_date.",
-        ),
-    ] = None,
-    trace_format: Annotated[
-        str | None, Option(metavar="F", help="Format of --trace, as in `optsched import`.")
-    ] = None,
+    trace: TraceFile = None,
+    trace_format: TraceFormat = None,
 ) -> None:
     from optsched.generators.rolling import (
         generate_from_trace,
@@ -186,8 +222,7 @@ def _write_jobs(
     from optsched.rolling.metrics import offered_load
     from optsched.rolling.simulator.world import World
 
-    if trace is None and trace_format is not None:
-        raise InputError(source, "--trace-format", shown(trace_format), "--trace FILE")
+    _require_trace(source, trace, trace_format)
     over_time, rows = problem == "rolling", None
     if trace is not None:
         rows = read_trace(trace, max_jobs=values.get("jobs"), file_format=trace_format)

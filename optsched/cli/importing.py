@@ -1,4 +1,5 @@
-"""``optsched import FORMAT``: placements of profiles, packings of tables, workloads of traces."""
+"""``optsched import FORMAT``: placements of profiles, packings of tables, workloads of traces; and
+``optsched profile``, which measures a profile."""
 
 import shlex
 from functools import partial
@@ -10,6 +11,7 @@ from typer import Argument, Context, Option
 
 from optsched.cli.exit_codes import BAD_INPUT, DONE
 from optsched.cli.generate import annotated_options, command_of, lazy_app, option
+from optsched.cli.progress import StepProgress
 from optsched.cli.settings import (
     InstanceName,
     OutputFile,
@@ -21,6 +23,7 @@ from optsched.cli.settings import (
 from optsched.cli.show import note, scaling_line
 from optsched.declared import Between, require
 from optsched.errors import InputError, one_line, require_extras
+from optsched.external import imported
 from optsched.files import write_document
 from optsched.generators.placement import generate_placement, instance_from_profile
 from optsched.io.outputs import require_file, require_outputs
@@ -29,7 +32,7 @@ from optsched.online.data.cluster import OnlineCluster, read_cluster
 from optsched.online.data.workload_files import write_workload
 from optsched.online.traces import FORMATS
 from optsched.online.traces.pai_tables import tables_in
-from optsched.profiles import read_pipedream
+from optsched.profiles import read_pipedream, write_pipedream
 from optsched.verbs.generating import arguments_of, parameters_of
 
 AllReduce = Annotated[Literal["ring", "double-tree"], Option(help="ring or double-tree.")]
@@ -221,4 +224,41 @@ def _import_trace(
             f"(largest: {workload.job_id[largest]} with {workload.gpus[largest]}) and `simulate` "
             f"will reject them; increase `servers` in {cluster_file}"
         )
+    return DONE
+
+
+def profile(
+    function: Annotated[
+        str, Argument(metavar="MODULE:FUNCTION", help="Returns a module and an example input.")
+    ],
+    output: OutputFile,
+    repeats: Annotated[
+        int, Option(metavar="N", help="Runs of each layer; the median counts.")
+    ] = 10,
+) -> int:
+    """Time a PyTorch module layer by layer, for `optsched import pipedream`.
+
+    On the GPU if there is one, else on the CPU. The input is one mini-batch: a tensor, a tuple of
+    positional or a mapping of named arguments.
+    """
+    from optsched.profiles.profiler import profile_module
+
+    require("profile", "--repeats", repeats, Annotated[int, Between(1, 10_000)])
+    require_outputs([output])
+    require_extras(["torch"])
+    make = imported(function, "profile")
+    try:
+        module, example = make()
+    except Exception as error:
+        found = one_line(f"{type(error).__name__}: {error}")[:160]
+        expected = "a function without arguments that returns (module, example input)"
+        raise InputError("profile", function, found, expected) from None
+    with StepProgress("profile", "layers") as bar:
+        measured = profile_module(module, example, repeats=repeats, progress=bar)
+    write_pipedream(output, measured)
+    seconds = [layer.forward_time + layer.backward_time for layer in measured.layers]
+    device, count = measured.provenance["device"], len(measured.layers)
+    note(
+        f"wrote {output}: {measured.model}, {count} layers, {1e3 * sum(seconds):.3g} ms on {device}"
+    )
     return DONE

@@ -1,4 +1,4 @@
-"""Commands that run policies over time: `simulate`, `roll`, and the page of `what-to-win`."""
+"""Commands of policies over time: `simulate`, `decide` once, `roll`, the page of `what-to-win`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from optsched.online.data.cluster import MAX_SERVERS, OnlineCluster, read_cluste
 from optsched.online.data.workload_files import read_workload
 from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
-from optsched.online.policies.by_name import PAPER, POLICIES, find_policy
+from optsched.online.policies.by_name import PAPER, POLICIES, PolicyOptions, find_policy
 from optsched.online.solution import is_run_file, require_one_run, write_records, write_run
 from optsched.result import Settings
 from optsched.rolling.instance import RollingInstance
@@ -44,7 +44,6 @@ from optsched.rolling.solution import RollingSolution
 from optsched.verbs.generating import attributes
 
 if TYPE_CHECKING:
-    from optsched.online.policies.by_name import PolicyOptions
     from optsched.online.prediction.predictors import Prediction
     from optsched.online.runs import Run
     from optsched.rolling.runs import Run as RollingRun
@@ -120,6 +119,35 @@ def _simulate(
 simulate = with_options(
     _simulate,
     [*annotated_options(_simulate), *map(option, attributes(OnlineOptions, OnlineOptions))],
+)
+
+
+def _decide(
+    state: Annotated[str, Argument(metavar="STATE", help="A file of schema online-state.")],
+    policy: Annotated[str, Option(metavar="P", help="A policy's name, or module:name.")],
+    output: Annotated[str, Option("-o", metavar="FILE", help="File to write.")] = STANDARD_OUTPUT,
+    **values: Any,
+) -> int:
+    """Print which waiting jobs a policy starts now, and on which servers, as JSON."""
+    from optsched.online.decide import decide as next_decision
+
+    require_outputs([output], [state])
+    options = {name: value for name, value in values.items() if value is not None}
+    write_document(output, next_decision(state, policy, options=options).to_dict())
+    return DONE
+
+
+DECISION_OPTIONS = ("tau", "comm_heavy", "offer", "hold", "slot")
+decide = with_options(
+    _decide,
+    [
+        *annotated_options(_decide),
+        *(
+            option(p)
+            for p in attributes(PolicyOptions, PolicyOptions)
+            if p.name in DECISION_OPTIONS
+        ),
+    ],
 )
 
 

@@ -5,6 +5,8 @@ servers of 4, 8, 16 or 32 GPUs; 1,000 to 6,000 iterations of 0.01 to 0.05 s, 50 
 (uniform), on one server. `Contention` sets the cost of communication across servers: the paper
 states only that contention and overhead stay within 15% of the execution time. Its named values are
 points of a space: the share xi_1, the degradation a, the overhead gamma_0 and the exchange's range.
+GPU counts and their order may be those of a trace; the jobs' bytes and times may be those of the
+zoo's models that fit on a V100, drawn uniformly, with mini-batches for 50 to 300 s.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -16,9 +18,11 @@ from optsched.declared import Between, NonNegative, Seed
 from optsched.errors import InputError, shown
 from optsched.generators.arguments import checked
 from optsched.makespan.instance import MAX_JOBS, MAX_SERVERS, SCHEMA, MakespanInstance
+from optsched.zoo.catalogue import MODELS, profile_model
 
 JOB_SIZES = (1, 2, 4, 8, 16, 32)
 JOB_SHARES = (80, 14, 26, 30, 8, 2)
+JOBS = 160
 SERVER_SIZES = (4, 8, 16, 32)
 Gpus = Annotated[int, Between(1, 4096)]
 """GPUs of a server, and of a job whose size is drawn."""
@@ -27,6 +31,8 @@ Ratio = Annotated[float, Between(0, 1e6)]
 Strength = Literal["mild", "strong", "prohibitive"]
 INTER_BANDWIDTH, INTRA_BANDWIDTH, COMPUTE_RATE = 1.25e9, 3e11, 1e11
 BATCH_SIZE = 32
+ZOO_MODELS = ("VGG19", "ResNet152", "Inception-V3", "BERT-large", "XLNet-large")
+"""Models whose weights, gradients and Adam's moments (16 bytes a parameter) fit on a V100."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,7 @@ class Workload:
 
 @checked("generate makespan")
 def generate_makespan(
-    jobs: Annotated[int, Between(1, MAX_JOBS)] = 160,
+    jobs: Annotated[int, Between(1, MAX_JOBS)] = JOBS,
     servers: Annotated[int, Between(1, MAX_SERVERS)] = 20,
     *,
     contention: Strength = "mild",
@@ -85,6 +91,8 @@ def generate_makespan(
     server_sizes: tuple[Gpus, ...] = SERVER_SIZES,
     largest_job: Annotated[int, Between(1, 2**53)] = JOB_SIZES[-1],
     sizes: tuple[Gpus, ...] | None = None,
+    job_gpus: tuple[Gpus, ...] | None = None,
+    zoo: bool = False,
     workload: Workload | None = None,
     slot: Annotated[float, Between(1e-6, 1e6)] = 1.0,
     progress: str = "floor",
@@ -118,6 +126,12 @@ def generate_makespan(
         GPUs of the largest jobs there are; at most all GPUs.
     sizes : tuple of int, optional
         GPUs to draw each job's from, uniformly, in place of the paper's shares.
+    job_gpus : tuple of int, optional
+        GPUs of each job, in order, in place of drawn ones and of `jobs`; jobs with more than
+        `largest_job` GPUs are left out.
+    zoo : bool
+        Whether a job's bytes and times are those of a model of the zoo; `exchange`, and the
+        workload's iterations and their times, do not count then.
     workload : Workload, optional
         Ranges to draw from, uniformly.
     slot : float
@@ -125,7 +139,8 @@ def generate_makespan(
     progress : str
         "floor": whole iterations per slot, as in the paper; "continuous": real starts and ends.
     horizon : int, optional
-        Slots; by default the paper's 1,200 s, four times as many unless contention is mild.
+        Slots; by default the paper's 1,200 s, four times as many with `zoo` and unless contention
+        is mild.
     seed : int
         Equal arguments give equal instances.
     name : str, optional
@@ -159,20 +174,25 @@ def generate_makespan(
         if not 0 < low <= high < np.inf:
             location, found = f"workload.{name_of_range}", shown((low, high))
             raise InputError("generate makespan", location, found, "a range above 0, least first")
+    seconds = CONTENTION["strong"].horizon if zoo else strength.horizon
     rng = np.random.default_rng(seed)
     capacities = [int(size) for size in rng.choice(server_sizes, size=servers)]
-    if sizes is None:
+    if job_gpus is not None:
+        gpus = np.array([size for size in job_gpus if size <= largest_job], dtype=np.int64)
+        jobs = len(gpus)
+    elif sizes is None:
         gpus = rng.permutation(job_sizes(jobs, min(largest_job, sum(capacities))))
     else:
         gpus = rng.choice(sizes, size=jobs)
-    drawn_jobs = [_job(f"j{i}", int(size), strength, ranges, rng) for i, size in enumerate(gpus)]
+    make = _zoo_job if zoo else _job
+    drawn_jobs = [make(f"j{i}", int(size), strength, ranges, rng) for i, size in enumerate(gpus)]
     document = {
         "schema": SCHEMA,
         "version": 1,
         "name": name or f"makespan-{jobs}x{servers}-{contention}{stated}-s{seed}",
         "provenance": {
             "generator": "optsched generate makespan", "seed": seed, "contention": contention,
-            **given,
+            **given, **({"jobs": "models of the zoo"} if zoo else {}),
         },
         "servers": capacities,
         "network": {
@@ -186,7 +206,7 @@ def generate_makespan(
         "compute_rate": COMPUTE_RATE,
         "slot": slot,
         "progress": progress,
-        "horizon": int(np.ceil(strength.horizon / slot)) if horizon is None else horizon,
+        "horizon": int(np.ceil(seconds / slot)) if horizon is None else horizon,
         "jobs": drawn_jobs,
     }  # fmt: skip
     return MakespanInstance.from_dict(document, "generate makespan")
@@ -222,6 +242,25 @@ def _job(
         "batch_size": BATCH_SIZE,
         "forward_time_per_sample": round(compute / 3 / BATCH_SIZE, 9),
         "backward_time": round(compute * 2 / 3, 9),
+    }
+
+
+def _zoo_job(
+    name: str, gpus: int, strength: Contention, ranges: Workload, rng: np.random.Generator
+) -> dict[str, Any]:
+    model = ZOO_MODELS[int(rng.integers(len(ZOO_MODELS)))]
+    layers, batch = profile_model(model).layers, MODELS[model].batch_size
+    forward = sum(layer.forward_time for layer in layers)
+    backward = sum(layer.backward_time for layer in layers)
+    execution = float(rng.uniform(*ranges.execution_time))
+    return {
+        "name": f"{name}-{model}",
+        "gpus": gpus,
+        "iterations": max(1, round(execution / (forward + backward))),
+        "gradient_bytes": sum(layer.parameter_bytes for layer in layers),
+        "batch_size": batch,
+        "forward_time_per_sample": forward / batch,
+        "backward_time": backward,
     }
 
 

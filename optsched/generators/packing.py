@@ -15,6 +15,7 @@ from optsched.packing.instance import MAX_ARRIVALS, MILLI, Demand, PackingInstan
 
 Share = Annotated[float, Between(0, 1)]
 
+SOURCE = "generate packing"
 GIB = 2**30
 NODES = (
     ("G2", 96, 384, 8, 0.45),
@@ -28,7 +29,7 @@ SHARES = (100, 200, 250, 300, 460, 500, 540, 700, 820, 900)
 CORES_PER_GPU = (6, 8, 12, 16, 24)
 
 
-@checked("generate packing")
+@checked(SOURCE)
 def generate_packing(
     nodes: Annotated[int, Between(1, 20_000)] = 20,
     requested: Annotated[float, Between(0.01, 10)] = 1.3,
@@ -90,14 +91,12 @@ def generate_packing(
         tasks.append((int(1000 * cores * factor), int(cores * factor) * 4 * GIB, milli, accepted))
         total += milli
         if len(tasks) > MAX_ARRIVALS:
-            raise InputError(
-                "generate packing", "requested", f"more than {MAX_ARRIVALS} tasks", "fewer"
-            )
+            raise InputError(SOURCE, "requested", f"more than {MAX_ARRIVALS} tasks", "fewer")
     cluster = [
         {"name": f"n{n}", "cpu_milli": 1000 * cores, "memory_bytes": gib * GIB}
         | {"gpus": gpus, "model": model}
         for n, (model, cores, gib, gpus, _) in enumerate(kinds)
     ]
     provenance = {"generator": "optsched generate packing", "seed": seed, **arguments}
-    name, source = name or f"{nodes}-nodes-{requested:g}-s{seed}", "generate packing"
-    return PackingInstance.of_arrivals(cluster, tasks, source, name=name, provenance=provenance)
+    name = name or f"{nodes}-nodes-{requested:g}-s{seed}"
+    return PackingInstance.of_arrivals(cluster, tasks, SOURCE, name=name, provenance=provenance)

@@ -18,6 +18,8 @@ SCHEMAS: dict[str, str] = {
     "workload": "optsched.online.data.workload_files:row_schema",
     "cluster": "optsched.online.data.cluster:OnlineCluster",
     "catalogue": "optsched.online.data.catalogue:Catalogue",
+    "online-state": "optsched.online.state:OnlineState",
+    "online-decision": "optsched.online.state:OnlineDecision",
     "plan": "optsched.experiments.plans.plan:plan_schema",
 }
 del SCHEMAS["online"]  # a workload is a table; "workload" is the schema of its rows

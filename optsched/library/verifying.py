@@ -152,11 +152,22 @@ def verify_files(
         verdict = f"infeasible: {faults}" if faults else "feasible"
         answers.append(Assessment("value", verdict, report.objective, refused=bool(faults)))
     if certificate is not None:
-        answers.append(verify_certificate(instance, read_document(certificate)))
+        answers.append(verify_certificate(instance, _read_certificate(certificate)))
     if not answers and entry_of(reference) is None:
         expected = "an instance of the library, or --solution or --certificate"
         raise InputError("verify", "", shown(reference), expected)
     return answers
+
+
+def _read_certificate(path: str | Path) -> dict[str, Any]:
+    """Read a certificate's file; raises InputError for another file, such as a whole result."""
+    document = read_document(path)
+    if "kind" not in document:
+        has_one = isinstance(document.get("certificate"), dict)
+        found = 'an object that has a "certificate"' if has_one else 'an object without a "kind"'
+        expected = f"a certificate{', the content of that key' if has_one else ''}"
+        raise InputError(str(path), "", found, expected)
+    return document
 
 
 def verify_certificate(instance: Any, document: dict[str, Any]) -> Assessment:
@@ -182,7 +193,7 @@ def submit(
     entry = required_entry(name)
     instance = load_entry(entry)
     value, document = _checked(entry, instance, solution)
-    proof = None if certificate is None else read_document(certificate)
+    proof = None if certificate is None else _read_certificate(certificate)
     bound = None if proof is None else verify_certificate(instance, proof)
     refused = [answer for answer in (value, bound) if answer is not None and answer.refused]
     if refused:

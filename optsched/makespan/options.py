@@ -23,12 +23,16 @@ class MakespanOptions(Options):
     lambda_ : float
         SJF-BCO: servers offered to a spread job hold lambda times its GPUs. On the command line
         and in files its name is ``lambda``.
+    packing : "least-used" or "occupied"
+        SJF-BCO: GPUs of a packed job, the least used of all (the paper's Algorithm 2), or of
+        servers in use before idle ones (the text of its section 5).
     order : "arrival" or "smallest-first"
         Order of the baselines first-fit, list-scheduling and random.
     """
 
     kappa: Annotated[int, Between(0, 2**20)] | None = None
     lambda_: Annotated[float, Between(1, 1e6)] = 1.0
+    packing: Literal["least-used", "occupied"] = "least-used"
     order: Order = "arrival"
 
     @classmethod

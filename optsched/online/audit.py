@@ -34,11 +34,7 @@ PERFECT = ("a-srpt-perfect", OFFLINE)
 
 
 def audit(
-    jobs: Jobs,
-    records: Records,
-    *,
-    spot_checks: int = 200,
-    predicted: Floats | None = None,
+    jobs: Jobs, records: Records, *, spot_checks: int = 200, predicted: Floats | None = None
 ) -> CheckReport:
     """Check a run, and recompute its total flow time."""
     rows, violations = _match(jobs, records, predicted)
@@ -259,12 +255,7 @@ def _heavy(jobs: Jobs, records: Records, rows: Ints, times: IterationTimes) -> B
 
 
 def _listed(
-    rule: str,
-    equation: str,
-    records: Records,
-    wrong: Ints,
-    amounts: Floats,
-    tolerance: float = 0.0,
+    rule: str, equation: str, records: Records, wrong: Ints, amounts: Floats, tolerance: float = 0.0
 ) -> list[Violation]:
     return [
         Violation(rule, equation, f"job {records.job_id[i]}", float(amount), tolerance)

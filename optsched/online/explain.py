@@ -50,16 +50,11 @@ class OnlineBreakdown(Explanation):
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
         total = self.total_flow_time or 1.0
         headings = ["GPUs per job", "jobs", "waiting h", "running h", "flow %"]
-        rows = [
-            [
-                str(row.gpus),
-                str(row.jobs),
-                f"{row.waiting / 3600:.2f}",
-                f"{row.running / 3600:.2f}",
-                f"{100 * (row.waiting + row.running) / total:.1f}",
-            ]
-            for row in self.rows
-        ]
+        rows = []
+        for row in self.rows:
+            hours = (f"{seconds / 3600:.2f}" for seconds in (row.waiting, row.running))
+            share = f"{100 * (row.waiting + row.running) / total:.1f}"
+            rows.append([str(row.gpus), str(row.jobs), *hours, share])
         waiting = sum(row.waiting for row in self.rows)
         closing = (
             f"total flow {self.total_flow_time / 3600:.2f} h, {100 * waiting / total:.1f}% of it "

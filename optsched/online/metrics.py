@@ -84,27 +84,20 @@ def compute_metrics(records: Records) -> Metrics:
     gpu_seconds = records.gpus[segments.job] * (segments.end - segments.start)
     makespan = float(records.end.max() - records.submit.min())
     length = records.iterations * records.estimate
+    run_seconds = records.gpus * records.iterations * records.alpha
+    available = records.servers * records.gpus_per_server * makespan
+    percentiles = np.percentile(flow, PERCENTILES).tolist()
     return Metrics(
         jobs=len(records),
         total_completion_time=float(records.end.sum()),
         total_flow_time=float(flow.sum()),
         mean_flow_time=float(flow.mean()),
-        flow_percentiles={
-            str(p): float(v)
-            for p, v in zip(PERCENTILES, np.percentile(flow, PERCENTILES), strict=True)
-        },
+        flow_percentiles=dict(zip(map(str, PERCENTILES), percentiles, strict=True)),
         mean_slowdown=float((flow / length).mean()),
-        inflation=float(
-            (records.gpus * records.iterations * records.alpha).sum()
-            / (records.gpus * length).sum()
-        ),
+        inflation=float(run_seconds.sum() / (records.gpus * length).sum()),
         fragmentation=fragmentation(records),
         makespan=makespan,
-        utilisation=float(
-            gpu_seconds.sum() / (records.servers * records.gpus_per_server * makespan)
-        )
-        if makespan > 0
-        else 0.0,
+        utilisation=float(gpu_seconds.sum() / available) if makespan > 0 else 0.0,
     )
 
 

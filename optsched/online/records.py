@@ -33,16 +33,8 @@ class Segment:
 class Segments:
     """Segments of all jobs, sorted by job and time, as columns.
 
-    Attributes
-    ----------
-    job : (S,) int
-        Index of the record.
-    start, end, alpha : (S,) float
-        Seconds, and seconds per iteration.
-    first : (S + 1,) int
-        Offsets into `server` and `taken` (CSR).
-    server, taken : int
-        Server, and GPUs taken on it.
+    `job` is the index of the record. Segment i took `taken[k]` GPUs of `server[k]` for k in
+    range(first[i], first[i + 1]).
     """
 
     job: Ints
@@ -97,18 +89,9 @@ class Segments:
 class Record:
     """One job: when it was submitted, started and ended (s), and on how many GPUs of which server.
 
-    Attributes
-    ----------
-    alpha, estimate : float
-        Seconds per iteration (mean over segments if preempted), and the estimate alpha~.
-    iterations, predicted : float
-        n and n~.
-    servers : tuple of (int, int)
-        (server, GPUs), by server; of the last segment if preempted.
-    segments : tuple of Segment
-        Segments of a preempted job.
-    replicas : tuple of tuple of int
-        Replicas of each stage by server; empty: as Heavy-Edge places them.
+    `alpha` is a mean over segments, and `servers`, (server, GPUs), those of the last segment, if
+    the job was preempted: only then it has `segments`. Without `replicas`, by server and stage,
+    they are as Heavy-Edge places them.
     """
 
     job_id: str
@@ -129,23 +112,10 @@ class Record:
 class Records:
     """The records of a run in row order, in columns; times in seconds since the first submission.
 
-    Attributes
-    ----------
-    policy : str
-        Policy name.
-    options : PolicyOptions
-        Effective options, with the policy's defaults.
-    servers, gpus_per_server : int
-        The cluster.
-    first : (n + 1,) int
-        Offsets into `server` and `taken` (CSR); of the last segment if preempted.
-    complete : bool
-        False if interrupted; then only started jobs are included, and preempted ones only if they
-        resumed.
-    parts : Segments or None
-        Segments of all jobs if any was preempted; use the property `segments`.
-    replicas : tuple or None
-        By record and server, the replicas of each stage; None: as Heavy-Edge places them.
+    `options` include the policy's defaults. `first` are offsets into `server` and `taken`, as in
+    `Segments`, of a preempted job's last segment; `parts` are the segments of all jobs if any was
+    preempted (use the property `segments`). An interrupted run is not `complete`: it has the jobs
+    that had started, and preempted ones only if they had resumed.
     """
 
     policy: str
@@ -198,19 +168,13 @@ class Records:
             indices = range(*np.searchsorted(self.parts.job, (row, row + 1)))
             if len(indices) > 1:
                 segments = tuple(self.parts[index] for index in indices)
+        names = ("submit", "start", "end", "gpus", "alpha", "estimate", "iterations", "predicted")
         return Record(
-            str(self.job_id[row]),
-            float(self.submit[row]),
-            float(self.start[row]),
-            float(self.end[row]),
-            int(self.gpus[row]),
-            float(self.alpha[row]),
-            float(self.estimate[row]),
-            float(self.iterations[row]),
-            float(self.predicted[row]),
-            _servers(self, row),
-            segments,
-            self.replicas[row] if self.replicas else (),
+            job_id=str(self.job_id[row]),
+            servers=_servers(self, row),
+            segments=segments,
+            replicas=self.replicas[row] if self.replicas else (),
+            **{name: getattr(self, name)[row].item() for name in names},
         )
 
     def __iter__(self) -> Iterator[Record]:

@@ -38,20 +38,10 @@ DETAILS = (
 
 @dataclass(frozen=True)
 class Run:
-    """One policy's run with its metrics, audit and bounds.
+    """One policy's run with its metrics, its audit (`check`), and bounds that hold for any policy.
 
-    Attributes
-    ----------
-    seconds, compile_time : float
-        Time of the event loop; time for compiling or loading kernels.
-    check : CheckReport or None
-        The audit.
-    bounds : FlowBounds or None
-        On the total flow of any schedule of the same jobs, whatever the policy.
-    theorem : TheoremOne or None
-        Theorem 1's ratio with this run's tau and predictions; for the a-srpt policies.
-    comparable : bool
-        False for a preemptive run compared with non-preemptive ones: they have different bounds.
+    `seconds` are those of the event loop, without `compile_time`. A preemptive run is not
+    `comparable` with non-preemptive ones: they have different bounds.
     """
 
     records: Records
@@ -187,7 +177,8 @@ def quick_bound(
 def simulated_jobs(instance: OnlineInstance, options: OnlineOptions) -> Jobs:
     """Jobs after the training prefix."""
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
-    return jobs.after(training_jobs(jobs, options.predictor, options.training_share))
+    simulated = jobs.after(training_jobs(jobs, options.predictor, options.training_share))
+    return simulated.on_slots(options.policy.slot)
 
 
 def _reference_flow(jobs: Jobs) -> float:

@@ -19,8 +19,6 @@ from optsched.io.reading import csv_rows
 from optsched.packing.instance import MAX_ARRIVALS, MILLI, Demand, PackingInstance
 
 MIB = 2**20
-NODE_COLUMNS = ("cpu_milli", "memory_mib", "gpu")
-TASK_COLUMNS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 
 
 @checked("import openb")
@@ -70,11 +68,9 @@ def read_openb(
     >>> len(instance.nodes)
     1
     """
-    cluster = [_node(*row) for row in _rows(nodes, NODE_COLUMNS)]
-    table = [_task(*row) for row in _rows(tasks, TASK_COLUMNS)]
-    for source, records in ((nodes, cluster), (tasks, table)):
-        if not records:
-            raise InputError(str(source), "", "no row", "at least one")
+    cluster = [_node(*row) for row in _rows(nodes, "cpu_milli", "memory_mib", "gpu")]
+    columns = "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"
+    table = [_task(*row) for row in _rows(tasks, *columns)]
     capacity = MILLI * sum(node["gpus"] for node in cluster)
     arriving = _arriving(table, requested * capacity, np.random.default_rng(seed), str(tasks))
     provenance = {"importer": "optsched import openb", "requested": requested, "seed": seed}
@@ -104,16 +100,14 @@ def _arriving(
             raise InputError(source, "requested", found, "fewer")
 
 
-def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[dict[str, str], list[int]]]:
+def _rows(path: str | Path, *columns: str) -> Iterator[tuple[dict[str, str], list[int]]]:
     """Each row's cells by column, and the integers of some columns."""
-    rows = csv_rows(path)
-    _, header = next(rows, (1, []))
-    missing = [column for column in columns if column not in header]
+    rows = (row for row in csv_rows(path) if row[1])
+    header = next(rows, (1, []))[1]
+    missing, line = [column for column in columns if column not in header], 1
     if missing:
         raise InputError(str(path), "line 1", f"no column {missing[0]}", ", ".join(columns))
     for line, texts in rows:
-        if not texts:
-            continue
         if len(texts) != len(header):
             expected = f"{len(header)}, as in the header"
             raise InputError(str(path), f"line {line}", f"{len(texts)} cells", expected)
@@ -124,12 +118,13 @@ def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[dict[str
                 found = shown(cells[column])
                 raise InputError(cells["place"], column, found, "an integer >= 0")
         yield cells, [value or 0 for value in integers]
+    if line == 1:
+        raise InputError(str(path), "", "no row", "at least one")
 
 
 def _node(cells: dict[str, str], numbers: list[int]) -> dict[str, Any]:
-    cpu, memory, gpus = numbers
-    node = {"name": cells.get("sn", ""), "cpu_milli": cpu, "memory_bytes": MIB * memory}
-    return node | {"gpus": gpus, "model": cells.get("model") or "none"}
+    capacity = {"cpu_milli": numbers[0], "memory_bytes": MIB * numbers[1], "gpus": numbers[2]}
+    return {"name": cells.get("sn", ""), **capacity, "model": cells.get("model") or "none"}
 
 
 def _task(cells: dict[str, str], numbers: list[int]) -> Demand:

@@ -3,7 +3,7 @@
 from optsched.problem import Method, Problem, standard_parts
 
 _HERE = "optsched.packing"
-_PICTURES = "optsched.plotting"
+_RUN = f"{_HERE}.heuristics.policies:run_policy"
 _POLICIES = (
     ("random", "any node that can take the task, any GPU that can take the share"),
     ("dot-product", "least dot product of demand and free CPU and GPUs (Tetris)"),
@@ -21,16 +21,9 @@ PACKING = Problem(
     unit="GPUs",
     defaults=(*(name for name, _ in _POLICIES), "offline", "exact"),
     measures=f"{_HERE}.options:measures_of_solution",
-    pictures={
-        "allocation": f"{_PICTURES}.packing:plot_allocation",
-    },
+    pictures={"allocation": "optsched.plotting.packing:plot_allocation"},
     methods=(
-        *(
-            Method(
-                name, "heuristic", title, f"{_HERE}.heuristics.policies:run_policy", by_name=True
-            )
-            for name, title in _POLICIES
-        ),
+        *(Method(name, "heuristic", title, _RUN, by_name=True) for name, title in _POLICIES),
         Method(
             "offline",
             "heuristic",

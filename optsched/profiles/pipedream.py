@@ -1,4 +1,4 @@
-r"""Reader of PipeDream's layer profiles (``graph.txt``).
+r"""Reader and writer of PipeDream's layer profiles (``graph.txt``).
 
 The format holds one layer or one edge per line; times are milliseconds, sizes bytes::
 
@@ -21,9 +21,10 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, one_line, shown
 from optsched.io.numerals import parse_real
 from optsched.io.reading import read_bytes
+from optsched.io.writing import write_text
 from optsched.profiles.profile import Layer, LayerProfile
 
 MAX_BYTES = 16 * 2**20
@@ -96,6 +97,18 @@ def read_pipedream(path: str | Path) -> LayerProfile:
         return LayerProfile(_model_name(path.name), layers, edges, provenance)
     except InputError as error:  # only sums that overflow are left to refuse: name the file
         raise error.at(source, error.where) from None
+
+
+def write_pipedream(path: str | Path, profile: LayerProfile) -> None:
+    """Write a profile without tensor slices and experts."""
+    lines = []
+    for number, layer in enumerate(profile.layers, start=1):
+        times = (1e3 * layer.forward_time, 1e3 * layer.backward_time)
+        values = zip(FIELDS, (*times, layer.output_bytes, layer.parameter_bytes), strict=True)
+        measured = ", ".join(f"{name}={value!r}" for name, value in values)
+        lines.append(f"node{number} -- {one_line(layer.name)} -- {measured}\n")
+    lines += [f"\tnode{u + 1} -- node{v + 1}\n" for u, v in profile.edges]
+    write_text(path, "".join(lines))
 
 
 def _read_lines(source: str, text: str) -> tuple[dict[int, Layer], dict[tuple[int, int], int]]:

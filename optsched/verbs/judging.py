@@ -17,6 +17,7 @@ from optsched.result import (
     Termination,
     clipped_bound,
     is_proved,
+    is_solved,
 )
 
 
@@ -82,12 +83,16 @@ def _proved_or_feasible(
 ) -> Termination:
     """Accept "optimal" only if the bound proves the checked objective at the gap.
 
-    A method of the package may know an optimum without a bound, a custom one may not.
+    A method of the package may know an optimum without a bound and keeps its solver's tolerance;
+    a custom one does neither.
     """
-    known = outcome.bound is None and not callable(method.run)
-    if outcome.termination is not Termination.OPTIMAL or report.objective is None or known:
+    objective, bound = report.objective, outcome.bound
+    if outcome.termination is not Termination.OPTIMAL or objective is None:
         return outcome.termination
-    proved = outcome.bound is not None and is_proved(report.objective, outcome.bound, settings.gap)
+    if callable(method.run):
+        proved = bound is not None and is_proved(objective, bound, settings.gap)
+    else:
+        proved = bound is None or is_solved(objective, min(bound, objective), settings.gap)
     return Termination.OPTIMAL if proved else Termination.FEASIBLE
 
 

@@ -337,3 +337,15 @@ def test_a_file_and_a_certificate_may_be_anyones(tmp_path: Path) -> None:
     ):
         path.write_text(json.dumps({**kind, "threshold": threshold}))
         assert verdict in printed("verify placement/fig2 --certificate", path, code=code)
+
+
+def test_a_whole_result_is_no_certificate(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(json_of("solve packing/two-nodes --method columns")))
+    command = f"verify packing/two-nodes --certificate {path}"
+    expected = 'found an object that has a "certificate", expected a certificate, the content of'
+    assert expected in refusal(command)
+    path.write_text(json.dumps(json.loads(path.read_text())["certificate"]))
+    assert "bound" in printed(command)
+    path.write_text("{}")
+    assert 'without a "kind", expected a certificate' in refusal(command)

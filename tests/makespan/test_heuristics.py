@@ -1,14 +1,17 @@
 """Heuristics: always checked, repeatable, as good as they say."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from commands import printed
 from makespan.small import crowded
 from sampling import first
 
 import optsched
 from optsched.deadline import Deadline
 from optsched.errors import InputError
-from optsched.generators.makespan import generate_makespan
+from optsched.generators.makespan import ZOO_MODELS, generate_makespan
 from optsched.makespan.bounds import best as bounds
 from optsched.makespan.bounds.best import simple_bound
 from optsched.makespan.bounds.durations import durations_of
@@ -17,11 +20,12 @@ from optsched.makespan.explain import explain
 from optsched.makespan.heuristics.list_scheduling import ListScheduler, longest_order
 from optsched.makespan.heuristics.local_search import link_limits_matter
 from optsched.makespan.heuristics.nested import is_applicable
-from optsched.makespan.heuristics.sjf_bco import distinct_kappas
+from optsched.makespan.heuristics.sjf_bco import PACKING, Simulator, distinct_kappas
 from optsched.makespan.instance import MakespanInstance, iteration_time
 from optsched.makespan.options import MakespanOptions
 from optsched.problems import METHODS
 from optsched.result import Result
+from optsched.zoo import profile_model
 
 STRONG = pytest.mark.parametrize(
     "name", first(1, ["makespan/mixed-24x8-strong", "makespan/paper-160x20-strong"])
@@ -214,3 +218,51 @@ def test_limits_are_tried_where_links_are_short_only() -> None:
     assert link_limits_matter(short_of_links(0))
     assert not link_limits_matter(fitting)
     assert not link_limits_matter(cheap)
+
+
+def unit_jobs(servers: list[int], jobs: list[tuple[int, int]]) -> MakespanInstance:
+    """Jobs of (GPUs, slots) that exchange nothing: an iteration takes a slot on any GPUs."""
+    document = optsched.load("makespan/theorem5-2x1").to_dict() | {"servers": servers}
+    document["horizon"] = 40
+    document["jobs"] = [
+        {**document["jobs"][0], "name": f"j{i}", "gpus": gpus, "iterations": slots}
+        for i, (gpus, slots) in enumerate(jobs)
+    ]
+    return MakespanInstance.from_dict(document)
+
+
+@pytest.mark.parametrize(("packing", "server"), [("least-used", 1), ("occupied", 0)])
+def test_a_small_job_joins_servers_in_use_only_if_asked(packing: str, server: int) -> None:
+    """At 4 job 0 holds GPU 0; GPU 1, beside it, has worked 4 slots, GPUs 2 and 3 have worked 2."""
+    simulator = Simulator(unit_jobs([2, 2], [(1, 9), (1, 3), (2, 1), (3, 1), (1, 1)]))
+    _, schedule = simulator.run(np.arange(5), PACKING[packing], theta=40)
+    assert (schedule.starts[4], schedule.placed[4]) == (4, {server: 1})
+
+
+def test_sjf_bco_states_lemma_3() -> None:
+    """Jobs of 2 GPUs, 3 and 2 slots, on 2 GPUs; the first theta that the bisection tries is 20."""
+    details = optsched.solve(unit_jobs([2], [(2, 3), (2, 2)]), "sjf-bco").details
+    assert (details["theta"], details["lemma_3"]["makespan"]) == (20, 5)
+    assert (details["lemma_3"]["limit"], details["lemma_3"]["holds"]) == (40, True)
+
+
+@pytest.mark.parametrize("zoo", [False, True])
+def test_jobs_of_a_trace(zoo: bool, tmp_path: Path) -> None:
+    """The first two of at most 8 GPUs, in order of submission; fractions are whole GPUs."""
+    trace = tmp_path / "trace.csv"
+    trace.write_text("submit_time,gpus\n30,2\n10,0.5\n20,16\n40,8\n")
+    arguments = ["--trace", str(trace), "--jobs", "2", "--largest-job", "8", "--servers", "2"]
+    printed("generate makespan", *arguments, *(["--zoo"] if zoo else []), "-o", tmp_path)
+    (path,) = tmp_path.glob("*.json")
+    jobs = optsched.load(path).jobs
+    assert [job.gpus for job in jobs] == [1, 2]
+    sizes = {layers_bytes(model) for model in ZOO_MODELS}
+    assert {job.gradient_bytes in sizes for job in jobs} == {zoo}
+    if zoo:
+        job = jobs[0]
+        seconds = job.batch_size * job.forward_time_per_sample + job.backward_time
+        assert 49 < job.iterations * seconds < 301
+
+
+def layers_bytes(model: str) -> int:
+    return sum(layer.parameter_bytes for layer in profile_model(model).layers)

@@ -53,6 +53,16 @@ def test_eight_jobs_on_three_servers_are_proved(seed: int) -> None:
     assert result.proved
 
 
+def test_a_submission_on_a_slot_stays_there() -> None:
+    """0.4 - 0.3 is above 0.1, which was a slot later for policies, model and audit alike."""
+    instance = instance_of((0.3, 1, 1.0), (0.4, 1, 1.0), (0.7, 2, 1.0))
+    for method in ("fifo", OFFLINE):
+        result = optsched.solve(instance, method, options={"slot": 0.1, "unseen": "zero"})
+        assert [job.start for job in result.solution.jobs][:2] == [0.0, 0.1], method
+        assert result.check.feasible
+        assert result.objective == pytest.approx(3.7)
+
+
 PAIR = {"servers": 2, "per_server": 2}
 ROWS = ((0, 3, 2.0), (0, 2, 1.5))
 

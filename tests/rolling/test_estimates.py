@@ -18,7 +18,7 @@ from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.by_name import make_policy
 from optsched.rolling.records import JobRecord, Records
 from optsched.rolling.simulator.engine import Plan, simulate_rolling
-from optsched.rolling.simulator.estimates import known_world
+from optsched.rolling.simulator.estimates import Knowledge
 from optsched.rolling.simulator.world import View, World
 
 OPTIONS = RollingOptions(knowledge="estimated")
@@ -41,7 +41,9 @@ def test_estimates_by_hand() -> None:
         (ended[:1], (3, 10), (3 / 4, 1 / 4), (2 * 3 / 4 + 8 / 4, 1.25 * 3 / 4 + 4 / 4)),
         (ended, (3, 10), (5 / 6, 1 / 6), ((2 * 4 + 6 + 8) / 6, (1.25 * 4 + 5 + 4) / 6)),
     ):
-        seen = known_world(world, done).instance.jobs[1]
+        knowledge = Knowledge(world)
+        knowledge.update(done, [1])
+        seen = knowledge.world.instance.jobs[1]
         assert seen.epochs.values == values
         assert seen.epochs.probabilities == pytest.approx(probabilities)
         assert seen.epoch_time["A"] == pytest.approx(seconds)

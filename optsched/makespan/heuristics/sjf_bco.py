@@ -6,7 +6,8 @@ most theta; otherwise time advances to the next completion. Methods differ in th
 job selects among these GPUs:
 
 - `sjf-bco`: smallest jobs first; up to kappa GPUs the least used GPUs (FA-FFP), beyond that GPUs of
-  the least busy servers (LBSGF).
+  the least busy servers (LBSGF). With packing = "occupied" the small jobs prefer servers in use, as
+  section 5's text says; its Algorithm 2 as printed does not ("least-used").
 - `first-fit`: the first GPUs. `list-scheduling`: the least used. Both in the file's order.
 - `random`: drawn, with theta at the horizon.
 
@@ -15,11 +16,13 @@ horizon; the makespan is not monotone in theta, so the best schedule seen is kep
 and the job sizes matters; estimates count as they are (the paper's u = 1); ties go by name.
 Guarantee: none. Theorem 5 of the paper is false (erratum in models/makespan/README.md). Complexity:
 O(K log T) simulations for K distinct sizes and horizon T (random: one), each O(n (GPUs + S log S) +
-completions).
+completions). `details` of sjf-bco state both sides of Lemma 3, makespan <= n_g theta: n_g is the
+most GPUs of a job, theta the bisection's limit on a GPU's load that gave the schedule.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
@@ -36,6 +39,7 @@ from optsched.makespan.contention import (
     Schedule,
     ScheduleArrays,
     empty_schedule,
+    evaluate,
     job_arrays,
     next_end,
     none_running,
@@ -50,13 +54,14 @@ from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions, Order
 from optsched.result import Outcome, Settings
 
-FIRST, LEAST_USED, LEAST_BUSY_SERVERS, RANDOM = 0, 1, 2, 3
+FIRST, LEAST_USED, LEAST_BUSY_SERVERS, RANDOM, OCCUPIED = 0, 1, 2, 3, 4
+PACKING = {"least-used": LEAST_USED, "occupied": OCCUPIED}
 
 
 class GpuSelection(NamedTuple):
     """How each job selects among the idle GPUs within theta; times in slots."""
 
-    rule: Ints  # by job: one of the four constants above
+    rule: Ints  # by job: one of the five constants above
     estimate: Floats  # by job: rho_hat_j, estimated duration
     theta: float
     lambda_: float  # the least busy servers are offered until they hold lambda G_j GPUs
@@ -119,10 +124,15 @@ def _select(jobs: Jobs, selection: GpuSelection, gpus: Gpus, j: int) -> bool:
         for i in range(size):
             k = i + int(draw(selection.random) * (count - i))
             chosen[i], chosen[k] = chosen[k], chosen[i]
-    elif count > size:  # the least used, ties by index
+    elif count > size:  # the least used, ties by index; of servers in use first for OCCUPIED
         candidates = chosen[:count].copy()
-        by_load = np.argsort(gpus.load[candidates], kind="mergesort")
-        chosen[:size] = candidates[by_load[:size]]
+        candidates = candidates[np.argsort(gpus.load[candidates], kind="mergesort")]
+        if rule == OCCUPIED:
+            idle_server = np.ones(len(jobs.capacity), np.bool_)
+            idle_server[gpus.server[~gpus.idle]] = False
+            is_idle = idle_server[gpus.server[candidates]]
+            candidates = candidates[np.argsort(is_idle, kind="mergesort")]
+        chosen[:size] = candidates[:size]
     return True
 
 
@@ -293,11 +303,24 @@ def search_by_name(
     if method == "sjf-bco":
         gpus = simulator.jobs.gpus
         kappas = distinct_kappas(instance) if options.kappa is None else [options.kappa]
-        rules = [np.where(gpus <= kappa, LEAST_USED, LEAST_BUSY_SERVERS) for kappa in kappas]
+        small = PACKING[options.packing]
+        rules = [np.where(gpus <= kappa, small, LEAST_BUSY_SERVERS) for kappa in kappas]
         order = simulator.order("smallest-first")
-        return best_theta(simulator, order, rules, options.lambda_, deadline)
+        found = best_theta(simulator, order, rules, options.lambda_, deadline)
+        details = {**found.details, **lemma_3(instance, found)}
+        return replace(found, details=details)
     rule = {"first-fit": FIRST, "list-scheduling": LEAST_USED}[method]
     return best_theta(simulator, simulator.order(options.order), [rule], 1.0, deadline)
+
+
+def lemma_3(instance: MakespanInstance, found: SearchResult) -> dict[str, Any]:
+    """Both sides of sjf-bco's Lemma 3, makespan <= n_g theta, in slots."""
+    theta = found.details["theta"]
+    if found.schedule is None or theta is None:
+        return {}
+    makespan = evaluate(instance, found.schedule).makespan
+    limit = max(job.gpus for job in instance.jobs) * theta
+    return {"lemma_3": {"makespan": makespan, "limit": limit, "holds": makespan <= limit}}
 
 
 def schedule_by_name(

@@ -192,17 +192,12 @@ def virtual_order(submit: Floats, work: Floats) -> tuple[Floats, Ints]:
 def _reservation_violations(
     jobs: Jobs, records: Records, rows: Ints, sliced: Bools, spot_checks: int
 ) -> list[Violation]:
-    """Check EASY's reservations at starts spread evenly over the run.
+    """Check EASY's reservations at lone starts spread evenly over the run.
 
-    Only jobs that start alone at their time are checked, so that the cluster state before the start
-    is known.
-
-    The head is the first waiting job in row order. Its reservation is the earliest time at which
-    enough GPUs are free if running jobs end as expected (overdue jobs: now). A job is expected to
-    run for its user's estimate, or for its predicted length if there is none. A later job may start
-    if it is expected to end by then, or with GPUs that the head leaves free then; one that needs no
-    more GPUs than are free at both times must not wait, unless it is `sliced`: its slices may not
-    fit. Nothing overtakes a head whose GPUs are free.
+    A later job than the head may start if it is expected to end by the head's reserved start, or
+    with GPUs that the head leaves free then; one that needs no more GPUs than are free at both
+    times must not wait, unless its slices may not fit. Nothing overtakes a head whose GPUs are
+    free.
     """
     violations = []
     length = np.asarray(records.predicted * records.alpha)

@@ -40,19 +40,8 @@ ROUNDING = 1e-10
 
 @dataclass(frozen=True)
 class GangBound:
-    """A bound on the sum of C - r, in seconds, and the duals that prove it.
-
-    Attributes
-    ----------
-    value : float
-        The bound.
-    edges : (H + 1,) float
-        Edges of the time cells, seconds.
-    capacity_dual : (H,) float
-        lam: dual per GPU-second of each cell.
-    no_wait_dual : (H,) float
-        mu: dual per second of running in [r_i, r_i + d_i].
-    """
+    """A bound on the sum of C - r, in seconds, and the duals that prove it: by time cell, between
+    `edges`, lam per GPU-second and mu per second of running in [r_i, r_i + d_i]."""
 
     value: float
     edges: Floats

@@ -37,19 +37,10 @@ class Lemma(NamedTuple):
 class TheoremOne:
     """Theorem 1's ratio, its parameters and the observed ratio.
 
-    Attributes
-    ----------
-    ratio, with_perfect_predictions : float or None
-        The theorem's ratio, and its first summand, independent of eps; None if one job needs the
-        whole cluster.
-    observed : float or None
-        The run's total completion time over `optimum`. None for part of a run.
-    optimum : float or None
-        OPT_A where it was given, else a lower bound on it.
-    srpt, predicted_srpt : float or None
-        OPT_A1 and OPT_A1~.
-    lemmas : tuple of Lemma
-        Lemmas 1-3 with `optimum` for OPT_A; empty for part of a run, or without a ratio.
+    The ratio, and its first summand, which predictions do not change, are None if one job needs the
+    whole cluster. For a complete run, `observed` is its total completion time over `optimum`, which
+    is OPT_A where it was given, else a lower bound on it, also in `lemmas`; `srpt` and
+    `predicted_srpt` are OPT_A1 and OPT_A1~.
     """
 
     ratio: float | None

@@ -20,7 +20,6 @@ from optsched.schema import (
     parse,
 )
 
-SCHEMA = "optsched/cluster"
 MAX_SERVERS = 2**20
 MAX_GPUS = 2**24
 
@@ -80,15 +79,11 @@ class OnlineCluster(FileModel):
         >>> OnlineCluster.of(servers=2, gpus_per_server=4).gpus
         8
         """
-        return cls.from_dict(
-            {
-                "schema": SCHEMA,
-                "version": 1,
-                "servers": servers,
-                "gpus_per_server": gpus_per_server,
-                "inter_bandwidth": inter_bandwidth,
-                "intra_bandwidth": intra_bandwidth,
-            }
+        return cls(
+            servers=servers,
+            gpus_per_server=gpus_per_server,
+            inter_bandwidth=inter_bandwidth,
+            intra_bandwidth=intra_bandwidth,
         )
 
     def to_dict(self) -> dict[str, Any]:

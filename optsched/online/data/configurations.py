@@ -27,23 +27,11 @@ from optsched.placement.instance import Cluster, Job
 class Packed(NamedTuple):
     """Graphs and cost tables of C configurations, concatenated.
 
-    Attributes
-    ----------
-    gpus, estimate, worst : (C,) array
-        g, alpha~ and alpha^max.
-    vertex, stage, edge, cell : (C + 1,) int
-        Offsets of a configuration's replicas, stages, edge ends and table cells.
-    width : (C,) int
-        Table cells of each stage.
-    micro_batches : (C,) int
-        0 for asynchronous jobs.
-    stage_of, first, start, neighbour, weight, pair, replica, experts : array
-        The arrays of `JobGraph`: `stage_of`, `first_vertex`, `indptr`, `indices`, `weight`,
-        `activation_weight`, `gpus`, `experts`. `first` and `start` have one entry per
-        configuration more than there are stages and replicas.
-    near, before, after, all_reduce, hidden : array
-        The arrays of `CostTables`: `colocated_work`, `saving_previous`, `saving_next`,
-        `all_reduce`, `hidden`.
+    `vertex`, `stage`, `edge` and `cell` are offsets (C + 1,) of a configuration's replicas, stages,
+    edge ends and table cells, `width` the cells of each stage; `micro_batches` is 0 for
+    asynchronous jobs. From `stage_of` on they are the arrays of `JobGraph`, from `near` on those of
+    `CostTables`, as `_pack` names them; `first` and `start` have one entry per configuration more
+    than there are stages and replicas.
     """
 
     gpus: Any

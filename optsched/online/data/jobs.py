@@ -13,6 +13,9 @@ from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.configurations import Configurations, prepare_configurations
 from optsched.online.data.workload import Workload
 
+SLOT_RTOL = 1e-9
+"""Tolerance, in slots, within which a time or a length is a whole number of slots."""
+
 
 @dataclass(frozen=True)
 class Jobs:
@@ -63,6 +66,17 @@ class Jobs:
             submit=submit - (submit[0] if len(rows) else 0.0),
             configuration=self.configuration[rows],
         )
+
+    def on_slots(self, slot: float) -> Jobs:
+        """The jobs with submissions within 1e-9 slots of a multiple of the slot at that multiple.
+
+        Seconds since the first submission have rounding errors: 0.4 - 0.3 is above 0.1.
+        """
+        if slot == 0:
+            return self
+        multiple = np.rint(self.submit / slot) * slot
+        is_near = np.abs(self.submit - multiple) <= SLOT_RTOL * slot
+        return replace(self, submit=np.where(is_near, multiple, self.submit))
 
     @property
     def load(self) -> float | None:

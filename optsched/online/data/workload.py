@@ -186,18 +186,12 @@ class Workload:
                 raise InputError(source, f"row {row + 1}: {name}", f"{values[row]}", expected)
 
     def rows(self, chosen: Ints, name: str | None = None) -> Workload:
-        return Workload(
-            name or self.name,
-            self.job_id[chosen],
-            self.submit_time[chosen],
-            self.gpus[chosen],
-            self.iterations[chosen],
-            self.user.take(chosen),
-            self.group.take(chosen),
-            self.model.take(chosen),
-            None if self.walltime is None else self.walltime[chosen],
-            None if self.start_time is None else self.start_time[chosen],
-        )
+        numbers = {key: getattr(self, key)[chosen] for key in COLUMNS[:4]}
+        labels = {key: getattr(self, key).take(chosen) for key in COLUMNS[4:]}
+        for key in OPTIONAL:
+            values = getattr(self, key)
+            numbers[key] = None if values is None else values[chosen]
+        return replace(self, name=name or self.name, **numbers, **labels)
 
     def in_row_order(self) -> Workload:
         """Sorted by (submit_time, row): the order that all ties refer to."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.deadline import OutOfTimeError
 from optsched.errors import NotApplicableError
-from optsched.online.data.jobs import Jobs
+from optsched.online.data.jobs import SLOT_RTOL, Jobs
 from optsched.online.policies.by_name import OFFLINE
 from optsched.online.simulator.event_loop import next_multiple
 from optsched.placement.exact.exact import exact
@@ -25,8 +25,6 @@ from optsched.result import Settings, Termination
 
 MAX_OCCUPANCIES = 500
 """Occupancies of all configurations together; each needs an exact placement."""
-SLOT_RTOL = 1e-9
-"""Tolerance, in slots, below which a length is rounded down to whole slots."""
 
 Occupancy = tuple[int, ...]
 """GPUs by server, in descending order."""

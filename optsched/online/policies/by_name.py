@@ -27,48 +27,26 @@ RESTORE_SECONDS, ROUND_SECONDS = 30.0, 360.0
 class Policy:
     """How jobs queue and start.
 
-    Attributes
-    ----------
-    name, summary : str
-        Name on the command line, and a one-line description.
-    virtual : bool
-        Whether a job queues when the virtual machine completes it, instead of at submission.
-    order : str
-        Key of the queue, ties by row: "release" (first in, first out), "submission",
-        "duration" (n~ alpha~) or "workload" (g n~ alpha~). Preemptive policies order all jobs:
-        "attained" (GPU-seconds of work done), "remaining" (g alpha~ times the predicted remaining
-        iterations) or "share" (time received over the time due by max-min fairness).
-    scans_on : bool
-        Whether later jobs are tried after one that does not fit.
-    delays : bool
-        Whether heavy jobs wait for a better offer (a-srpt, lines 8-20). With scans_on, every job
-        waits for alpha <= max(comm_heavy, 1 + 1e-9) alpha~; on an empty cluster each offer has
-        alpha~, so no job starves.
-    backfills : bool
-        Whether later jobs that fit start while the head waits.
-    reserves : bool
-        Whether later jobs start only if by the predictions they do not delay the head; otherwise
-        they start while the head waits for a better offer.
-    offer, hold : str
-        Defaults of these two options.
-    perfect : bool
-        Whether the policy uses the true iterations.
-    preempts : str
-        When running jobs are preempted by waiting jobs with a smaller key: "never", at all
-        "events", or when "rounds" begin; in between, jobs start where they fit.
+    `order` is the key of the queue, ties by row: "release" (first in, first out), "submission",
+    "duration" (n~ alpha~) or "workload" (g n~ alpha~). Preemptive policies order all jobs:
+    "attained" (GPU-seconds of work done), "remaining" (g alpha~ times the predicted remaining
+    iterations) or "share" (time received over the time due by max-min fairness).
     """
 
     name: str
     summary: str
-    virtual: bool = False
+    virtual: bool = False  # a job queues when the virtual machine completes it, not at submission
     order: Order = "release"
-    scans_on: bool = False
+    scans_on: bool = False  # later jobs are tried after one that does not fit
+    # Heavy jobs wait for a better offer (a-srpt, lines 8-20). With scans_on, every job waits for
+    # alpha <= max(comm_heavy, 1 + 1e-9) alpha~, which each offer has on an empty cluster.
     delays: bool = False
-    backfills: bool = False
-    reserves: bool = False
+    backfills: bool = False  # later jobs that fit start while the head waits for a better offer,
+    reserves: bool = False  # or for GPUs, if by the predictions they do not delay it
     offer: Offer = "most"
     hold: Hold = "none"
-    perfect: bool = False
+    perfect: bool = False  # uses the true iterations
+    # when waiting jobs with a smaller key preempt; jobs start where they fit in between
     preempts: Literal["never", "events", "rounds"] = "never"
 
 

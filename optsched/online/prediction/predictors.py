@@ -11,7 +11,7 @@ Source: a-srpt, IV-C 3 and V-B 2-d; models/online/README.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,15 +45,7 @@ DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Predictor:
-    """A predictor.
-
-    Attributes
-    ----------
-    fit : callable
-        ``(examples, seed) -> Model``.
-    running : callable or None
-        ``(examples, finish order, counts) -> predictions``, equivalent to refitting at every row.
-    """
+    """A predictor; `running` is equivalent to refitting at every row, if there is one."""
 
     name: str
     summary: str
@@ -82,22 +74,10 @@ NAMES = (*FITTED, PERFECT, *(ONLINE + name for name in FITTED))
 
 @dataclass(frozen=True)
 class Prediction:
-    """n~ of the rows after the training prefix, and fitting statistics.
+    """n~ of the `jobs` after the training prefix, and fitting statistics.
 
-    Attributes
-    ----------
-    jobs : Jobs
-        Those rows.
-    iterations : (n,) float
-        n~.
-    training_jobs : int
-        Rows in the prefix.
-    fits : int
-        Number of fits; 1 for running statistics.
-    fit_time : float
-        Seconds spent fitting and, for online predictors, predicting.
-    unseen : float
-        Share of rows of unseen groups.
+    `fits` is 1 for running statistics, `fit_time` (s) includes the predictions of online
+    predictors, and `unseen` is the share of rows of unseen groups.
     """
 
     name: str
@@ -186,7 +166,7 @@ def predict(
 
 def predict_instance(instance: OnlineInstance, options: OnlineOptions, seed: int) -> Prediction:
     """Predict the iterations of the simulated jobs of an instance."""
-    return predict(
+    prediction = predict(
         prepare_jobs(instance.workload, instance.catalogue, instance.cluster),
         options.predictor,
         training_share=options.training_share,
@@ -194,6 +174,7 @@ def predict_instance(instance: OnlineInstance, options: OnlineOptions, seed: int
         unseen=options.unseen,
         seed=seed,
     )
+    return replace(prediction, jobs=prediction.jobs.on_slots(options.policy.slot))
 
 
 def training_jobs(jobs: Jobs, name: str, share: float | None) -> int:
@@ -247,15 +228,8 @@ def _online(
 
 @dataclass(frozen=True)
 class PredictionReport:
-    """Accuracy of a prediction: Fig. 4 and V-B 2-d in numbers.
-
-    Attributes
-    ----------
-    mean_absolute_error : float
-        Of |n - n~|, iterations.
-    within_tenth, exact, unseen : float
-        Shares of jobs with |n~ - n| <= 0.1 n, with n~ = n to 1e-9, and of unseen groups.
-    """
+    """Accuracy of a prediction (Fig. 4, V-B 2-d): the mean of |n - n~|, and the shares of jobs with
+    |n~ - n| <= 0.1 n, with n~ = n to 1e-9, and of unseen groups."""
 
     name: str
     jobs: int

@@ -84,7 +84,31 @@ def simulate_online(
 def _run(
     jobs: Jobs, policy: Policy, options: PolicyOptions, predicted: Floats, report: Progress | None
 ) -> Records:
-    n, configurations = len(jobs), jobs.configurations
+    rules, data = event_loop_input(jobs, policy, options, predicted)
+    runs = idle_runs(len(jobs), policy)
+    complete, (allocations,) = _run_loop(event_loop.simulate, jobs, data, rules, runs, report)
+    started_rows = np.flatnonzero(~np.isnan(runs.start))
+    rows = slice(None) if len(started_rows) == len(jobs) else started_rows
+    first, count = runs.first_allocation[rows], runs.num_allocations[rows]
+    return Records.of(
+        jobs,
+        rows,
+        policy=policy.name,
+        options=options,
+        start=runs.start[rows],
+        end=runs.end[rows],
+        alpha=runs.alpha[rows],
+        predicted=predicted[rows],
+        **_server_columns(allocations, first, count),
+        complete=complete,
+    )
+
+
+def event_loop_input(
+    jobs: Jobs, policy: Policy, options: PolicyOptions, predicted: Floats
+) -> tuple[event_loop.Rules, event_loop.JobData]:
+    """Return what the event loop takes of a policy and of the jobs, by row."""
+    configurations = jobs.configurations
     overtaking_rule = event_loop.EASY if policy.reserves else event_loop.BACKFILL
     if not policy.backfills:
         overtaking_rule = event_loop.SCAN if policy.scans_on else event_loop.HEAD_ONLY
@@ -114,8 +138,13 @@ def _run(
         bucket_offer=bucket_offer,
         heavy=heavy,
     )
+    return rules, data
+
+
+def idle_runs(n: int, policy: Policy) -> event_loop.Runs:
+    """Return the runs of n jobs that have not started."""
     num_delayed = n if policy.delays else 0
-    runs = event_loop.Runs(
+    return event_loop.Runs(
         start=np.full(n, np.nan),
         end=np.full(n, np.nan),
         alpha=np.full(n, np.nan),
@@ -123,22 +152,6 @@ def _run(
         num_allocations=np.zeros(n, dtype=np.int64),
         kappa=np.full(num_delayed, np.nan),
         window=np.full(num_delayed, np.inf),
-    )
-    complete, (allocations,) = _run_loop(event_loop.simulate, jobs, data, rules, runs, report)
-    started_rows = np.flatnonzero(~np.isnan(runs.start))
-    rows = slice(None) if len(started_rows) == n else started_rows
-    first, count = runs.first_allocation[rows], runs.num_allocations[rows]
-    return Records.of(
-        jobs,
-        rows,
-        policy=policy.name,
-        options=options,
-        start=runs.start[rows],
-        end=runs.end[rows],
-        alpha=runs.alpha[rows],
-        predicted=predicted[rows],
-        **_server_columns(allocations, first, count),
-        complete=complete,
     )
 
 

@@ -61,20 +61,13 @@ class Rules(NamedTuple):
 class JobData(NamedTuple):
     """The jobs in row order, and properties of their configurations.
 
-    Attributes
-    ----------
-    submit, iterations, predicted, work, walltime : (n,) float
-        r, n, n~, L (seconds of the virtual machine), and the user's estimate or NaN.
-    configuration, rank : (n,) int
-        The configuration, and the place in the order of the queue; empty: the order of queueing.
-    bucket : (C,) int
-        Bucket of each configuration. Jobs of one bucket fit or do not fit together.
-    bucket_gpus : (B,) int
-        g of each bucket, ascending.
-    bucket_offer : (B,) int
-        Index of the offer that the bucket receives; -1: every offer is accepted.
-    heavy : (C,) bool
-        alpha^max / alpha~ >= comm_heavy.
+    `work` is L, seconds of the virtual machine; `walltime` the user's estimate or NaN; `rank` the
+    place in the order of the queue, or empty for the order of queueing. Rows beyond those of
+    `submit` run already, and stay until the loop ends.
+
+    `bucket` and `heavy` are by configuration: jobs of one bucket fit or do not fit together; a
+    heavy one has alpha^max / alpha~ >= comm_heavy. By bucket, `bucket_gpus` is g, ascending, and
+    `bucket_offer` the index of the offer that it receives, or -1 if every offer is accepted.
     """
 
     submit: Floats
@@ -109,16 +102,9 @@ class Runs(NamedTuple):
 class OfferCache(NamedTuple):
     """Last offer of each bucket and whether it was acceptable; times are counted in starts + ends.
 
-    Attributes
-    ----------
-    server_counts : (B, GPUs per server + 1) int
-        By index in `bucket_offer`: servers in total, and servers by the GPUs that they give.
-    checked_at, changed_at : (B,) int
-        When the offer was last compared with the free GPUs, and when it last changed.
-    tested_at : (B,) int
-        When it was last tested whether a bucket accepts its offer.
-    acceptable : (B,) bool
-        Result of that test.
+    By index in `bucket_offer`: servers in total and by the GPUs that they give, when the offer was
+    last compared with the free GPUs, and when it last changed. By bucket: when it was last tested
+    whether the bucket accepts its offer, and the result.
     """
 
     server_counts: Ints
@@ -167,6 +153,10 @@ def simulate(
     newly_queued = [0 for _ in range(0)]  # jobs that join the queue at this instant
     allocations = [0 for _ in range(0)]
     arrived, queued, started, ended, window = 0, 0, 0, 0, np.inf
+    for row in range(n, len(start)):  # EASY: jobs that run already
+        length = _expected_length(jobs.walltime, row, jobs.predicted[row] * runs.alpha[row])
+        entry = (start[row] + length, row)
+        expected_ends.insert(bisect_left(expected_ends, entry), entry)
 
     for step in range(SENTINEL):
         if step % steps == 0:
@@ -195,10 +185,8 @@ def simulate(
                 length = _expected_length(jobs.walltime, row, jobs.predicted[row] * runs.alpha[row])
                 expected_ends.pop(bisect_left(expected_ends, (start[row] + length, row)))
         # line 2: completions of the virtual machine
-        while rules.virtual and clock + virtual_queue[0][0] <= now:
-            remaining, row = heapq.heappop(virtual_queue)
-            clock += remaining
-            newly_queued.append(row)
+        if rules.virtual:
+            clock = complete_virtually(virtual_queue, clock, now, newly_queued)
         # arrivals, which preempt the virtual machine's job if they have less work
         while arrived < n and submit[arrived] <= now:
             row, work = arrived, work_of[arrived]
@@ -206,11 +194,7 @@ def simulate(
             if not rules.virtual or work == 0.0:
                 newly_queued.append(row)
                 continue
-            if len(virtual_queue) > 1:
-                remaining, current = virtual_queue[0]
-                heapq.heapreplace(virtual_queue, (max(0.0, remaining - (now - clock)), current))
-            clock = now
-            heapq.heappush(virtual_queue, (work, row))
+            clock = submit_virtually(virtual_queue, clock, now, work, row)
         for row in newly_queued:
             rank = jobs.rank[row] if len(jobs.rank) > 0 else queued + started
             row_of_rank[rank] = row
@@ -312,6 +296,30 @@ def simulate(
             bucket = bucket_of[configuration_of[row_of_rank[rank]]]
             _push(bucket_heaps, bucket_first, nonempty_buckets, bucket, rank)
     yield started, np.array(allocations)
+
+
+@register_jitable
+def complete_virtually(
+    virtual_queue: list[tuple[float, int]], clock: float, now: float, completed: list[int]
+) -> float:
+    """Complete the virtual machine's jobs until now; return when its queue was last exact."""
+    while clock + virtual_queue[0][0] <= now:
+        remaining, row = heapq.heappop(virtual_queue)
+        clock += remaining
+        completed.append(row)
+    return clock
+
+
+@register_jitable
+def submit_virtually(
+    virtual_queue: list[tuple[float, int]], clock: float, now: float, work: float, row: int
+) -> float:
+    """Submit a job to the virtual machine; return when its queue was last exact, which is now."""
+    if len(virtual_queue) > 1:
+        remaining, current = virtual_queue[0]
+        heapq.heapreplace(virtual_queue, (max(0.0, remaining - (now - clock)), current))
+    heapq.heappush(virtual_queue, (work, row))
+    return now
 
 
 @register_jitable

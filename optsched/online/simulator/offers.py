@@ -25,19 +25,8 @@ GPU_BITS = 11
 
 
 class FreeServers(NamedTuple):
-    """The free GPUs of a cluster.
-
-    Attributes
-    ----------
-    free : (servers,) int
-        Free GPUs of each server.
-    histogram : (GPUs per server + 1,) int
-        Servers by number of free GPUs.
-    lowest : (GPUs per server + 1,) int
-        Lower bound on the index of servers with that many free GPUs.
-    total : (1,) int
-        Free GPUs of all servers.
-    """
+    """Free GPUs by server and in `total` (1,), and by number of free GPUs how many servers have so
+    many, and a lower bound on their index."""
 
     free: Ints
     histogram: Ints

@@ -122,7 +122,7 @@ class View:
         self._running: dict[int, RunningJob] = {}
         self._next = 0
         self._wakes: list[float] = []
-        self._ends: list[tuple[float, int, int]] = []  # end, row and segment; stale if preempted
+        self._ends: dict[int, float] = {}  # planned end of each running job
         self._alpha: dict[tuple[int, tuple[int, ...]], float] = {}
         self._segments: list[tuple[int, Segment]] = []
         self._segment_of: dict[int, int] = {}  # last segment of each row that has started
@@ -225,7 +225,7 @@ class View:
             self._queue.pop(row), self._now, alpha, MappingProxyType(servers), begin, predicted
         )
         self._segment_of[row] = len(self._segments)
-        heapq.heappush(self._ends, (end, row, len(self._segments)))
+        self._ends[row] = end
         self._segments.append((row, Segment(self._now, end, alpha, tuple(servers.items()))))
 
     def preempt(self, job: QueuedJob) -> None:
@@ -249,7 +249,6 @@ class View:
         self._segments[segment] = (row, replace(self._segments[segment][1], end=self._now))
         self._release(row)
         self._queue[row] = running.job
-        self._drop_stale_ends()
 
     def attained(self, job: QueuedJob) -> float:
         """Return the GPU-seconds of work done so far, without restoring checkpoints."""
@@ -274,16 +273,15 @@ class View:
         """Advance to the next event; return False if there is none."""
         submit = self._jobs.submit
         times = [float(submit[self._next])] if self._next < len(submit) else []
-        times += [self._ends[0][0]] if self._ends else []
+        times += [min(self._ends.values())] if self._ends else []
         times += self._wakes[:1]
         if not times:
             return False
         self._now = min(times)
         while self._wakes and self._wakes[0] <= self._now:
             heapq.heappop(self._wakes)
-        while self._ends and self._ends[0][0] <= self._now:
-            self._release(heapq.heappop(self._ends)[1])
-            self._drop_stale_ends()
+        for row in [row for row, end in self._ends.items() if end <= self._now]:
+            self._release(row)
         self._arrived = []
         while self._next < len(submit) and submit[self._next] <= self._now:
             self._arrived.append(self._queued(self._next))
@@ -303,19 +301,12 @@ class View:
         )
 
     def _release(self, row: int) -> None:
+        del self._ends[row]
         self._add_free(self._running.pop(row).servers, 1)
 
     def _add_free(self, servers: Offer, sign: int) -> None:
         for server, gpus in servers.items():
             set_free(self._servers, server, int(self._servers.free[server]) + sign * gpus)
-
-    def _drop_stale_ends(self) -> None:
-        """Drop planned ends of preempted segments from the front of the heap."""
-        while self._ends:
-            _, row, segment = self._ends[0]
-            if row in self._running and self._segment_of[row] == segment:
-                return
-            heapq.heappop(self._ends)
 
     def _queued(self, row: int) -> QueuedJob:
         table = self._jobs.workload

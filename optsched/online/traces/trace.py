@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,26 +36,9 @@ MEDIAN_DURATION = (1.0, 30 * DAY)
 class TraceRow:
     """One job of a trace; None where the trace has no value.
 
-    Attributes
-    ----------
-    line : int
-        Line of the file.
-    job_id : str
-        Its name in the trace.
-    submit, duration : float or None
-        Seconds, from the trace's time origin.
-    gpus : float or None
-        Requested GPUs; may be fractional.
-    user, group : str
-        The submitting user, and the recurring job that it is one of.
-    walltime : float or None
-        The user's estimate of the duration, seconds; NaN if it cannot be read.
-    due : float or None
-        The due date, seconds from the trace's time origin; NaN if it cannot be read.
-    start : float or None
-        When the job really started, seconds from the trace's time origin; NaN if it cannot be read.
-    remark : str
-        What the report counts of this row, if anything.
+    Times are seconds, `submit`, `due` and the real `start` from the time origin of the trace; GPUs
+    may be fractional. A `group` is a recurring job, `walltime` the user's estimate of the duration;
+    it, `due` and `start` are NaN if they cannot be read. The report counts `remark`, if any.
     """
 
     line: int
@@ -143,18 +126,17 @@ class Trace:
 
     def take(self, rows: Ints) -> Trace:
         """Return some jobs, given in time order; the first of them is submitted at 0."""
-        return Trace(
-            self.name,
-            self.job_id[rows],
-            self.submit[rows] - self.submit[rows[0]],
-            self.duration[rows],
-            self.gpus[rows],
-            self.user.take(rows),
-            self.group.take(rows),
-            self.report,
-            None if self.walltime is None else self.walltime[rows],
-            None if self.due is None else self.due[rows] - self.submit[rows[0]],
-            None if self.start is None else self.start[rows] - self.submit[rows[0]],
+        columns = {name: getattr(self, name)[rows] for name in ("job_id", "duration", "gpus")}
+        labels = {name: getattr(self, name).take(rows) for name in ("user", "group")}
+        submit, walltime, due, start = self.submit[rows], self.walltime, self.due, self.start
+        return replace(
+            self,
+            submit=submit - submit[0],
+            walltime=None if walltime is None else walltime[rows],
+            due=None if due is None else due[rows] - submit[0],
+            start=None if start is None else start[rows] - submit[0],
+            **columns,
+            **labels,
         )
 
 

@@ -24,9 +24,6 @@ from optsched.packing.tables import Ints, Tables
 from optsched.result import Outcome, Settings, Termination
 
 Floats = NDArray[np.float64]
-Pattern = tuple[int, Ints]
-"""A class of nodes, and how many shares of each size are on one GPU."""
-
 SOURCE = "column bound"
 PRICING_TOL = 1e-7
 """GPUs by which a pattern's value must exceed the dual of a GPU to be added."""
@@ -102,11 +99,11 @@ def solve_relaxation(tables: Tables, deadline: Deadline, count: Ints | None = No
     lp = GrowingLp(programme.arrays(), Settings().within(deadline))
     best = programme.priced(np.zeros(programme.rows))[0]
     while not deadline.is_over and (solution := lp.solve(deadline)) is not None:
-        prices, patterns = programme.priced(np.maximum(-solution.duals, 0.0))
+        prices, of_class, numbers = programme.priced(np.maximum(-solution.duals, 0.0))
         best = min(best, prices, key=lambda prices: prices.allocated)
-        if not patterns:
+        if not len(of_class):
             break
-        lp.add_columns(np.zeros(len(patterns)), programme.pattern_columns(patterns))
+        lp.add_columns(np.zeros(len(of_class)), programme.pattern_columns(of_class, numbers))
     return best
 
 
@@ -142,28 +139,29 @@ class _Programme:
         )
         at = np.repeat(np.arange(len(t)), 4), np.column_stack(rows).ravel()
         tasks = coo_array((values.ravel(), at), shape=(len(t), self.rows))
-        fills = np.diag(MILLI // self.sizes)
-        patterns = [(c, fill) for c in range(self.classes) for fill in fills]
-        matrix = csr_array(vstack([tasks, self.pattern_columns(patterns)]).T)
+        fills = np.tile(np.diag(MILLI // self.sizes), (self.classes, 1))
+        of_class = np.repeat(np.arange(self.classes), len(self.sizes))
+        matrix = csr_array(vstack([tasks, self.pattern_columns(of_class, fills)]).T)
         upper = np.zeros(self.rows)
         upper[: self.first_share] = np.append(self.count, (self.capacity / self.scale).T)
         width = matrix.shape[1]
-        cost = np.append(-self.demand[t, 2] / MILLI, np.zeros(len(patterns)))
+        cost = np.append(-self.demand[t, 2] / MILLI, np.zeros(len(fills)))
         lower, limit = np.full(self.rows, -np.inf), np.full(width, np.inf)
         integer = np.zeros(width, dtype=bool)
         return MilpArrays(cost, matrix, lower, upper, np.zeros(width), limit, integer)
 
-    def pattern_columns(self, patterns: list[Pattern]) -> csr_array:
+    def pattern_columns(self, of_class: Ints, numbers: Ints) -> csr_array:
         """Coefficients of patterns, one in a row: a GPU of the class, and its shares, negative."""
-        block = np.zeros((len(patterns), self.rows))
-        for row, (k, numbers) in zip(block, patterns, strict=True):
-            row[self.first_capacity + 2 * self.classes + k] = 1.0
-            first = self.first_share + k * len(self.sizes)
-            row[first : first + len(self.sizes)] = -numbers
-        return csr_array(block)
+        p, f = np.nonzero(numbers)
+        gpu_rows = self.first_capacity + 2 * self.classes + of_class
+        rows = np.append(gpu_rows, self.first_share + of_class[p] * len(self.sizes) + f)
+        values = np.append(np.ones(len(of_class)), -numbers[p, f])
+        at = np.append(np.arange(len(of_class)), p), rows
+        return csr_array((values, at), shape=(len(of_class), self.rows))
 
-    def priced(self, duals: Floats) -> tuple[Prices, list[Pattern]]:
-        """The prices at non-negative duals, and the patterns worth more than the GPU's dual."""
+    def priced(self, duals: Floats) -> tuple[Prices, Ints, Ints]:
+        """The prices at non-negative duals; classes whose best pattern exceeds the GPU's dual, and
+        how many shares of each size it has."""
         pooled = duals[self.first_capacity : self.first_share].reshape(3, self.classes)
         cpu, memory, gpus = pooled / self.scale[:, None]
         shares = duals[self.first_share :].reshape(self.classes, len(self.sizes))
@@ -176,8 +174,8 @@ class _Programme:
         allocated = (value + float(self.count @ gain)) * (1 + ROUNDING_RTOL)
         idle = max(float(self.capacity[:, 2].sum()) - allocated, 0.0)
         prices = Prices(cpu, memory, shares, value, gain, allocated, idle)
-        improving = np.flatnonzero(values[:, -1] > gpus + PRICING_TOL).tolist()
-        return prices, [(k, self._pattern(choices[k])) for k in improving]
+        improving = np.flatnonzero(values[:, -1] > gpus + PRICING_TOL)
+        return prices, improving, np.array([self._pattern(choices[k]) for k in improving])
 
     def _pattern(self, choices: Ints) -> Ints:
         """The numbers of shares that a knapsack's choices make."""

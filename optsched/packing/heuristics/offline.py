@@ -84,10 +84,9 @@ def drawn_orders(tables: Tables, generator: Any) -> Ints:
 @kernel
 def recreate(packing: Packing, data: Any, orders: Any, generator: Any, pairs: int) -> None:
     """Empty drawn pairs of nodes and fill them again; with 0 pairs fill each node in turn."""
-    nodes, width = packing.held.shape
+    nodes = len(packing.held)
     free = np.zeros(data[2][:, 2].max(), np.int64)
     pair = np.zeros(min(2, nodes), np.int64)
-    held, gpu = np.zeros((2, 2, width), np.int32)
     for n in range(0 if pairs else nodes):
         _fill(n, packing, data, orders[generator.integers(0, len(orders))], free)
     for _ in range(pairs):
@@ -100,26 +99,25 @@ def recreate(packing: Packing, data: Any, orders: Any, generator: Any, pairs: in
         pair[0] = n
         if nodes > 1:
             pair[1] = (n + generator.integers(1, nodes)) % nodes
+        held, gpu = packing.held[pair], packing.gpu[pair]
         counts, idle = packing.count[pair], packing.idle[pair]
-        for i, n in enumerate(pair):
-            held[i], gpu[i] = packing.held[n], packing.gpu[n]
-            _return_tasks(n, packing)
-        for n in pair:
-            _fill(n, packing, data, orders[generator.integers(0, len(orders))], free)
+        for emptied in pair:
+            _add_to_pool(emptied, packing, 1)
+        for emptied in pair:
+            _fill(emptied, packing, data, orders[generator.integers(0, len(orders))], free)
         if packing.idle[pair].sum() <= idle.sum():
             continue
-        for i, n in enumerate(pair):  # the old tasks were better
-            _return_tasks(n, packing)
-            packing.held[n], packing.gpu[n] = held[i], gpu[i]
-            packing.count[n], packing.idle[n] = counts[i], idle[i]
-            for t in held[i, : counts[i]]:
-                packing.pool[t] -= 1
+        for i, emptied in enumerate(pair):  # the old tasks were better
+            _add_to_pool(emptied, packing, 1)
+            packing.held[emptied], packing.gpu[emptied] = held[i], gpu[i]
+            packing.count[emptied], packing.idle[emptied] = counts[i], idle[i]
+            _add_to_pool(emptied, packing, -1)
 
 
 @register_jitable
-def _return_tasks(n: int, packing: Packing) -> None:
+def _add_to_pool(n: int, packing: Packing, sign: int) -> None:
     for t in packing.held[n, : packing.count[n]]:
-        packing.pool[t] += 1
+        packing.pool[t] += sign
 
 
 @register_jitable

@@ -187,11 +187,12 @@ def _chosen_gpus(
         return np.flatnonzero(free == MILLI)[: milli // MILLI]
     able = np.flatnonzero(free >= milli)
     if policy == RANDOM:
-        first = generator.integers(0, len(able))
-        return able[first : first + 1]
-    chosen = able[:1]
-    chosen[0] = _fgd(cpu, milli, state, n, mix)[1] if policy == FGD else fullest_gpu(milli, free)
-    return chosen
+        able[0] = able[generator.integers(0, len(able))]
+    elif policy == FGD:
+        able[0] = _fgd(cpu, milli, state, n, mix)[1]
+    else:
+        able[0] = fullest_gpu(milli, free)
+    return able[:1]
 
 
 @register_jitable

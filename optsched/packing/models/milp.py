@@ -10,6 +10,7 @@ from functools import partial
 from math import gcd
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyomo.environ as pyo
 
 from optsched.backends.models import build_and_solve
@@ -61,9 +62,10 @@ def _start(tables: Tables, settings: Settings) -> list[Placement]:
 
 def _solve_model(tables: Tables, settings: Settings, start: list[Placement]) -> Answer:
     """The solver's result, and the better of the start and its packing."""
-    construct, size = partial(build, tables, start), nonzeros(tables)
-    listen: Any = {"start": True, "listener": settings.progress.of_model()}
-    answer, model = build_and_solve(construct, size, settings, began=clock(), **listen)
+    construct, listener = partial(build, tables), settings.progress.of_model()
+    answer, model = build_and_solve(
+        construct, nonzeros(tables), settings, began=clock(), listener=listener
+    )
     if model is None or not answer.has_solution:
         return answer, start
     read = read_placements(model, tables)  # beyond 2^31 bytes a solver's tolerance is bytes
@@ -110,8 +112,8 @@ def nonzeros(tables: Tables) -> float:
     return float((tables.fits[:, tables.class_of] * (5 + 2 * tables.capacity[:, 2])).sum())
 
 
-def build(tables: Tables, start: list[Placement] | None = None) -> Model:
-    """State the model, with the values of a start; see models/packing/README.md."""
+def build(tables: Tables) -> Model:
+    """State the model; see models/packing/README.md."""
     built = pyo.ConcreteModel(name="packing-milp")
     _declare_variables(built, tables)
     _cpu_and_memory(built, tables)
@@ -119,21 +121,12 @@ def build(tables: Tables, start: list[Placement] | None = None) -> Model:
     _gpus_of_tasks(built, tables)
     _demand(built, tables)
     _objective(built, tables)
-    for task, n, gpus in start or ():
-        t = int(tables.arrivals[task])
-        built.placed[t, n].value += 1
-        for g in gpus:
-            if (t, n, g) in built.SHARES:
-                built.share[t, n, g].value += 1
-            else:
-                built.taken[n, g].value = 1
     return built
 
 
 def _declare_variables(model: Model, tables: Tables) -> None:
     tasks, nodes, count = tables.instance.tasks, tables.instance.nodes, tables.count.tolist()
-    fits = tables.fits[:, tables.class_of]
-    fitting = [(t, n) for t in range(len(tasks)) for n in range(len(nodes)) if fits[t, n]]
+    fitting = [(t, n) for t, n in np.argwhere(tables.fits[:, tables.class_of]).tolist()]
     gpus = [(n, g) for n, node in enumerate(nodes) for g in range(node.gpus)]
     shares = [(t, n, g) for t, n in fitting if tasks[t].is_share for g in range(nodes[n].gpus)]
     model.TYPES = pyo.RangeSet(0, len(tasks) - 1, doc="t: types of tasks")
@@ -143,21 +136,20 @@ def _declare_variables(model: Model, tables: Tables) -> None:
     model.FITTING = pyo.Set(initialize=fitting, dimen=2, doc=doc)
     doc = "(t, n, g): types that take a share, and GPUs of such nodes"
     model.SHARES = pyo.Set(initialize=shares, dimen=3, doc=doc)
-    whole = {"domain": pyo.NonNegativeIntegers, "initialize": 0}
     model.placed = pyo.Var(
         model.FITTING,
+        domain=pyo.NonNegativeIntegers,
         bounds=lambda _, t, n: (0, count[t]),
         doc="x_tn: tasks of type t on node n",
-        **whole,
     )
     model.share = pyo.Var(
         model.SHARES,
+        domain=pyo.NonNegativeIntegers,
         bounds=lambda _, t, n, g: (0, min(count[t], MILLI // tasks[t].gpu_milli)),
         doc="s_tng: tasks of type t on GPU g of node n",
-        **whole,
     )
     doc = "y_ng: GPU g of node n is wholly one task's"
-    model.taken = pyo.Var(model.GPUS, domain=pyo.Binary, initialize=0, doc=doc)
+    model.taken = pyo.Var(model.GPUS, domain=pyo.Binary, doc=doc)
 
 
 def _cpu_and_memory(model: Model, tables: Tables) -> None:
@@ -188,13 +180,8 @@ def _gpus_of_tasks(model: Model, tables: Tables) -> None:
     """x_tn = sum_g s_tng for shares; sum_t f_t/1000 x_tn = sum_g y_ng for whole GPUs."""
     tasks, nodes = tables.instance.tasks, tables.instance.nodes
     shared = [(t, n) for t, n in model.FITTING if tasks[t].is_share]
-    whole = _sums(
-        {
-            (n, t): tasks[t].gpus * model.placed[t, n]
-            for t, n in model.FITTING
-            if not tasks[t].is_share
-        }
-    )
+    others = [(t, n) for t, n in model.FITTING if not tasks[t].is_share]
+    whole = _sums({(n, t): tasks[t].gpus * model.placed[t, n] for t, n in others})
 
     @model.Constraint(shared, doc="(5) each task with a share is on one GPU")
     def share_is_on_a_gpu(m: Model, t: int, n: int) -> Any:

@@ -113,10 +113,10 @@ def make_policy(name: str, world: World, settings: Settings) -> Policy:
     >>> callable(make_policy("sts", world, Settings()).decide)
     True
     """
-    from optsched.rolling.simulator.estimates import known_world  # imports numpy and numba
+    from optsched.rolling.simulator.estimates import Knowledge  # imports numpy and numba
 
     entry = find_policy(name)
     world.selection_options.require_free_opening(name)
     seed = settings.seed + REPEAT_SEED_STRIDE * world.options.repeat
-    policy: Policy = resolve(entry.make)(known_world(world), name, replace(settings, seed=seed))
+    policy: Policy = resolve(entry.make)(Knowledge(world).world, name, replace(settings, seed=seed))
     return policy

@@ -21,7 +21,7 @@ from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
 from optsched.rolling.simulator.engine import Plan
-from optsched.rolling.simulator.estimates import known_world
+from optsched.rolling.simulator.estimates import Knowledge
 from optsched.rolling.simulator.world import EPOCH_RTOL, View, World
 from optsched.selection.assignment import assignment_from
 from optsched.selection.heuristics.sts import sts_assignment
@@ -79,7 +79,7 @@ def first_model(
     name: str, instance: RollingInstance, options: RollingOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
     """The Pyomo model of a policy's first decision: (P1) for the jobs that arrive first."""
-    world = known_world(World(instance, options))
+    world = Knowledge(World(instance, options)).world
     first = min(job.submit_time for job in instance.jobs)
     jobs = tuple(j for j, job in enumerate(instance.jobs) if job.submit_time == first)
     done = tuple(float(instance.jobs[j].completed_epochs) for j in jobs)

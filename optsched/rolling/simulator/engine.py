@@ -22,7 +22,7 @@ from optsched.result import Termination
 from optsched.rolling.epochs import draw_epochs
 from optsched.rolling.records import Decision, JobRecord, NodeInterval, Records, Segment
 from optsched.rolling.simulator.assignment import NO_GPU, NO_NODE, Assignment
-from optsched.rolling.simulator.estimates import known_world
+from optsched.rolling.simulator.estimates import Knowledge
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Placement
 
@@ -257,7 +257,7 @@ class Execution:
 
 class _Run:
     def __init__(self, world: World, policy: Policy, epochs: tuple[float, ...]) -> None:
-        self.world, self.known_world, self.policy = world, known_world(world), policy
+        self.world, self.knowledge, self.policy = world, Knowledge(world), policy
         self.jobs, self.execution = world.instance.jobs, Execution(world, epochs)
         self.arrivals = sorted(range(len(self.jobs)), key=lambda j: (self.jobs[j].submit_time, j))
         self.next_arrival = 0
@@ -277,6 +277,8 @@ class _Run:
         if self._admit(now):
             causes.append("arrival")
         if len(self.present):
+            if "completion" in causes or "arrival" in causes:
+                self.knowledge.update(self.finished, self.present)
             self._decide(now, "+".join(sorted(set(causes))))
         else:
             self.timer = math.inf
@@ -299,7 +301,6 @@ class _Run:
             return False
         self.finished += self.execution.complete(self.present[is_over], now)
         self.present = self.present[~is_over]
-        self.known_world = known_world(self.world, self.finished)
         return True
 
     def _admit(self, now: float) -> bool:
@@ -320,7 +321,9 @@ class _Run:
         self._abort_if_stalled(now, cause, float(done.sum()))
         due = np.flatnonzero(execution.change[present] <= _latest_simultaneous(now)).tolist()
         jobs = tuple(present.tolist())
-        view = View(self.known_world, now, jobs, tuple(done.tolist()), placements, frozenset(due))
+        view = View(
+            self.knowledge.world, now, jobs, tuple(done.tolist()), placements, frozenset(due)
+        )
         began = clock()
         plan = self.policy.decide(view)
         seconds = clock() - began

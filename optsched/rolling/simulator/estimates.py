@@ -6,15 +6,16 @@ its seconds per epoch are estimated as weighted means over the n ended jobs, who
 times are known by then, and a worst case: w^max epochs, which end at the due date on the dearest
 configuration and cost the same on any. An ended job of the same kind has weight 1. A prior of
 weight 1 is divided equally among all ended jobs and the worst case, so that it loses its influence
-as jobs of the kind end. Complexity of an update: O(Q n T C + J (T C + S)), with Q kinds and S
-distinct numbers of epochs.
+as jobs of the kind end. Only the jobs present are estimated. Complexity of an update: O(Q n T C +
+P (T C + S) + J), with P jobs present, Q kinds and S distinct numbers of epochs.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.arrays import Floats
+from optsched.arrays import Floats, Ints
+from optsched.rolling.instance import RollingJob
 from optsched.rolling.records import JobRecord
 from optsched.rolling.simulator.world import World
 from optsched.selection.cost import type_rates
@@ -25,42 +26,59 @@ MIN_RELATIVE_RATE = 1e-3
 """Lower bound on a cost rate relative to the dearest one, since a cost rate may be 0."""
 
 
-def known_world(world: World, ended: Sequence[JobRecord] = ()) -> World:
-    """The world that policies see once some jobs have ended."""
-    if world.options.knowledge == "true":
-        return world
-    jobs = world.instance.jobs
-    kinds, kind_of = np.unique([job.kind or "" for job in jobs], return_inverse=True)
-    indices, prior = [record.job for record in ended], 1 / (len(ended) + 1)
-    weights = prior + (kind_of[indices] == np.arange(len(kinds))[:, None])  # (kinds, n)
-    # mean seconds per epoch (J, T, C); an ended job has none on the types that it could not use
-    seconds = world.tables.seconds[indices]
-    is_known = np.isfinite(seconds)
-    total = np.tensordot(weights, np.where(is_known, seconds, 0.0), 1)[kind_of]
-    weight = np.tensordot(weights, is_known, 1)[kind_of]
-    means = ((total + prior * _worst_case_seconds(world)) / (weight + prior)).tolist()
-    epochs_by_kind: dict[tuple[int, float], Epochs] = {}
-    estimated = []
-    for job, kind, times in zip(jobs, kind_of.tolist(), means, strict=True):
-        max_epochs = float(max(job.epochs.values))
-        if (kind, max_epochs) not in epochs_by_kind:
-            epochs = [*(min(record.epochs, max_epochs) for record in ended), max_epochs]
-            work = Distribution.of(epochs, [*weights[kind], prior])
-            epochs_by_kind[kind, max_epochs] = Epochs(
-                values=tuple(work.values.tolist()), probabilities=tuple(work.probabilities.tolist())
+class Knowledge:
+    """The world that policies see, updated as jobs end and arrive."""
+
+    def __init__(self, world: World) -> None:
+        self.world = self._truth = world
+        if world.options.knowledge == "true":
+            return
+        jobs = world.instance.jobs
+        kinds, self._kind_of = np.unique([job.kind or "" for job in jobs], return_inverse=True)
+        self._num_kinds = len(kinds)
+        self._worst_case = _worst_case_seconds(world)
+        self._unseen: list[RollingJob] = list(jobs)  # as known before any job has ended
+        self.update([], range(len(jobs)))
+        self._unseen = list(self.world.instance.jobs)
+
+    def update(self, ended: Sequence[JobRecord], present: Sequence[int] | Ints) -> None:
+        """Estimate the jobs at `present` from the ended ones; others stay as at the beginning."""
+        world = self._truth
+        if world.options.knowledge == "true":
+            return
+        rows = np.array(present, dtype=np.int64)
+        indices, prior = [record.job for record in ended], 1 / (len(ended) + 1)
+        of_kind = self._kind_of[indices] == np.arange(self._num_kinds)[:, None]
+        weights = prior + of_kind  # (kinds, n)
+        # mean seconds per epoch (J, T, C); an ended job has none on the types that it could not use
+        seconds = world.tables.seconds[indices]
+        is_known = np.isfinite(seconds)
+        total = np.tensordot(weights, np.where(is_known, seconds, 0.0), 1)[self._kind_of[rows]]
+        weight = np.tensordot(weights, is_known, 1)[self._kind_of[rows]]
+        means = ((total + prior * self._worst_case[rows]) / (weight + prior)).tolist()
+        epochs_by_kind: dict[tuple[int, float], Epochs] = {}
+        estimated = list(self._unseen)
+        for j, times in zip(rows.tolist(), means, strict=True):
+            job, kind = world.instance.jobs[j], int(self._kind_of[j])
+            max_epochs = float(max(job.epochs.values))
+            if (kind, max_epochs) not in epochs_by_kind:
+                epochs = [*(min(record.epochs, max_epochs) for record in ended), max_epochs]
+                work = Distribution.of(epochs, [*weights[kind], prior])
+                values, probabilities = work.values.tolist(), work.probabilities.tolist()
+                epochs_by_kind[kind, max_epochs] = Epochs(
+                    values=tuple(values), probabilities=tuple(probabilities)
+                )
+            epoch_time = {
+                gpu_kind.name: tuple(row[: gpu_kind.gpus])
+                for gpu_kind, row in zip(world.tables.kinds, times, strict=True)
+                if gpu_kind.name in job.epoch_time
+            }
+            changes = {"epoch_time": epoch_time, "true_epochs": None}
+            estimated[j] = job.model_copy(
+                update={**changes, "epochs": epochs_by_kind[kind, max_epochs]}
             )
-        epoch_time = {
-            gpu_kind.name: tuple(row[: gpu_kind.gpus])
-            for gpu_kind, row in zip(world.tables.kinds, times, strict=True)
-            if gpu_kind.name in job.epoch_time
-        }
-        changes = {
-            "epochs": epochs_by_kind[kind, max_epochs],
-            "epoch_time": epoch_time,
-            "true_epochs": None,
-        }
-        estimated.append(job.model_copy(update=changes))
-    return World(world.instance.model_copy(update={"jobs": tuple(estimated)}), world.options)
+        instance = world.instance.model_copy(update={"jobs": tuple(estimated)})
+        self.world = World(instance, world.options)
 
 
 def _worst_case_seconds(world: World) -> Floats:
