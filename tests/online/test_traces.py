@@ -35,39 +35,12 @@ SAMPLES = {
     "9|bo|speech|asr|2026-01-05T09:06:00|Unknown|Unknown|00:00:00|UNLIMITED|gres/gpu=1||\n"
     "10|bo|speech|cpu|2026-01-05T09:07:00|2026-01-05T09:07:00|2026-01-05T09:08:00|00:01:00||"
     "cpu=2|cpu=2|\n",
-    "kubernetes": json.dumps(
-        {
-            "apiVersion": "v1",
-            "items": [
-                {
-                    "kind": "Job",
-                    "metadata": {
-                        "name": "train-bert-17",
-                        "namespace": "vision",
-                        "uid": "a",
-                        "creationTimestamp": "2026-01-05T09:00:00Z",
-                        "labels": {"user": "ann"},
-                    },
-                    "spec": {
-                        "parallelism": 2,
-                        "activeDeadlineSeconds": 7200,
-                        "template": {
-                            "spec": {
-                                "containers": [{"resources": {"limits": {"nvidia.com/gpu": "4"}}}]
-                            }
-                        },
-                    },
-                    "status": {
-                        "startTime": "2026-01-05T09:00:00Z",
-                        "completionTime": "2026-01-05T10:00:00Z",
-                    },
-                },
-                {"kind": "Service"},
-            ],
-            "kind": "List",
-        },
-        indent=1,
-    ),
+    "kubernetes": '{"apiVersion": "v1",\n"items": [{"kind": "Job", "metadata": {"name": '
+    '"train-bert-17", "namespace": "vision", "uid": "a", "labels": {"user": "ann"}, '
+    '"creationTimestamp": "2026-01-05T09:00:00Z"}, "spec": {"parallelism": 2, '
+    '"activeDeadlineSeconds": 7200, "template": {"spec": {"containers": [{"resources": '
+    '{"limits": {"nvidia.com/gpu": "4"}}}]}}}, "status": {"startTime": "2026-01-05T09:00:00Z", '
+    '"completionTime": "2026-01-05T10:00:00Z"}},\n{"kind": "Service"}], "kind": "List"}',
     "pai": "job_id,user,num_gpu,num_cpu,num_pod,duration,job_name,submit_time,group,gpu_type,"
     "wait_time,user_dur\n"
     "1,u1,0.5,6,1,100,n,50,ga,T4,1,9\n"  # half a GPU: rounded up
