@@ -20,7 +20,7 @@ PHRASES = (
     "whoever runs more jobs",
     "all else is the same everywhere",
     "seconds are of python here",
-    "not in the table",
+    "s, not in the table",
     "found nothing, expected",
     "found no such file",
     "print it, leave",
