@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from click import UsageError
 from typer import Argument, Context, Option
 
 from optsched.cli.exit_codes import BAD_INPUT, DONE
@@ -75,7 +74,7 @@ def _explain(
     if context.invoked_subcommand is not None:
         return DONE
     if explain is None:
-        raise UsageError("Missing command.")
+        raise InputError("import", "", "no format", "a format, or --explain FILE")
     from optsched.online.traces.importing import explain_trace
 
     rows = explain_trace(explain)
