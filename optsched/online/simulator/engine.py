@@ -75,7 +75,7 @@ def simulate_online(
     policy = find_policy(policy) if isinstance(policy, str) else policy
     options = (options or PolicyOptions()).for_policy(policy)
     perfect = policy.perfect or predicted is None
-    predicted = np.asarray(jobs.iterations if perfect else predicted, dtype=np.float64)
+    predicted = np.require(jobs.iterations if perfect else predicted, np.float64, "W")
     _check_predictions(jobs, predicted)
     run = _run if policy.preempts == "never" else _run_preemptive
     return run(jobs, policy, options, predicted, progress)
