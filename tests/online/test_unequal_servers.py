@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from online.small import instance_of
+from online.small import instance_of, one_stage
 
 import optsched
 from optsched.errors import InputError, NotApplicableError
@@ -69,6 +69,27 @@ def test_what_is_refused(servers: Any, more: dict[str, int], message: str) -> No
     del document["gpus_per_server"]
     with pytest.raises(InputError, match=message):
         OnlineCluster.from_dict({**document, "servers": servers, **more})
+
+
+@pytest.mark.parametrize("policy", ["a-srpt", "srpt-workload-hold", "spwf-consolidated"])
+@pytest.mark.parametrize("offer", ["most", "least", "first-fit"])
+def test_no_job_waits_forever_for_a_good_offer(policy: str, offer: str) -> None:
+    """Servers of one GPU beside one of 8: most offers are far from alpha~."""
+    instance = on(optsched.load("online/small-400x40"), (1, 400), (8, 1))
+    rows = instance.workload.rows(np.arange(60))
+    options = {"hold": "inf", "offer": offer}
+    few = OnlineInstance(rows, instance.catalogue, instance.cluster)
+    result = optsched.solve(few, policy, options=options, bound=False)
+    assert (len(result.solution.jobs), result.check.feasible) == (60, True)
+
+
+def test_slices_need_servers_that_hold_them() -> None:
+    """Two slices of 4 GPUs: the offer of the least free servers is 1, 1, 1, 1, 4."""
+    sliced = one_stage(2, "sliced", tensor_parallel=4)
+    instance = on(instance_of((0, sliced, 1), servers=2, per_server=8), (4, 2), (1, 4))
+    assert optsched.solve(instance, "fifo", options={"offer": "most"}).check.feasible
+    with pytest.raises(InputError, match="slices that do not fit"):
+        optsched.solve(instance, "fifo", options={"offer": "least"})
 
 
 def test_problem_8_is_refused() -> None:

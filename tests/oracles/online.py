@@ -287,7 +287,7 @@ class Simulation:
         if not self._heavy(row):
             return self._start(at, now, offer)
         alpha = self._alpha(row, offer)
-        good = self._good(row, alpha)
+        good = self._good(row, alpha) or self._empty()
         if at not in self.delayed:
             window = math.inf if self.hold == "inf" else self.tau * row.work
             if good or window == 0.0:
@@ -296,7 +296,7 @@ class Simulation:
             return False
         kappa, end = self.delayed[at]
         if self.hold == "none":
-            good = alpha < kappa * (1 - 1e-9)
+            good = alpha < kappa * (1 - 1e-9) or self._empty()
         return (good or now >= end) and self._start(at, now, offer)
 
     def _backfill(self, now: float) -> None:
@@ -317,7 +317,11 @@ class Simulation:
     def _close(self, at: int) -> bool:
         """Whether an iteration on the GPUs offered takes no more than COMM_HEAVY allows."""
         row = self.rows[at]
-        return self._good(row, self._alpha(row, self._offer(at)))
+        return self._good(row, self._alpha(row, self._offer(at))) or self._empty()
+
+    def _empty(self) -> bool:
+        """Whether no GPU is in use: then there is no better offer to wait for."""
+        return sum(self.free) == self.total
 
     def _good(self, row: Row, alpha: float) -> bool:
         """Whether an offer is near enough to alpha~; never so near that the last digit decides."""

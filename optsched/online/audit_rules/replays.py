@@ -142,7 +142,7 @@ class _Head(_Replay):
             alpha = self.times.of(int(self.configuration[i]), tuple(offer.values()))
             if alpha == INF:
                 continue
-            if not self.heavy[i] or window <= now:
+            if not self.heavy[i] or window <= now or sum(free) == total:
                 return now
             if kappa < INF and options.hold == "none":
                 accepted = alpha < kappa * (1 - IMPROVEMENT_RTOL)
@@ -233,6 +233,8 @@ class _Turns(_Replay):
                 continue
             offer = self.offer(i, free, "best-fit-last")
             alpha = self.times.of(configuration, tuple(offer.values()))
+            if alpha < INF and sum(free) == records.cluster_gpus:
+                return now, offer
             if abs(alpha - limit) <= ALPHA_RTOL * limit:
                 return None
             if alpha < limit:

@@ -17,7 +17,8 @@ from optsched.online.policies.by_name import Policy, PolicyOptions, find_policy
 from optsched.online.records import Records, Segments
 from optsched.online.simulator import event_loop, preemptive_loop
 from optsched.online.simulator.iteration_times import empty_table
-from optsched.online.simulator.offers import GPU_BITS, RULES, all_free
+from optsched.online.simulator.offers import GPU_BITS, RULES, all_free, count_servers, rule_for
+from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 
 STEPS_BETWEEN_REPORTS = 20_000
 """Event times between progress reports and interrupt checks."""
@@ -77,6 +78,7 @@ def simulate_online(
     perfect = policy.perfect or predicted is None
     predicted = np.require(jobs.iterations if perfect else predicted, np.float64, "W")
     _check_predictions(jobs, predicted)
+    _check_slices_fit(jobs, policy, options)
     run = _run if policy.preempts == "never" else _run_preemptive
     return run(jobs, policy, options, predicted, progress)
 
@@ -121,6 +123,7 @@ def event_loop_input(
         tau=float(options.tau),
         max_ratio=max(float(options.comm_heavy), 1.0 + event_loop.IMPROVEMENT_RTOL),
         slot=float(options.slot),
+        gpus=jobs.cluster.gpus,
     )
     heavy = configurations.worst / configurations.estimate >= options.comm_heavy
     bucket, bucket_gpus, bucket_offer = _buckets(jobs, policy, heavy)
@@ -271,6 +274,24 @@ def _buckets(jobs: Jobs, policy: Policy, heavy: Bools) -> tuple[Ints, Ints, Ints
     gpus, first = distinct.T
     _, offer = np.unique(2 * gpus + heavy[first], return_inverse=True)
     return bucket.reshape(-1).astype(np.int64), gpus.copy(), np.where(first < 0, -1, offer)
+
+
+def _check_slices_fit(jobs: Jobs, policy: Policy, options: PolicyOptions) -> None:
+    """Raise InputError if an empty cluster of unequal servers offers a job too small pieces."""
+    configurations, cluster = jobs.configurations, jobs.cluster
+    servers, counts = all_free(cluster.server_gpus), np.zeros(cluster.largest_server + 1, np.int64)
+    heavy = configurations.worst / configurations.estimate >= options.comm_heavy
+    for job, is_heavy in zip(configurations.jobs, heavy, strict=True):
+        if cluster.is_equal or not job.has_tensor_slices:
+            continue
+        count_servers(
+            servers, rule_for(RULES[options.offer or policy.offer], is_heavy), job.gpus, counts
+        )
+        offer = tuple(np.repeat(np.arange(len(counts)), counts)[::-1].tolist())
+        if heavy_edge_counts(graph_arrays(job), offer).sum() < job.replicas:
+            pieces = ", ".join(map(str, offer))
+            found = f"slices that do not fit {pieces} GPUs, its offer on an empty cluster"
+            raise InputError("simulate", f"model {job.model}", found, "offer=most")
 
 
 def _check_predictions(jobs: Jobs, predicted: Floats) -> None:

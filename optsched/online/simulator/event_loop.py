@@ -45,7 +45,8 @@ SENTINEL = 2**62
 class Rules(NamedTuple):
     """A policy and its settings; see `optsched.online.policies.by_name`.
 
-    An offer with alpha <= max_ratio alpha~ is good enough.
+    An offer with alpha <= max_ratio alpha~ is good enough, and each offer if all `gpus` of the
+    cluster are free: on unequal servers a job might otherwise wait forever.
     """
 
     virtual: bool
@@ -56,6 +57,7 @@ class Rules(NamedTuple):
     tau: float
     max_ratio: float
     slot: float
+    gpus: int
 
 
 class JobData(NamedTuple):
@@ -227,7 +229,8 @@ def simulate(
                 break
             if rules.delays and heavy[configuration]:  # line 8
                 length, estimate = rules.tau * work_of[row], estimates[configuration]
-                if not _is_accepted(rules, runs, row, alpha, estimate, length, now):
+                is_empty = servers.total[0] == rules.gpus
+                if not (is_empty or _is_accepted(rules, runs, row, alpha, estimate, length, now)):
                     break
             heapq.heappop(waiting_heap)  # line 7
             if rules.overtaking != HEAD_ONLY:  # the head is the first job of its bucket
@@ -410,15 +413,16 @@ def _next_behind(
                     if offers.server_counts[offer, size] != server_counts[size]:
                         offers.server_counts[offer, size] = server_counts[size]
                         offers.changed_at[offer] = time
-            if offers.tested_at[bucket] < offers.changed_at[offer]:
+            is_empty = servers.total[0] == rules.gpus
+            if is_empty or offers.tested_at[bucket] < offers.changed_at[offer]:
                 alpha = estimate
                 if offers.server_counts[offer, 0] > 1:
                     alpha = cached_time(table, configuration, offers.server_counts[offer])
                     if np.isnan(alpha):
                         return bucket, alpha
-                offers.tested_at[bucket] = time
+                offers.tested_at[bucket] = -1 if is_empty else time
                 acceptable = _is_acceptable(rules, heavy[configuration], alpha, estimate)
-                offers.acceptable[bucket] = acceptable
+                offers.acceptable[bucket] = acceptable or (is_empty and alpha < np.inf)
         while offers.acceptable[bucket] and bucket_first[bucket] <= last_rank:
             passed_over.append(bucket_first[bucket])
             _pop(bucket_heaps, bucket_first, nonempty_buckets, bucket)
