@@ -51,6 +51,8 @@ Made = TypeVar("Made")
 SMALLEST_POSITIVE = 1e-9
 LONGEST_NAME = 200
 MODULE = re.compile(r"[a-z_.]+[.](?=\w)")
+UNION_MEMBER = re.compile(r"(custom-error|tuple)\[.*\]$")
+"""What pydantic adds to a place in a field of several types."""
 FIELDS = "Attributes\n----------"
 
 
@@ -332,7 +334,12 @@ def _validated(validate: Callable[[Any], Made], document: Any, source: str) -> M
 
 def _input_error(error: ValidationError, document: Any, source: str) -> InputError:
     details = error.errors(include_url=False, include_input=False)
-    detail = details[0]
+    for each in details:
+        each["loc"] = tuple(part for part in each["loc"] if not UNION_MEMBER.match(str(part)))
+    # of a field that may be a number or a list, what is wrong inside the list
+    place = details[0]["loc"]
+    inside = [each for each in details if each["loc"][: len(place)] == place]
+    detail = max(inside, key=lambda each: len(each["loc"]))
     context = detail.get("ctx", {})
     base = _path(detail["loc"])
     if detail["type"] == "fault":

@@ -60,7 +60,9 @@ def test_the_audit_knows_the_servers() -> None:
         (2, {}, "gpus_per_server"),
         ([{"gpus": 2, "count": 1}], {"gpus_per_server": 2}, "none beside groups"),
         ([], {}, "servers"),
-        ([{"gpus": 0, "count": 1}], {}, "servers"),
+        ([{"gpus": 0, "count": 1}], {}, r"servers\[0\].gpus: found 0"),
+        ([{"gpus": 8}], {}, r"servers\[0\].count: missing required field"),
+        ("many", {}, "servers: found 'many', expected an integer"),
         ([{"gpus": 1024, "count": 2**20}, {"gpus": 1, "count": 1}], {}, "at most"),
     ],
 )
