@@ -64,7 +64,7 @@ OTHERS = ("a-srpt", "a-srpt-backfill", "srpt-workload-hold", "fifo", "easy")
 PREEMPTIVE, BLIND = ("las", "max-min", "srpt-preemptive"), ("las", "max-min")
 """Policies that stop jobs, and those of them that know nothing of lengths."""
 TOLD = (
-    "Flow over the best baseline's, told the same (beside las and max-min: the true lengths).",
+    "Flow over the best baseline's with equal predictions (beside las and max-min: true lengths).",
     "Inflation is the GPU time that jobs took over that of good placements, the median with true",
     "lengths: las and max-min place a job anew at each of its turns, srpt-preemptive leaves it",
     "where it is until another stops it. All three drain the servers with most free GPUs, and put",

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from click import UsageError
 from typer import Argument, Context, Option
 
 from optsched.cli.exit_codes import BAD_INPUT, DONE
@@ -75,7 +74,7 @@ def _explain(
     if context.invoked_subcommand is not None:
         return DONE
     if explain is None:
-        raise UsageError("Missing command.")
+        raise InputError("import", "", "no format", "a format, or --explain FILE")
     from optsched.online.traces.importing import explain_trace
 
     rows = explain_trace(explain)
@@ -212,7 +211,7 @@ def _import_trace(
     write_catalogue(catalogue_file, catalogue)
     count = len(catalogue.models)
     note(f"wrote {output}: {len(workload)} jobs; {catalogue_file}: {count} configurations")
-    size = f"{reference.servers} servers of {reference.gpus_per_server} GPUs"
+    size = f"servers: {reference.describe()}"
     if not has_cluster:
         write_document(cluster_file, reference.to_dict())
     note(f"{'kept existing' if has_cluster else 'wrote'} {cluster_file}: {size}")

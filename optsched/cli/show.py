@@ -461,10 +461,9 @@ def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
     load = "-" if first.jobs.load is None else f"{first.jobs.load:.3f}"
     options = first.records.options
     out.print(
-        f"{first.metrics.jobs} jobs on {first.jobs.cluster.servers} x "
-        f"{first.jobs.cluster.gpus_per_server} GPUs, load {load}; tau {options.tau:g}, "
-        f"comm_heavy {options.comm_heavy:g}, slot {options.slot:g} s (timings exclude "
-        f"{first.compile_time:.2f} s of loading compiled code)",
+        f"{first.metrics.jobs} jobs on {first.jobs.cluster.describe(' x ')}, load {load}; "
+        f"tau {options.tau:g}, comm_heavy {options.comm_heavy:g}, slot {options.slot:g} s "
+        f"(timings exclude {first.compile_time:.2f} s of loading compiled code)",
         markup=False,
     )
     for run in runs:

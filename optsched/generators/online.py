@@ -167,7 +167,7 @@ def generate_workload(
     100
     """
     cluster, shape = cluster or OnlineCluster.of(), shape or WorkloadShape()
-    gpus_per_server = (reference or cluster).gpus_per_server
+    gpus_per_server = (reference or cluster).largest_server
     if shape.slices > gpus_per_server or gpus_per_server % max(shape.slices, 1):
         found = f"{shape.slices} on servers of {gpus_per_server} GPUs"
         raise InputError("generate workload", "--slices", found, "a divisor of a server's GPUs")

@@ -89,11 +89,9 @@ def _match(jobs: Jobs, records: Records, predicted: Floats | None) -> tuple[Ints
         violations.append(Violation("record", "", "duplicate job", float(len(rows))))
     if records.complete and len(records) < len(jobs):
         violations.append(Violation("record", "", "jobs missing", float(len(jobs) - len(records))))
-    cluster = (records.servers, records.gpus_per_server)
-    if cluster != (jobs.cluster.servers, jobs.cluster.gpus_per_server):
-        violations.append(
-            Violation("record: cluster", "", f"{cluster[0]} x {cluster[1]} GPUs", 1.0)
-        )
+    if not np.array_equal(records.server_gpus, jobs.cluster.server_gpus):
+        found = f"{records.servers} servers, {records.cluster_gpus} GPUs"
+        violations.append(Violation("record: cluster", "", found, 1.0))
     if violations:
         return rows, violations
     if predicted is not None:
@@ -161,11 +159,11 @@ def _capacity_violations(records: Records) -> list[Violation]:
     used = np.cumsum(change[order])
     time, server, owner = time[order], server[order], np.tile(segments.job[segment], 2)[order]
     violations = []
-    for i in np.flatnonzero(used > records.gpus_per_server)[:MAX_LISTED]:
+    exists = (server >= 0) & (server < records.servers)  # else "gang" is violated
+    excess = np.where(exists, used - records.server_gpus[np.where(exists, server, 0)], 0)
+    for i in np.flatnonzero(excess > 0)[:MAX_LISTED]:
         where = f"server {server[i]} at {time[i]:.6g} s, job {records.job_id[owner[i]]}"
-        violations.append(
-            Violation("capacity", "(3)", where, float(used[i] - records.gpus_per_server))
-        )
+        violations.append(Violation("capacity", "(3)", where, float(excess[i])))
     return violations
 
 

@@ -237,15 +237,15 @@ def _pass(
 ) -> list[JobStart]:
     """Make one pass of the event loop over entries in the order of `data`; it writes to `runs`."""
     packed, waiting = jobs.configurations.packed, len(data.submit)
-    size = jobs.cluster.gpus_per_server
-    servers, table = all_free(jobs.cluster.servers, size), empty_table(size)
+    cluster = jobs.cluster
+    servers, table = all_free(cluster.server_gpus), empty_table(cluster.largest_server)
     for i, job in enumerate(entries[waiting:], waiting):
         held, c = [*job.servers.values()], int(data.configuration[i])
         for server, gpus in job.servers.items():
             set_free(servers, int(server), int(servers.free[int(server)]) - gpus)
         runs.alpha[i] = packed.estimate[c]
         if len(held) > 1 and rules.overtaking == event_loop.EASY:
-            counts = np.bincount(held, minlength=size + 1)
+            counts = np.bincount(held, minlength=cluster.largest_server + 1)
             runs.alpha[i] = compute_and_cache_time(table, packed, c, counts)
     stop, rules = np.zeros(1, dtype=np.bool_), rules._replace(virtual=False)
     loop = event_loop.simulate.for_size(STEPS_PER_JOB * len(entries))

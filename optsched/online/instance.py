@@ -54,7 +54,7 @@ class OnlineInstance(Displayed):
             "online": self.name,
             "jobs": str(len(self.workload)),
             "submitted within": number(span / 3600, "h"),
-            "servers": f"{cluster.servers} of {cluster.gpus_per_server} GPUs",
+            "servers": cluster.describe(),
             "models": str(len(self.catalogue.models)),
         }
 

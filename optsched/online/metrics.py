@@ -85,7 +85,7 @@ def compute_metrics(records: Records) -> Metrics:
     makespan = float(records.end.max() - records.submit.min())
     length = records.iterations * records.estimate
     run_seconds = records.gpus * records.iterations * records.alpha
-    available = records.servers * records.gpus_per_server * makespan
+    available = records.cluster_gpus * makespan
     percentiles = np.percentile(flow, PERCENTILES).tolist()
     return Metrics(
         jobs=len(records),
@@ -107,7 +107,7 @@ def fragmentation(records: Records) -> float:
     segments = records.segments
     queued, weighted = queue_statistics.for_size(10 * len(time))(
         time, kind, row, segments.first, segments.server, segments.taken,
-        records.servers, records.gpus_per_server,
+        records.server_gpus,
     )  # fmt: skip
     return float(weighted / queued) if queued > 0 else 0.0
 
@@ -144,15 +144,14 @@ def queue_statistics(
     first: Any,
     server: Any,
     taken: Any,
-    servers: int,
-    gpus_per_server: int,
+    server_gpus: Any,
 ) -> tuple[float, float]:
     """Seconds with a queue, and their integral of the share of free GPUs on partly used servers.
 
     A zero-length segment ends before it starts in the sweep; it has no weight.
     """
-    used = np.zeros(servers, dtype=np.int64)
-    free, free_on_partly_used, queue = servers * gpus_per_server, 0, 0
+    used = np.zeros(len(server_gpus), dtype=np.int64)
+    free, free_on_partly_used, queue = server_gpus.sum(), 0, 0
     queued, weighted = 0.0, 0.0
     for event in range(len(time)):
         if event > 0 and queue > 0:
@@ -168,10 +167,10 @@ def queue_statistics(
             queue -= 1
         for i in range(first[row[event]], first[row[event] + 1]):
             m = server[i]
-            if 0 < used[m] < gpus_per_server:
-                free_on_partly_used -= gpus_per_server - used[m]
+            if 0 < used[m] < server_gpus[m]:
+                free_on_partly_used -= server_gpus[m] - used[m]
             used[m] += sign * taken[i]
             free -= sign * taken[i]
-            if 0 < used[m] < gpus_per_server:
-                free_on_partly_used += gpus_per_server - used[m]
+            if 0 < used[m] < server_gpus[m]:
+                free_on_partly_used += server_gpus[m] - used[m]
     return queued, weighted

@@ -55,6 +55,9 @@ class OnlineOptions(Options):
 
 def features(instance: OnlineInstance, options: OnlineOptions) -> dict[str, tuple[str, str]]:
     """Optional features in use, each with (found, expected) for the error message."""
-    if options.policy.slot > 0:
-        return {}
-    return {"continuous": ("slot 0 (starts at any time)", "slot > 0, in seconds")}
+    found = {}
+    if options.policy.slot == 0:
+        found["continuous"] = ("slot 0 (starts at any time)", "slot > 0, in seconds")
+    if not instance.cluster.is_equal:
+        found["unequal servers"] = (instance.cluster.describe(), "equal servers")
+    return found

@@ -112,16 +112,16 @@ class Record:
 class Records:
     """The records of a run in row order, in columns; times in seconds since the first submission.
 
-    `options` include the policy's defaults. `first` are offsets into `server` and `taken`, as in
-    `Segments`, of a preempted job's last segment; `parts` are the segments of all jobs if any was
-    preempted (use the property `segments`). An interrupted run is not `complete`: it has the jobs
-    that had started, and preempted ones only if they had resumed.
+    `options` include the policy's defaults; `server_gpus` are the GPUs of each server. `first` are
+    offsets into `server` and `taken`, as in `Segments`, of a preempted job's last segment; `parts`
+    are the segments of all jobs if any was preempted (use the property `segments`). An interrupted
+    run is not `complete`: it has the jobs that had started, and preempted ones only if they had
+    resumed.
     """
 
     policy: str
     options: PolicyOptions
-    servers: int
-    gpus_per_server: int
+    server_gpus: Ints
     job_id: NDArray[np.object_]
     submit: Floats
     start: Floats
@@ -149,8 +149,7 @@ class Records:
             restore = columns["options"].restore
             columns |= _columns_from_segments(segments, restore, jobs.iterations[rows])
         return cls(
-            servers=jobs.cluster.servers,
-            gpus_per_server=jobs.cluster.gpus_per_server,
+            server_gpus=jobs.cluster.server_gpus,
             job_id=jobs.workload.job_id[rows],
             submit=jobs.submit[rows],
             gpus=jobs.gpus[rows],
@@ -179,6 +178,15 @@ class Records:
 
     def __iter__(self) -> Iterator[Record]:
         return (self[row] for row in range(len(self)))
+
+    @property
+    def servers(self) -> int:
+        return len(self.server_gpus)
+
+    @property
+    def cluster_gpus(self) -> int:
+        """G, GPUs in all."""
+        return int(self.server_gpus.sum())
 
     @property
     def flow(self) -> Floats:

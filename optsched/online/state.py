@@ -157,12 +157,12 @@ class OnlineState(_File):
                 raise fault(f"running[{i}].servers", found, expected)
             for server, gpus in job.servers.items():
                 taken[int(server)] += gpus
-                if int(server) >= self.cluster.servers:
-                    expected = f"servers 0 to {self.cluster.servers - 1}"
+                if int(server) >= self.cluster.num_servers:
+                    expected = f"servers 0 to {self.cluster.num_servers - 1}"
                     raise fault(f"running[{i}].servers", server, expected)
-                if taken[int(server)] > self.cluster.gpus_per_server:
+                if taken[int(server)] > self.cluster.server_gpus[int(server)]:
                     found = f"{taken[int(server)]} GPUs held on server {server}"
-                    expected = f"at most {self.cluster.gpus_per_server}"
+                    expected = f"at most {self.cluster.server_gpus[int(server)]}"
                     raise fault(f"running[{i}].servers", found, expected)
         return self
 

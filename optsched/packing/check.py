@@ -70,13 +70,11 @@ def _capacities(
     excess: dict[tuple[str, str, str], int] = {}
     for placed in placements:
         task, node = instance.tasks[instance.arrivals[placed.task]], instance.nodes[placed.node]
-        where = f"node {node.name}"
-        uses = [
+        where, milli = f"node {node.name}", min(task.gpu_milli, MILLI)
+        for rule, amount, capacity in (
             (("cpu", "(2)", where), task.cpu_milli, node.cpu_milli),
             (("memory", "(3)", where), task.memory_bytes, node.memory_bytes),
-        ]
-        for gpu in placed.gpus:
-            uses.append((("gpu", "(4)", f"{where}, GPU {gpu}"), min(task.gpu_milli, MILLI), MILLI))
-        for rule, amount, capacity in uses:
+            *((("gpu", "(4)", f"{where}, GPU {gpu}"), milli, MILLI) for gpu in placed.gpus),
+        ):
             excess[rule] = excess.get(rule, -capacity) + amount
     return [Violation(*rule, amount) for rule, amount in excess.items() if amount > 0]

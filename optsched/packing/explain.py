@@ -1,6 +1,5 @@
 """Where the idle GPUs of a packing are: what keeps the rejected tasks off them."""
 
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,6 +8,7 @@ from optsched.display import Explanation
 from optsched.packing.instance import MILLI, PackingInstance, PackingNode, TaskType
 from optsched.packing.options import PackingOptions
 from optsched.packing.solution import PackingSolution
+from optsched.packing.tables import Tables
 
 REASONS = ("no task left", "wrong model", "stranded", "no CPU", "no memory", "usable")
 """In this order: no rejected task asks a GPU; none accepts the model; none fits the GPU's free
@@ -49,48 +49,43 @@ def explain(
     instance: PackingInstance, solution: PackingSolution, options: PackingOptions
 ) -> Breakdown:
     """Break down the idle GPUs of a packing by what keeps the rejected tasks off them."""
-    cpu = [node.cpu_milli for node in instance.nodes]
-    memory = [node.memory_bytes for node in instance.nodes]
+    room, rejected = Tables(instance).room(solution.tuples), dict(enumerate(instance.arrivals))
     free = [[MILLI] * node.gpus for node in instance.nodes]
-    for placed in solution.placements:
-        task = instance.tasks[instance.arrivals[placed.task]]
-        cpu[placed.node] -= task.cpu_milli
-        memory[placed.node] -= task.memory_bytes
-        for gpu in placed.gpus:
-            free[placed.node][gpu] -= min(task.gpu_milli, MILLI)
-    placed_tasks = {placed.task for placed in solution.placements}
-    left = [t for index, t in enumerate(instance.arrivals) if index not in placed_tasks]
-    wanted = [task for task in map(instance.tasks.__getitem__, sorted(set(left))) if task.gpus]
-    idle: dict[str, int] = defaultdict(int)
-    nodes: dict[str, set[int]] = defaultdict(set)
+    for index, n, gpus in solution.tuples:
+        milli = min(instance.tasks[rejected.pop(index)].gpu_milli, MILLI)
+        for gpu in gpus:
+            free[n][gpu] -= milli
+    left = [instance.tasks[t] for t in rejected.values()]
+    wanted = [task for task in dict.fromkeys(left) if task.gpus]
+    found: dict[str, list[tuple[int, int]]] = {reason: [] for reason in REASONS}
     for n, node in enumerate(instance.nodes):
-        for room in free[n]:
-            if room:
-                reason = _reason(node, room, free[n].count(MILLI), cpu[n], memory[n], wanted)
-                idle[reason] += room
-                nodes[reason].add(n)
+        for milli in filter(None, free[n]):
+            cpu, memory = room[n].tolist()
+            reason = _reason(node, milli, free[n].count(MILLI), cpu, memory, wanted)
+            found[reason].append((n, milli))
+    rows = [
+        (reason, sum(milli for _, milli in idle) / MILLI, len({n for n, _ in idle}))
+        for reason, idle in found.items()
+        if idle
+    ]
     return Breakdown(
         instance=instance.name,
         total=instance.gpus,
-        idle=sum(idle.values()) / MILLI,
+        idle=sum(map(sum, free)) / MILLI,
         rejected=len(left),
-        rejected_gpus=sum(instance.tasks[t].gpu_milli for t in left) / MILLI,
-        rows=tuple(
-            (reason, idle[reason] / MILLI, len(nodes[reason]))
-            for reason in REASONS
-            if reason in idle
-        ),
+        rejected_gpus=sum(task.gpu_milli for task in left) / MILLI,
+        rows=tuple(rows),
     )
 
 
 def _reason(
-    node: PackingNode, room: int, free_gpus: int, cpu: int, memory: int, wanted: list[TaskType]
+    node: PackingNode, milli: int, gpus: int, cpu: int, memory: int, wanted: list[TaskType]
 ) -> str:
-    """What keeps the wanted tasks off a GPU with this room, on a node with so much free."""
+    """What keeps the wanted tasks off a GPU with these free milli, on a node with so much free."""
     conditions: tuple[Callable[[TaskType], bool], ...] = (
         lambda task: True,
         lambda task: task.accepts(node),
-        lambda task: task.gpu_milli <= (room if task.is_share else MILLI * free_gpus),
+        lambda task: task.gpu_milli <= (milli if task.is_share else MILLI * gpus),
         lambda task: task.cpu_milli <= cpu,
         lambda task: task.memory_bytes <= memory,
     )

@@ -159,14 +159,13 @@ class PackingInstance(InstanceFile):
                 if name in seen:
                     raise fault(f"{where}[{index}].name", repr(name)[:80], "a new name")
                 seen.add(name)
-        counts = [0] * len(self.tasks)
         for index, t in enumerate(self.arrivals):
-            if t >= len(counts):
-                expected = f"an index of tasks, below {len(counts)}"
+            if t >= len(self.tasks):
+                expected = f"an index of tasks, below {len(self.tasks)}"
                 raise fault(f"arrivals[{index}]", str(t), expected)
-            counts[t] += 1
-        for index, (task, count) in enumerate(zip(self.tasks, counts, strict=True)):
-            if count != task.count:
+        counts = Counter(self.arrivals)
+        for t, task in enumerate(self.tasks):
+            if counts[t] != task.count:
                 expected = f"{task.count}, the task's count, of them in arrivals"
-                raise fault(f"tasks[{index}]", f"{count} arrivals", expected)
+                raise fault(f"tasks[{t}]", f"{counts[t]} arrivals", expected)
         return self

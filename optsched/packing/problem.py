@@ -4,6 +4,7 @@ from optsched.problem import Method, Problem, standard_parts
 
 _HERE = "optsched.packing"
 _RUN = f"{_HERE}.heuristics.policies:run_policy"
+_MILP = f"{_HERE}.models.milp"
 _POLICIES = (
     ("random", "any node that can take the task, any GPU that can take the share"),
     ("dot-product", "least dot product of demand and free CPU and GPUs (Tetris)"),
@@ -40,15 +41,17 @@ PACKING = Problem(
             "milp",
             "exact",
             "integer programme over types of tasks and GPUs",
-            f"{_HERE}.models.milp:milp",
-            f"{_HERE}.models.milp:model",
+            f"{_MILP}:milp",
+            f"{_MILP}:model",
+            by_name=True,
             takes_start=True,
         ),
         Method(
             "exact",
             "exact",
             "offline and columns; where they differ milp, if it is small",
-            f"{_HERE}.models.milp:exact",
+            f"{_MILP}:milp",
+            by_name=True,
             takes_start=True,
         ),
     ),

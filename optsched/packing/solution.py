@@ -37,6 +37,11 @@ class PackingSolution(SolutionFile):
     objective: Annotated[Number | None, About("The idle GPUs claimed.", "GPUs", 285.5)] = None
     options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)
 
+    @property
+    def tuples(self) -> list[tuple[int, int, tuple[int, ...]]]:
+        """Task, node and GPUs of each placement."""
+        return [(placed.task, placed.node, placed.gpus) for placed in self.placements]
+
     def facts(self) -> dict[str, str]:
         """Key figures for display."""
         return {

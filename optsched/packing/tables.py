@@ -44,26 +44,22 @@ class Tables:
         return np.array(self.instance.arrivals)
 
     @cached_property
-    def classes(self) -> list[list[int]]:
-        """Nodes with equal capacities and model, classes in the order of their first nodes."""
-        members: dict[Any, list[int]] = {}
-        for n, node in enumerate(self.instance.nodes):
-            members.setdefault((*self.capacity[n].tolist(), node.model), []).append(n)
-        return list(members.values())
+    def class_of(self) -> Ints:
+        """(N,): the class of each node: equal capacities and model, classes by their first node."""
+        classes: dict[Any, int] = {}
+        keys = [(*map(int, self.capacity[n]), m.model) for n, m in enumerate(self.instance.nodes)]
+        return np.array([classes.setdefault(key, len(classes)) for key in keys])
 
     @cached_property
-    def class_of(self) -> Ints:
-        """(N,): the class of each node."""
-        class_of = np.zeros(len(self.instance.nodes), dtype=np.int64)
-        for k, members in enumerate(self.classes):
-            class_of[members] = k
-        return class_of
+    def firsts(self) -> list[int]:
+        """The first node of each class."""
+        return np.unique(self.class_of, return_index=True)[1].tolist()
 
     @cached_property
     def fits(self) -> NDArray[np.bool_]:
         """(T, K): whether an empty node of a class can take a task."""
-        firsts = [self.instance.nodes[members[0]] for members in self.classes]
-        return np.array([[task.fits(node) for node in firsts] for task in self.instance.tasks])
+        nodes = [self.instance.nodes[n] for n in self.firsts]
+        return np.array([[task.fits(node) for node in nodes] for task in self.instance.tasks])
 
     def places(self) -> list[list[int]]:
         """Places in the arrivals of each type's tasks, the first arrival last."""
@@ -75,12 +71,12 @@ class Tables:
         allocated = sum(int(self.demand[self.arrivals[task], 2]) for task, _, _ in placements)
         return (MILLI * self.instance.gpus - allocated) / MILLI
 
-    def has_room(self, placements: Iterable[Placement]) -> bool:
-        """Whether every node has the CPU and memory of placed tasks, in exact integers."""
+    def room(self, placements: Iterable[Placement]) -> Ints:
+        """(N, 2): CPU and memory of each node beside placed tasks."""
         room = self.capacity[:, :2].copy()
         for task, node, _ in placements:
             room[node] -= self.demand[self.arrivals[task], :2]
-        return bool((room >= 0).all())
+        return room
 
     def solution(self, placements: Iterable[Placement]) -> PackingSolution:
         """Return a solution, in the order of the arrivals."""

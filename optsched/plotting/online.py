@@ -129,7 +129,7 @@ def _level_over_time(
 
 def _levels(records: Records) -> dict[str, Series]:
     times, waiting, in_use = timeline(records)
-    percent = 100 * in_use / (records.servers * records.gpus_per_server)
+    percent = 100 * in_use / records.cluster_gpus
     return {WAITING: (times, waiting), IN_USE: (times, percent)}
 
 

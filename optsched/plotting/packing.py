@@ -13,15 +13,7 @@ from optsched.packing.instance import MILLI, PackingInstance
 from optsched.packing.solution import PackingSolution
 from optsched.packing.tables import Tables
 from optsched.plotting.arguments import instance_of, loaded_solution
-from optsched.plotting.axes import (
-    COLOURS,
-    MARK_COLOUR,
-    WIDTH,
-    add_heading,
-    axes,
-    house_style,
-    short,
-)
+from optsched.plotting.axes import MARK_COLOUR, WIDTH, add_heading, axes, house_style, short
 from optsched.result import Result
 
 if TYPE_CHECKING:
@@ -32,13 +24,11 @@ if TYPE_CHECKING:
 POINTS = 131
 
 
-def allocation_curve(instance: PackingInstance, solution: PackingSolution) -> Any:
+def allocation_curve(tables: Tables, solution: PackingSolution) -> Any:
     """GPUs requested and allocated after each arrival, in percent of the cluster's."""
-    milli = Tables(instance).demand[list(instance.arrivals), 2]
-    placed = np.zeros(len(milli), dtype=bool)
-    placed[[placement.task for placement in solution.placements]] = True
-    curves = np.cumsum([milli, np.where(placed, milli, 0)], axis=1)
-    return 100 * curves / (MILLI * instance.gpus)
+    milli = tables.demand[tables.arrivals, 2]
+    placed = np.isin(np.arange(len(milli)), [placed.task for placed in solution.placements])
+    return np.cumsum([milli, milli * placed], axis=1) / (MILLI * tables.instance.gpus / 100)
 
 
 @house_style()
@@ -69,9 +59,9 @@ def plot_allocation(
     """
     loaded = instance_of(instance, PackingInstance)
     given: Any = solve(loaded, "fgd") if solution is None else solution
-    ax = axes(ax, WIDTH, 3.8)
+    ax, tables, percent = axes(ax, WIDTH, 3.8), Tables(loaded), 100 / loaded.gpus
     requested = np.linspace(0, loaded.requested_milli / MILLI, POINTS)
-    bound, percent = allocated_at_most(Tables(loaded), requested.tolist()), 100 / loaded.gpus
+    bound = allocated_at_most(tables, requested.tolist())
     ax.plot(percent * requested, percent * bound, color=MARK_COLOUR, label="bound", gid="bound")
     for name, curve in (published or {}).items():
         gid = f"published-{name}"
@@ -79,8 +69,7 @@ def plot_allocation(
     for index, decided in enumerate(given if isinstance(given, list | tuple) else [given]):
         packing = loaded_solution(loaded, decided, PackingSolution)
         label = decided.method if isinstance(decided, Result) else f"packing {index + 1}"
-        colour, gid = COLOURS[index % len(COLOURS)], f"allocated-{index}"
-        ax.plot(*allocation_curve(loaded, packing), color=colour, label=label, gid=gid)
+        ax.plot(*allocation_curve(tables, packing), label=label, gid=f"allocated-{index}")
     ax.set_xlabel("GPUs requested so far, % of the cluster")
     ax.set_ylabel("GPUs allocated, %")
     add_heading(ax, short(loaded.name, 60), ax.get_legend_handles_labels()[0])

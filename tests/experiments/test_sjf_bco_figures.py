@@ -101,7 +101,9 @@ def families_of(number: int, contention: str, at: str, scale: Scale) -> list[Fam
     return [family for family in plan(scale) if family.name.startswith(start)] if plan else []
 
 
-@pytest.mark.parametrize("number", [4, 6, 7])
+@pytest.mark.parametrize(
+    "number", [*(pytest.param(each, marks=pytest.mark.full) for each in (4, 6)), 7]
+)
 def test_one_cell_is_run_and_drawn(number: int, tmp_path: Path) -> None:
     """lambda is 1 but in Fig. 7; a world's name is within its column."""
     draws = families_of(number, MILDEST, "0.5", Scale(quick=True))

@@ -72,8 +72,7 @@ def records_of(
     return Records(
         policy=policy,
         options=PolicyOptions(**more),
-        servers=servers,
-        gpus_per_server=per_server,
+        server_gpus=np.full(servers, per_server),
         job_id=np.array([row["name"] for row in rows], dtype=object),
         gpus=np.array([sum(row["on"].values()) for row in rows], dtype=np.int64),
         first=np.cumsum([0, *(len(row["on"]) for row in rows)]),

@@ -79,9 +79,10 @@ def test_who_is_recorded() -> None:
     fewer = records([row for name in "caeb" for row in ROWS if row[0] == name])
     assert found(fewer) == [("record", "", "jobs missing", 2.0, 0.0)]
     assert found(replace(fewer, complete=False)) == []
-    for change, size in (({"servers": 5}, "5 x 4"), ({"gpus_per_server": 6}, "3 x 6")):
-        other = [("record: cluster", "", f"{size} GPUs", 1.0, 0.0)]
-        assert found(replace(made, **change)) == other
+    for sizes in ([4] * 5, [6] * 3, [4, 4, 2]):
+        other = f"{len(sizes)} servers, {sum(sizes)} GPUs"
+        changed = replace(made, server_gpus=np.array(sizes))
+        assert found(changed) == [("record: cluster", "", other, 1.0, 0.0)]
 
 
 def test_columns_as_submitted() -> None:

@@ -53,7 +53,7 @@ def test_fragmentation_against_a_slow_sweep(seed: int) -> None:
             if record.start <= middle < record.end:
                 for server, count in record.servers:
                     used[server] += count
-        free = records.gpus_per_server - used
+        free = records.server_gpus - used
         partly = free[(used > 0) & (free > 0)].sum()
         queued += end - begin
         weighted += (end - begin) * (partly / free.sum() if free.sum() else 0.0)

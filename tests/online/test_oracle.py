@@ -32,7 +32,13 @@ class Case:
     """A drawn workload in files, with predictions and settings."""
 
     def __init__(
-        self, number: int, folder: Path, jobs: int = 40, slices: bool = False, most_gpus: int = 0
+        self,
+        number: int,
+        folder: Path,
+        jobs: int = 40,
+        slices: bool = False,
+        most_gpus: int = 0,
+        unequal: bool = False,
     ) -> None:
         self.rng = np.random.default_rng([seed_of_the_day(), number])
         self.drawn = draw_workload(self.rng, jobs)
@@ -44,9 +50,15 @@ class Case:
         if walltimes.random() < 0.5:
             self.drawn = with_walltimes(walltimes, self.drawn)
         self.rows = self.drawn["rows"]
+        files = {name: self.drawn[name] for name in ("catalogue", "cluster")}
+        if unequal:  # whose largest have the cost model's number of GPUs
+            groups = unequal_servers(self.rng, self.drawn)
+            self.drawn["cluster"] = {**files["cluster"], "servers": groups}
+            files["cluster"] = {**self.drawn["cluster"]}
+            del files["cluster"]["gpus_per_server"]
         self.where = f"{seed_of_the_day()=} {number=} {json.dumps(self.drawn)}"
-        for name in ("catalogue", "cluster"):
-            (folder / f"{name}.json").write_text(json.dumps(self.drawn[name]), encoding="utf-8")
+        for name, document in files.items():
+            (folder / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
         with open(folder / "workload.csv", "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(self.rows[0]))
             writer.writeheader()
@@ -140,13 +152,31 @@ def _compare(case: Case, number: int, seen: Counter[str]) -> None:
         seen["delays"] += any(row.start > row.submit for row in ours if row.start is not None)
 
 
+@pytest.mark.parametrize("numbers", batches(1000, default=12, size=25))
+def test_records_on_unequal_servers(numbers: range, tmp_path: Path) -> None:
+    """The same on groups of servers with fewer GPUs than the largest."""
+    for number in numbers:
+        _compare(Case(number, tmp_path, unequal=True), number, Counter())
+
+
+def unequal_servers(rng: Any, drawn: dict[str, Any]) -> list[dict[str, int]]:
+    """One to four groups, one of the largest size, with room for the largest job."""
+    size, most = drawn["cluster"]["gpus_per_server"], max(row["gpus"] for row in drawn["rows"])
+    sizes = [int(each) for each in rng.integers(1, size + 1, int(rng.integers(0, 4)))]
+    sizes.insert(int(rng.integers(0, len(sizes) + 1)), size)
+    groups = [{"gpus": each, "count": int(rng.integers(1, 4))} for each in sizes]
+    short = most - sum(group["gpus"] * group["count"] for group in groups)
+    groups[-1]["count"] += max(0, -(-short // groups[-1]["gpus"]))
+    return groups
+
+
 def _in_row_order(case: Case) -> list[str]:
     return [row["job_id"] for row in sorted(case.rows, key=lambda row: row["submit_time"])]
 
 
 def _metrics(case: Case, rows: list[Row], records: online.Records, where: str) -> None:
     metrics = online.compute_metrics(records)
-    gpus = case.drawn["cluster"]["servers"] * case.drawn["cluster"]["gpus_per_server"]
+    gpus = case.jobs.cluster.gpus
     flows = [row.end - row.submit for row in rows]
     used = sum(row.gpus * row.iterations * row.alpha for row in rows)
     least = sum(row.gpus * row.iterations * row.estimate for row in rows)

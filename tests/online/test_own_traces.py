@@ -170,7 +170,7 @@ def test_explanations_of_other_files(tmp_path: Path) -> None:
     code, out, error = run("import --explain", path)
     assert (code, error) == (2, "")
     assert "csv does not: line 1: no column for submit" in out.replace("found ", "")
-    assert "Missing command" in refusal("import")
+    assert "expected a format, or --explain FILE" in refusal("import")
     assert explain_trace(tmp_path / "none")[0].rank is None
 
 

@@ -111,9 +111,14 @@ class Simulation:
         self.hold = hold or ("inf" if policy == "srpt-workload-hold" else "none")
         self.slot = slot
         self.virtual = policy.startswith("a-srpt") or policy == "srpt-workload-hold"
-        self.size = cluster["gpus_per_server"]
-        self.total = self.size * cluster["servers"]
-        self.free = [self.size] * cluster["servers"]
+        self.size, self.free = 0, []
+        groups = cluster["servers"]
+        if isinstance(groups, int):
+            groups = [{"gpus": cluster["gpus_per_server"], "count": groups}]
+        for group in groups:
+            self.size = max(self.size, group["gpus"])
+            self.free += [group["gpus"]] * group["count"]
+        self.total = sum(self.free)
         self.times: dict[tuple[str, tuple[int, ...]], float] = {}
         origin = min(row["submit_time"] for row in workload)
         ordered = sorted(workload, key=lambda row: row["submit_time"])

@@ -72,9 +72,9 @@ def instance_of(
     """
     workload, catalogue = read_workload(files[0]).in_row_order(), read_catalogue(files[1])
     if lengths == "trace":
-        size = imported.gpus_per_server
-        servers = max(imported.servers, -(-int(workload.gpus.max(initial=1)) // size))
-        wide = imported.model_copy(update={"servers": servers})
+        size = imported.largest_server
+        servers = max(imported.num_servers, -(-int(workload.gpus.max(initial=1)) // size))
+        wide = imported.model_copy(update={"servers": servers, "gpus_per_server": size})
         jobs = prepare_jobs(workload, catalogue, wide)
         workload, catalogue = placement_neutral(workload, jobs.iterations * jobs.estimate)
     fitting = np.flatnonzero(workload.gpus <= cluster.gpus)
@@ -206,7 +206,7 @@ def classes_by_owner(study: Study) -> list[Class]:
 def warnings_of(study: Study) -> list[str]:
     """What makes the page's numbers doubtful."""
     table, cluster, load = study.jobs.workload, study.jobs.cluster, study.jobs.load
-    limits, size = table.walltime, cluster.gpus_per_server
+    limits, size = table.walltime, cluster.largest_server
     servers = max(1, round((load or 0.0) * cluster.gpus / 0.8 / size))
     right = (
         f"Is the number of GPUs right, and are all jobs in the trace? {servers} servers of {size} "

@@ -176,7 +176,7 @@ def online_prices(instance: Document, certificate: Document) -> float:
     }
     jobs = zip(table["model"], table["gpus"], table["iterations"], strict=True)
     lengths = np.array([n * iteration_times[name, gpus] for name, gpus, n in jobs])
-    capacity = cluster["servers"] * cluster["gpus_per_server"]
+    capacity = sum(gpus * count for gpus, count in _servers(cluster))
     income, early_sums = capacity * float(earned[-1]), np.zeros(edges.size)
     if "early" in certificate:
         early = numbers(certificate["early"], edges.size - 1, "early prices", 0)
@@ -219,9 +219,17 @@ def _edges(certificate: Document) -> np.ndarray:
     return edges
 
 
+def _servers(cluster: Document) -> list[tuple[int, int]]:
+    """GPUs and number of servers, by group."""
+    groups = cluster["servers"]
+    if isinstance(groups, int):
+        return [(cluster["gpus_per_server"], groups)]
+    return [(group["gpus"], group["count"]) for group in groups]
+
+
 def _min_iteration_time(job: Document, cluster: Document, gpus: int) -> float:
     """Minimum time of an iteration: on one server if it fits, else the maximum over the stages."""
-    stages, capacity = job["stages"], cluster["gpus_per_server"]
+    stages, capacity = job["stages"], max(_servers(cluster))[0]
     replica_gpus = [stage.get("tensor_parallel", 1) for stage in stages]
     counts = [stage["replicas"] for stage in stages]
     if job.get("micro_batches") is not None or gpus != np.dot(replica_gpus, counts):

@@ -4,12 +4,7 @@ from math import gcd
 
 import numpy as np
 
-from .certificate import (
-    ROUNDING_RTOL,
-    Document,
-    RefusedError,
-    numbers,
-)
+from .certificate import ROUNDING_RTOL, Document, RefusedError, numbers
 
 MILLI = 1000
 CLAIM_RTOL = 1e-9
@@ -51,12 +46,11 @@ def packing_prices(instance: Document, certificate: Document) -> float:
     terms += [task["count"] * r for task, r in zip(instance["tasks"], gain.tolist(), strict=True)]
     total = sum(node["gpus"] for node in instance["nodes"])
     proved = total - sum(terms) - ROUNDING_RTOL * (total + sum(terms))
-    claimed = float(certificate["bound"])
-    if not claimed - max(proved, 0.0) <= CLAIM_RTOL * total:
-        shortfall = claimed - max(proved, 0.0)
+    proved, claimed = max(proved, 0.0), float(certificate["bound"])
+    if not claimed - proved <= CLAIM_RTOL * total:
         message = f"the claimed bound {claimed:.12g}: the prices prove {proved:.12g}"
-        raise RefusedError(message, shortfall)
-    return max(proved, 0.0)
+        raise RefusedError(message, claimed - proved)
+    return proved
 
 
 def _filling(sizes: list[int], prices: list[float]) -> float:
@@ -64,10 +58,7 @@ def _filling(sizes: list[int], prices: list[float]) -> float:
     unit = gcd(*sizes)
     best = [0.0]
     for room in range(1, MILLI // unit + 1):
-        fitting = zip(sizes, prices, strict=True)
-        best.append(
-            max(
-                best[-1], *(best[room - s // unit] + p for s, p in fitting if s <= room * unit), 0.0
-            )
-        )
+        steps = [(size // unit, price) for size, price in zip(sizes, prices, strict=True)]
+        filled = [best[room - step] + price for step, price in steps if step <= room]
+        best.append(max(best[-1], *filled, 0.0))
     return best[-1]

@@ -266,4 +266,4 @@ def expected_offer(free: list[int], rule: str, gpus: int) -> dict[int, int]:
 def free_gpus(records: Records, server: Ints, taken: Ints) -> list[int]:
     """Free GPUs by server while `taken` GPUs of each `server` are held."""
     used = np.bincount(server, weights=taken, minlength=records.servers)
-    return (records.gpus_per_server - used).astype(int).tolist()
+    return (records.server_gpus - used).astype(int).tolist()

@@ -66,7 +66,7 @@ def queue_violations(
     if policy in EASY:
         return _reservation_violations(jobs, records, rows, sliced, spot_checks)
     # when each record's job joins the queue, and its rank in it
-    gpu_share = records.gpus / (records.servers * records.gpus_per_server)
+    gpu_share = records.gpus / records.cluster_gpus
     work = np.empty(len(rows))
     work[rows] = gpu_share * records.predicted * records.estimate
     virtual_completion, rank = virtual_order(jobs.submit, work)
@@ -107,7 +107,7 @@ def _blocking(records: Records, rows: Ints, chosen: Ints, queued: Floats) -> lis
 
 def _work_conserving(records: Records, chosen: Ints, sliced: Bools) -> list[Violation]:
     """No job that fits waits after a pass; checked at start times."""
-    total = records.servers * records.gpus_per_server
+    total = records.cluster_gpus
     violations = []
     for i in chosen:
         t = records.start[i]
@@ -235,7 +235,7 @@ def _reservation(
 ) -> tuple[float, int, int]:
     """The reserved start, the GPUs free then beside the reserved ones, and those free now."""
     expected_end = np.maximum(records.start + length, now)
-    total = records.servers * records.gpus_per_server
+    total = records.cluster_gpus
     free = total - int(records.gpus[running].sum())
     for time in (now, *np.unique(expected_end[running]).tolist()):
         free_then = free + int(records.gpus[running & (expected_end <= time)].sum())

@@ -126,7 +126,7 @@ class _Head(_Replay):
         records, options = self.records, self.records.options
         factor = max(options.comm_heavy, 1 + ESTIMATE_RTOL)
         limit = factor * self.times.estimate(int(self.configuration[i]))
-        total = records.servers * records.gpus_per_server
+        total = records.cluster_gpus
         work = records.gpus[i] / total * records.predicted[i] * records.estimate[i]
         sliced = self.times.has_slices(int(self.configuration[i]))
         alpha = kappa = window = INF
@@ -277,7 +277,7 @@ class _Preemption:
         records = self.records
         self.segments = records.segments
         self.gpus = records.gpus.astype(np.int64)
-        self.total = records.servers * records.gpus_per_server
+        self.total = records.cluster_gpus
         resumed, restore = self.segments.resumed, records.options.restore
         self.compute_start = self.segments.start + np.where(resumed, restore, 0.0)
         self.length = records.options.round if records.policy in BY_ROUNDS else None

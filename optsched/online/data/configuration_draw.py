@@ -74,7 +74,7 @@ class ConfigurationDrawer:
 
     def _plans(self, model: str, gpus: int) -> tuple[Job, ...]:
         slices = self._slices if self._is_sliced(gpus) else 1
-        bandwidth = slices * self._reference.inter_bandwidth / self._reference.gpus_per_server
+        bandwidth = slices * self._reference.inter_bandwidth / self._reference.largest_server
         return configurations_of(model, gpus // slices, bandwidth, self._all_reduce, slices)
 
     def _drawn(self, model: str, gpus: int, plan: int) -> Drawn:

@@ -13,7 +13,7 @@ import numpy as np
 
 from optsched.arrays import Floats, Ints
 from optsched.errors import InputError
-from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.cluster import OnlineCluster, filled
 from optsched.placement.bounds.combinatorial import stage_bound
 from optsched.placement.cost import cost_tables, worst_iteration_time
 from optsched.placement.heuristics.heavy_edge import (
@@ -92,8 +92,7 @@ def _check_fits_empty_cluster(job: Job, cluster: OnlineCluster) -> None:
     """Raise InputError if a job's slices do not fit its GPUs on an empty cluster."""
     if not job.has_tensor_slices:
         return
-    full, rest = divmod(job.gpus, cluster.gpus_per_server)
-    offer = (cluster.gpus_per_server,) * full + ((rest,) if rest else ())
+    offer = tuple(filled(cluster.server_gpus, job.gpus))
     placed = int(heavy_edge_counts(graph_arrays(job), offer).sum())
     if placed < job.replicas:
         found = f"{placed} of {job.replicas} replicas fit {', '.join(map(str, offer))} GPUs"
@@ -133,7 +132,7 @@ def _pack(
 ) -> Packed:
     graphs = [graph_arrays(job) for job in jobs]
     tables = [
-        cost_tables(job, cluster.hardware, min(job.gpus, cluster.gpus_per_server)) for job in jobs
+        cost_tables(job, cluster.hardware, min(job.gpus, cluster.largest_server)) for job in jobs
     ]
 
     def concatenated(parts: Sequence[Any], name: str, dtype: type) -> Any:

@@ -88,6 +88,12 @@ class Workload:
     walltime: Floats | None = None
     start_time: Floats | None = None
 
+    def __post_init__(self) -> None:
+        # pandas gives read-only columns, for which numba would compile every loop once more
+        for name in ("submit_time", "gpus", "iterations", *OPTIONAL):
+            if (column := getattr(self, name)) is not None:
+                object.__setattr__(self, name, np.require(column, requirements="W"))
+
     def __len__(self) -> int:
         return len(self.submit_time)
 

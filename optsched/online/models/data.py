@@ -65,7 +65,7 @@ def best_placements(jobs: Jobs, settings: Settings) -> list[dict[str, Placed]]:
 
     Raises OutOfTimeError, and NotApplicableError for too many occupancies or without a proof.
     """
-    size, servers = jobs.cluster.gpus_per_server, jobs.cluster.servers
+    size, servers = jobs.cluster.largest_server, jobs.cluster.num_servers
     listed: list[list[Occupancy]] = []
     left = MAX_OCCUPANCIES
     for job in jobs.configurations.jobs:
@@ -186,7 +186,7 @@ class OfflineData:
     @property
     def nonzeros(self) -> int:
         """Estimate of the model's nonzeros."""
-        servers = self.jobs.cluster.servers
+        servers = self.jobs.cluster.num_servers
         return sum(
             max(0, self.last_start[i, name] + 1 - self.first_slot[i])
             * (self.slots(i, name) * (servers + 1) + 5)

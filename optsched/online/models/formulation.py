@@ -68,7 +68,7 @@ def read_plan(model: pyo.ConcreteModel) -> list[tuple[Run, list[Part]]]:
 
 
 def _add_sets(model: pyo.ConcreteModel, data: OfflineData) -> None:
-    runs, servers = data.runs(), range(data.jobs.cluster.servers)
+    runs, servers = data.runs(), range(data.jobs.cluster.num_servers)
     active = [
         ((i, t), (name, start))
         for i, name, start in runs
@@ -153,7 +153,7 @@ def _add_capacity(model: pyo.ConcreteModel, data: OfflineData) -> None:
     @model.Constraint(model.SERVERS, model.SLOTS, doc="(8e) a server has g GPUs")
     def capacity(model: pyo.ConcreteModel, m: int, t: int) -> pyo.Expression:
         # sum_i u_imt <= g
-        return sum(model.held[i, m, t] for i in jobs_in[t]) <= cluster.gpus_per_server
+        return sum(model.held[i, m, t] for i in jobs_in[t]) <= cluster.largest_server
 
     @model.Constraint(model.SLOTS, doc="(8f) the cluster has M g GPUs")
     def total_capacity(model: pyo.ConcreteModel, t: int) -> pyo.Expression:
@@ -170,7 +170,8 @@ def _add_server_order(model: pyo.ConcreteModel, data: OfflineData) -> None:
         return sum(q * model.part[i, m, q] for i, q in model.PARTS)
 
     @model.Constraint(
-        range(data.jobs.cluster.servers - 1), doc="(8g) equal servers in order of their jobs' GPUs"
+        range(data.jobs.cluster.num_servers - 1),
+        doc="(8g) equal servers in order of their jobs' GPUs",
     )
     def server_order(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
         # sum_iq q p_imq >= the same of the next server

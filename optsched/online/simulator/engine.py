@@ -75,7 +75,7 @@ def simulate_online(
     policy = find_policy(policy) if isinstance(policy, str) else policy
     options = (options or PolicyOptions()).for_policy(policy)
     perfect = policy.perfect or predicted is None
-    predicted = np.asarray(jobs.iterations if perfect else predicted, dtype=np.float64)
+    predicted = np.require(jobs.iterations if perfect else predicted, np.float64, "W")
     _check_predictions(jobs, predicted)
     run = _run if policy.preempts == "never" else _run_preemptive
     return run(jobs, policy, options, predicted, progress)
@@ -220,8 +220,8 @@ def _run_loop(
 ) -> tuple[bool, list[Any]]:
     """Run a loop; return whether it was not interrupted, and the last arrays that it yields."""
     cluster, stop = jobs.cluster, np.zeros(1, dtype=np.bool_)
-    servers = all_free(cluster.servers, cluster.gpus_per_server)
-    table = empty_table(cluster.gpus_per_server)
+    servers = all_free(cluster.server_gpus)
+    table = empty_table(cluster.largest_server)
     packed = jobs.configurations.packed
     call = loop.for_size(STEPS_PER_JOB * len(jobs))
     run: Iterator[Any] = call(

@@ -34,15 +34,14 @@ class FreeServers(NamedTuple):
     total: Ints
 
 
-def all_free(servers: int, gpus_per_server: int) -> FreeServers:
-    """Return a cluster with every GPU free."""
-    histogram = np.zeros(gpus_per_server + 1, dtype=np.int64)
-    histogram[gpus_per_server] = servers
+def all_free(server_gpus: Ints) -> FreeServers:
+    """Return a cluster of servers with so many GPUs, all of them free."""
+    histogram = np.bincount(server_gpus).astype(np.int64)
     return FreeServers(
-        free=np.full(servers, gpus_per_server, dtype=np.int64),
+        free=server_gpus.copy(),
         histogram=histogram,
-        lowest=np.zeros(gpus_per_server + 1, dtype=np.int64),
-        total=np.array([servers * gpus_per_server], dtype=np.int64),
+        lowest=np.zeros_like(histogram),
+        total=np.array([server_gpus.sum()], dtype=np.int64),
     )
 
 

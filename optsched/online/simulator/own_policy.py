@@ -116,7 +116,7 @@ class View:
     def __init__(self, jobs: Jobs, predicted: Floats, options: PolicyOptions) -> None:
         self._jobs, self._predicted, self._options = jobs, predicted, options
         self._now = -np.inf
-        self._servers = all_free(jobs.cluster.servers, jobs.cluster.gpus_per_server)
+        self._servers = all_free(jobs.cluster.server_gpus)
         self._queue: dict[int, QueuedJob] = {}
         self._arrived: list[QueuedJob] = []
         self._running: dict[int, RunningJob] = {}

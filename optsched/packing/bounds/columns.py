@@ -84,8 +84,8 @@ def allocated_at_most(tables: Tables, requested: Sequence[float], points: int = 
     milli = tables.demand[tables.arrivals, 2]
     wanted = np.rint(MILLI * np.array(requested))
     ends = np.searchsorted(np.cumsum(milli), wanted, side="right")
-    types = np.arange(len(tables.count))
-    counts = np.array([(tables.arrivals[:end, None] == types).sum(axis=0) for end in ends])
+    types = len(tables.count)
+    counts = np.array([np.bincount(tables.arrivals[:end], minlength=types) for end in ends])
     bounds = counts @ tables.demand[:, 2] / MILLI
     for at in np.unique(np.linspace(len(ends) // 2, len(ends) - 1, points).astype(int)):
         prices = solve_relaxation(tables, Deadline(), counts[at])
@@ -116,13 +116,12 @@ class _Programme:
 
     def __init__(self, tables: Tables, count: Ints) -> None:
         self.demand, self.count = tables.demand, count
-        milli, firsts = tables.demand[:, 2], [members[0] for members in tables.classes]
+        milli = tables.demand[:, 2]
         self.gpus, size = -(-milli // MILLI), np.minimum(milli, MILLI)
         self.sizes = np.unique(np.append(size[size > 0], MILLI))
         self.size = np.searchsorted(self.sizes, size)
         self.fits = tables.fits & (milli > 0)[:, None]
-        nodes = np.array([len(members) for members in tables.classes])
-        self.capacity = nodes[:, None] * tables.capacity[firsts]
+        self.capacity = np.bincount(tables.class_of)[:, None] * tables.capacity[tables.firsts]
         self.scale = np.append(np.maximum(tables.capacity[:, :2].max(axis=0), 1), 1)
         types, self.classes = self.fits.shape
         self.first_capacity = types

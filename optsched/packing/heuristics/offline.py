@@ -162,12 +162,12 @@ def _fill(n: int, packing: Packing, data: Any, order: Any, free: Any) -> None:
 
 def _placements(tables: Tables, packing: Packing) -> list[Placement]:
     """The held tasks, first arrivals first, and tasks without GPUs on the first nodes they fit."""
-    left, room, placed = tables.places(), tables.capacity[:, :2].copy(), []
+    left, placed = tables.places(), []
     for n, count in enumerate(packing.count.tolist()):
         for t, gpu in zip(packing.held[n, :count], packing.gpu[n, :count], strict=True):
             gpus = range(gpu, gpu + tables.instance.tasks[t].gpus)
             placed.append((left[t].pop(), n, tuple(map(int, gpus))))
-            room[n] -= tables.demand[t, :2]
+    room = tables.room(placed)
     for t in np.flatnonzero(tables.demand[:, 2] == 0).tolist():
         accepted = tables.fits[t][tables.class_of]
         while left[t]:

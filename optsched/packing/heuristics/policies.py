@@ -1,16 +1,9 @@
 """The six policies of FGD's evaluation: each arrival is placed at once, or rejected if none fits.
 
-Guarantee: none. A policy scores every node that can take the task and chooses the highest score;
-among equal scores the first node in an order drawn by the seed. Scores are integers from 0 to 100,
-as in the published simulator, so equal scores are common. A task never leaves.
-
-- ``random``: any such node, and any GPU that can take a share.
-- ``dot-product``: least dot product of demand and free CPU and GPUs (Tetris).
-- ``gpu-clustering``: nodes that hold only tasks of the same number of GPUs, then mixed ones
-  with some, empty ones, others; within these the fullest.
-- ``gpu-packing``: GPUs in use, then free GPUs of nodes in use, then free nodes.
-- ``best-fit``: least free CPU and GPUs afterwards, both relative to the largest node.
-- ``fgd``: least increase of the expected fragmentation of a task drawn from the instance's mix.
+Guarantee: none. A policy (`POLICIES`; their rules are the titles of its methods in `problem.py`)
+scores every node that can take the task and chooses the highest score; among equal scores the first
+node in an order drawn by the seed. Scores are integers from 0 to 100, as in the published
+simulator, so equal scores are common. A task never leaves.
 
 A share goes to the fullest GPU that can take it, under ``fgd`` to the GPU of least increase. The
 mix holds the most frequent types that together are `TYPICAL_SHARE` of the tasks; types differ by
@@ -116,7 +109,7 @@ def typical_tasks(tables: Tables) -> Mix:
     total = np.cumsum([count for _, count in frequent])
     frequent = frequent[: 1 + int(np.searchsorted(total, TYPICAL_SHARE * total[-1]))]
     cpu, milli, models = zip(*(key for key, _ in frequent), strict=True)
-    firsts = [tables.instance.nodes[members[0]].model for members in tables.classes]
+    firsts = [tables.instance.nodes[n].model for n in tables.firsts]
     share = np.array([count for _, count in frequent], dtype=float)
     return Mix(
         np.array(cpu),

@@ -1,9 +1,9 @@
 """Methods ``milp`` and ``exact``: the packing as an integer programme over types of tasks and GPUs.
 
 Guarantee: optimal at the requested gap when it ends as "optimal". Every packing is a
-feasible solution. Nodes and GPUs are individual, so a user's constraint can name one. ``exact``
-first compares the offline packing with the column bound, and solves the model only where these
-differ and it is small. Source: models/packing/README.md, (1)-(7).
+feasible solution. Nodes and GPUs are individual, so a user's constraint can name one. Both compare
+the offline packing with the column bound; ``exact`` solves the model only where these differ and it
+is small. Source: models/packing/README.md, (1)-(7).
 """
 
 from functools import partial
@@ -26,82 +26,68 @@ from optsched.packing.tables import Placement, Tables
 from optsched.result import Outcome, Settings, Termination, is_proved, termination_of
 
 Model: TypeAlias = pyo.ConcreteModel
-Answer = tuple[SolverResult, list[Placement]]
 OFFLINE_SHARE = 0.5
 """Share of the time left that the offline packing may take."""
 
 
-def milp(instance: PackingInstance, options: PackingOptions, settings: Settings) -> Outcome:
-    """Pack by the integer programme, from the offline packing or the given start."""
+def milp(
+    name: str, instance: PackingInstance, options: PackingOptions, settings: Settings
+) -> Outcome:
+    """Pack offline, bound by columns, and solve the model: always, or ``exact`` where needed."""
     require_solver(settings.solver)
-    tables = Tables(instance)
-    refuse_many_nonzeros("milp", nonzeros(tables), "use offline, or exact")
-    return _outcome(tables, settings, _solve_model(tables, settings, _start(tables, settings)))
-
-
-def exact(instance: PackingInstance, options: PackingOptions, settings: Settings) -> Outcome:
-    """Pack offline, bound it by columns, and close the gap by the model where it is small."""
-    require_solver(settings.solver)
-    tables = Tables(instance)
+    tables, placements = Tables(instance), None
+    if name == "milp":
+        refuse_many_nonzeros(name, nonzeros(tables), "use offline, or exact")
     best = _start(tables, settings)
     prices, idle = solve_relaxation(tables, settings.deadline), tables.idle_beside(best)
     settings.progress.report(idle, prices.bound)
     done = is_proved(idle, prices.bound, settings.gap) or settings.deadline.is_over
-    if done or nonzeros(tables) > MAX_NONZEROS:
-        seconds = settings.deadline.spent
-        unsolved = SolverResult(Termination.FEASIBLE, None, None, 0.0, seconds, solver="")
-        return _outcome(tables, settings, (unsolved, best), prices, "offline")
-    return _outcome(tables, settings, _solve_model(tables, settings, best), prices, "milp")
-
-
-def _start(tables: Tables, settings: Settings) -> list[Placement]:
-    if settings.start is not None:
-        return [(p.task, p.node, p.gpus) for p in settings.start.placements]
-    return offline_placements(tables, settings.within(settings.deadline.share(OFFLINE_SHARE)))
-
-
-def _solve_model(tables: Tables, settings: Settings, start: list[Placement]) -> Answer:
-    """The solver's result, and the better of the start and its packing."""
-    construct, listener = partial(build, tables), settings.progress.of_model()
-    answer, model = build_and_solve(
-        construct, nonzeros(tables), settings, began=clock(), listener=listener
-    )
-    if model is None or not answer.has_solution:
-        return answer, start
-    read = read_placements(model, tables)  # beyond 2^31 bytes a solver's tolerance is bytes
-    packings = [start, read] if tables.has_room(read) else [start]
-    return answer, min(packings, key=tables.idle_beside)
-
-
-def _outcome(
-    tables: Tables, settings: Settings, answer: Answer, prices: Any = None, chosen: Any = None
-) -> Outcome:
-    """The outcome of a packing, with the better of the solver's and the prices' bounds."""
-    solved, best = answer
-    bounds = [] if prices is None else [(prices.bound, SOURCE)]
-    bounds += [] if solved.bound is None else [(solved.bound, solved.solver)]
-    bound, source = max(bounds, default=(0.0, "no GPU idle"))
-    idle = tables.idle_beside(best)
-    proved = is_proved(idle, bound, settings.gap)
+    is_small = nonzeros(tables) <= MAX_NONZEROS
+    solved = SolverResult(Termination.FEASIBLE, None, None, 0.0, settings.deadline.spent, solver="")
+    if name == "milp" or (is_small and not done):
+        solved, placements = _solve_model(tables, settings)
+        best = min(best, placements or best, key=tables.idle_beside)
+    bounds = [(prices.bound, SOURCE), (solved.bound or 0.0, solved.solver)]
+    idle, (bound, source) = tables.idle_beside(best), max(bounds)
     return Outcome(
         tables.solution(best),
-        termination_of(proved, settings.deadline.is_over),
-        bound=max(min(bound, idle), 0.0),
+        termination_of(is_proved(idle, bound, settings.gap), settings.deadline.is_over),
+        bound=min(bound, idle),
         bound_source=source,
         claimed=idle,
         build_time=solved.build_time,
         solve_time=solved.solve_time,
-        chosen=chosen,
+        chosen=None if name == "milp" else "milp" if solved.solver else "offline",
         solver=solved.solver or None,
         trace=solved.trace,
         certificate=prices,
     )
 
 
-def model(instance: PackingInstance, options: PackingOptions, *, pruned: bool = False) -> Model:
+def _start(tables: Tables, settings: Settings) -> list[Placement]:
+    if settings.start is not None:
+        return settings.start.tuples
+    return offline_placements(tables, settings.within(settings.deadline.share(OFFLINE_SHARE)))
+
+
+def _solve_model(tables: Tables, settings: Settings) -> tuple[SolverResult, list[Placement] | None]:
+    """The solver's result and its packing, if there is one that the nodes have room for."""
+    construct, listener = partial(build, tables), settings.progress.of_model()
+    answer, model = build_and_solve(
+        construct, nonzeros(tables), settings, began=clock(), listener=listener
+    )
+    if model is None or not answer.has_solution:
+        return answer, None
+    placements = read_placements(model, tables)  # above 2^31 bytes a solver's tolerance is bytes
+    return answer, placements if (tables.room(placements) >= 0).all() else None
+
+
+def model(
+    name: str, instance: PackingInstance, options: PackingOptions, *, pruned: bool = False
+) -> Model:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
     tables = Tables(instance)
-    refuse_many_nonzeros("milp", nonzeros(tables), "use offline, or exact")
+    refuse_many_nonzeros(name, nonzeros(tables), "use offline, or exact")
     built = build(tables)
     built.reader = lambda solved: tables.solution(read_placements(solved, tables))
     return built

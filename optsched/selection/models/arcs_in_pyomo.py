@@ -46,11 +46,11 @@ def _declare_columns(model: pyo.ConcreteModel, flow: ArcFlow, leaders: Ints) -> 
     model.JOBS = pyo.RangeSet(0, flow.tables.jobs - 1, doc="j: jobs")
     model.CLASSES = pyo.RangeSet(0, len(flow.classes) - 1, doc="v: classes of equal nodes")
     followers = [tuple(key) for key in flow.followers.tolist()]
-    led = [tuple(key) for key in leaders.tolist()]
-    uses = sorted({key[1:] for key in led})
+    leader_keys = [tuple(key) for key in leaders.tolist()]
+    uses = sorted({key[1:] for key in leader_keys})
     model.postponed = pyo.Var(model.JOBS, domain=real, doc="z_j: job j waits")
     model.follower = pyo.Var(followers, domain=real, doc="b[j,t,c]: j follows on type t")
-    model.leader = pyo.Var(led, domain=real, doc="l[j,v,L,u]: j leads on class v")
+    model.leader = pyo.Var(leader_keys, domain=real, doc="l[j,v,L,u]: j leads on class v")
     model.nodes_used = pyo.Var(
         uses,
         domain=whole,
@@ -97,8 +97,8 @@ def _name_rows(
         setattr(model, name, rule)
 
     add_constraint("job_once", {(j,): j for j in model.JOBS}, "(4') every job runs or waits")
-    led = sorted({v for v, *_ in model.nodes_used})
-    add_constraint("class_size", {(v,): start["class"] + v for v in led}, "(5') sum l <= N_v")
+    used = sorted({v for v, *_ in model.nodes_used})
+    add_constraint("class_size", {(v,): start["class"] + v for v in used}, "(5') sum l <= N_v")
     uses = {use: start["end"] + i for i, use in enumerate(model.nodes_used)}
     add_constraint("one_leader_per_node", uses, "(17) one leader a node")
     if flow.tables.options.opens_exactly:

@@ -65,13 +65,13 @@ def _lay_out(tables: Tables, solution: PatternSolution) -> tuple[dict, dict]:
         node = next(free[v], None)
         if node is None:
             raise SolverError(f"inconsistent solver values: more patterns than nodes in class {v}")
-        gpu, led = 0, False
+        gpu, has_leader = 0, False
         for size in decode_counts(sizes):
             slot = (node, tuple(range(gpu, gpu + size)))
             gpu += size
-            if size - 1 == leader and not led:
+            if size - 1 == leader and not has_leader:
                 leading[v, leader, used].append(slot)
-                led = True
+                has_leader = True
             else:
                 following[v, size - 1].append(slot)
         fractions = tables.kinds[tables.classes[v].kind].fractions

@@ -314,7 +314,7 @@ def _nodes_of_a_class(model: pyo.ConcreteModel, data: PatternData) -> None:
 def _shared_gpus_are_filled(model: pyo.ConcreteModel, _: PatternData) -> None:
     sharing = [(pattern, x) for pattern, x in model.nodes.items() if pattern[2]]
     gpus = _grouped((v, x) for (v, _, _), x in model.filled.items())
-    led = _grouped(((v, lf), x) for (v, _, lf), x in model.filled.items() if lf >= 0)
+    filled = _grouped(((v, lf), x) for (v, _, lf), x in model.filled.items() if lf >= 0)
     shared = _grouped((v, (s, x)) for (v, _, s, _, _), x in sharing)
     leading = _grouped(((v, leader), x) for (v, _, _, _, leader), x in sharing)
 
@@ -322,9 +322,9 @@ def _shared_gpus_are_filled(model: pyo.ConcreteModel, _: PatternData) -> None:
     def shared_gpus(_: pyo.ConcreteModel, v: int) -> pyo.Expression:
         return pyo.quicksum(gpus[v]) == pyo.quicksum(s * x for s, x in shared[v])
 
-    @model.Constraint(list(led), doc="(17') a fraction leader's GPU")
+    @model.Constraint(list(filled), doc="(17') a fraction leader's GPU")
     def leading_fractions(_: pyo.ConcreteModel, *key: int) -> pyo.Expression:
-        return pyo.quicksum(led[key]) == pyo.quicksum(leading[key])
+        return pyo.quicksum(filled[key]) == pyo.quicksum(leading[key])
 
 
 def _leaders_of_patterns(model: pyo.ConcreteModel, _: PatternData) -> None:

@@ -36,7 +36,7 @@ class Machine:
     """A cluster of equal servers; bandwidths in bytes/s."""
 
     servers: int
-    gpus_per_server: int = REFERENCE.gpus_per_server
+    gpus_per_server: int = REFERENCE.largest_server
     inter_bandwidth: float = REFERENCE.inter_bandwidth
     intra_bandwidth: float = REFERENCE.intra_bandwidth
 
