@@ -77,9 +77,8 @@ def test_real_starts_survive(tmp_path: Path, name: str) -> None:
 
 def test_an_instance_keeps_starts(tmp_path: Path) -> None:
     columns: Any = {"submit_time": [0, 5], "gpus": [1, 1], "iterations": [1, 1], "model": ["a"] * 2}
-    assert np.array_equal(
-        Workload.of(**columns, start_time=[2.0, None]).start_time, [2.0, NAN], equal_nan=True
-    )
+    starts = Workload.of(**columns, start_time=[2.0, None]).start_time
+    assert np.array_equal(starts, [2.0, NAN], equal_nan=True)
     with pytest.raises(InputError, match="row 2: start_time"):
         Workload.of(**columns, start_time=[2.0, 4.0])
     workload, catalogue = workload_of_trace(imported(tmp_path, "swf"))
@@ -141,8 +140,7 @@ def test_a_job_takes_its_start_from_its_pods(tmp_path: Path) -> None:
     assert trace.start is None
     assert trace.report.changed == {NO_PODS: 1}
     trace = read_objects(tmp_path, job, pod("p", 4, 30, 59, "a"))
-    assert (trace.start.tolist(), trace.duration.tolist()) == ([1800], [1800])
-    assert trace.walltime.tolist() == [7200]
+    assert [*trace.start, *trace.duration, *trace.walltime] == [1800, 1800, 7200]
     job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "q"
     job["status"]["startTime"] = "2026-01-05T09:15:00Z"
     assert read_objects(tmp_path, job).start.tolist() == [900]
