@@ -58,10 +58,10 @@ TERMS = (
     "bound or the gang bound, of all the largest preemptive flow bound. They may be too low, never "
     "too high: the first part is an upper limit, the last a lower one.",
 )
+MEASURES = ("mean_hours", "median_hours", "p95_hours")
 CSV_HEADER = (
     *("scheduler", "class", "value", "jobs", "gpu_hours"),
-    *("wait_mean_hours", "wait_median_hours", "wait_p95_hours"),
-    *("turnaround_mean_hours", "turnaround_median_hours", "turnaround_p95_hours"),
+    *(f"{time}_{measure}" for time in ("wait", "turnaround") for measure in MEASURES),
 )
 
 
@@ -127,7 +127,7 @@ def _parts(study: Study) -> str:
     if today < NO_WAITING:
         return f"{head}Hardly any job waits: there is nothing to win on so many GPUs.</p>"
     by_order = f"<code>{order}</code> saves {_hours(saved)} of it."
-    by_stopping = f"<code>{stopping}</code>, which stops jobs, saves {_hours(more)} beyond that."
+    by_stopping = f"<code>{stopping}</code>, which stops jobs, saves {_hours(more)} more of both."
     parts = {
         "A better order of starts could save this at most: it is what today's waiting exceeds the "
         f"least without stopping a job. {by_order if saved > 0 else NOT_SAVED}": today
@@ -214,9 +214,9 @@ def _draw_waiting(study: Study, path: Path) -> None:
     ax.barh([*hours], [*hours.values()], color=colours)
     for name, value in hours.items():
         ax.annotate(f"{compact(value)} h", (value, name), (4, -3), textcoords="offset points")
-    limits = (study.least_run_on, "without stopping jobs", "-"), (study.least, "of all", "--")
+    limits = (study.least_run_on, "limit without stops", "-"), (study.least, "limit of all", "--")
     for limit, words, style in limits:
-        label = f"least {words}: {compact(limit)} h or more"
+        label = f"{words}: {compact(limit)} h"
         ax.axvline(limit, color=COLOURS[2], linestyle=style, label=label)
     ax.set_xlim(0, 1.15 * max(*hours.values(), 1e-6))
     ax.invert_yaxis()

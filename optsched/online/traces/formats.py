@@ -44,10 +44,7 @@ iteration_time, beside one iteration."""
 
 @dataclass(frozen=True)
 class Layout:
-    """A CSV format: the roles it needs (keys of `COLUMNS`), and its groups, users and time unit.
-
-    `marks` are further roles, whose columns tell its files from those of other formats.
-    """
+    """A CSV format: roles it needs (of `COLUMNS`), `marks` of its own files, group, user, unit."""
 
     required: tuple[str, ...]
     group: Callable[[Cells], str]

@@ -176,10 +176,7 @@ MAX_TRIED_ROWS = 5_000
 
 @dataclass(frozen=True)
 class Explanation:
-    """Which jobs an importer finds in which columns, or why none.
-
-    `rank` is None if none; else largest for importers made for such files, then for csv.
-    """
+    """Which jobs an importer finds, or why none; `rank` is None if none, larger for better fits."""
 
     name: str
     reason: str
