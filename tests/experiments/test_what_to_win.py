@@ -60,7 +60,7 @@ def test_the_parts_by_hand() -> None:
     assert study.waits["fifo"] == pytest.approx([0, 10, 18])
     assert study.today == "easy"
     assert study.best(stops_jobs=False) in ("easy", "wcs-subtime", "spwf", "wcs-workload")
-    assert 0 <= study.least <= study.least_run_on <= 10 / 3 + 1e-9
+    assert 0 <= study.min_wait <= study.min_wait_without_stops <= 10 / 3 + 1e-9
     text = page(study, classes_by_owner(study))
     assert "a job waits <b>3.33 hours</b> on average" in text
 
@@ -74,7 +74,7 @@ def test_limits_hold_and_classes_are_a_partition(seed: int) -> None:
     for name, waits in study.waits.items():
         stops = POLICIES[name].preempts != "never"
         assert waits.min() >= -1e-9
-        assert waits.mean() >= (study.least if stops else study.least_run_on) - 1e-9
+        assert waits.mean() >= (study.min_wait if stops else study.min_wait_without_stops) - 1e-9
     for classes in (classes_by_size(study), classes_by_owner(study)):
         assert np.array_equal(sum(c.jobs.astype(int) for c in classes), np.ones(len(study.jobs)))
     assert classes_by_owner(study)[-1].name == "all others"

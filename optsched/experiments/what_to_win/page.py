@@ -115,7 +115,11 @@ def page(study: Study, owners: Sequence[Class]) -> str:
 
 def _parts(study: Study) -> str:
     """The waiting of today, split by the two limits, and what schedulers here save of it."""
-    today, least_run_on, least = study.mean(study.today), study.least_run_on, study.least
+    today, min_wait_without_stops, min_wait = (
+        study.mean(study.today),
+        study.min_wait_without_stops,
+        study.min_wait,
+    )
     order, stopping = study.best(stops_jobs=False), study.best(stops_jobs=True)
     saved, more = today - study.mean(order), study.mean(order) - study.mean(stopping)
     middle, high = np.percentile(study.waits[study.today], (50, 95))
@@ -131,11 +135,11 @@ def _parts(study: Study) -> str:
     parts = {
         "A better order of starts could save this at most: it is what today's waiting exceeds the "
         f"least without stopping a job. {by_order if saved > 0 else NOT_SAVED}": today
-        - least_run_on,
+        - min_wait_without_stops,
         "Only a scheduler that stops jobs and resumes them later could save any of this. "
-        f"{by_stopping if more > 0 else NOT_SAVED}": least_run_on - least,
+        f"{by_stopping if more > 0 else NOT_SAVED}": min_wait_without_stops - min_wait,
         "The load forces this at least: no scheduler avoids it, even one that knows the future "
-        "and stops jobs at no cost; only more GPUs or less work do.": least,
+        "and stops jobs at no cost; only more GPUs or less work do.": min_wait,
     }
     lines = [
         f'<div class="part"><div style="width: {100 * hours / today:.1f}%"></div>'
@@ -214,7 +218,10 @@ def _draw_waiting(study: Study, path: Path) -> None:
     ax.barh([*hours], [*hours.values()], color=colours)
     for name, value in hours.items():
         ax.annotate(f"{compact(value)} h", (value, name), (4, -3), textcoords="offset points")
-    limits = (study.least_run_on, "limit without stops", "-"), (study.least, "limit of all", "--")
+    limits = (
+        (study.min_wait_without_stops, "limit without stops", "-"),
+        (study.min_wait, "limit of all", "--"),
+    )
     for limit, words, style in limits:
         label = f"{words}: {compact(limit)} h"
         ax.axvline(limit, color=COLOURS[2], linestyle=style, label=label)

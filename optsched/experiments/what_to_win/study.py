@@ -102,15 +102,16 @@ def placement_neutral(workload: Workload, seconds: Floats) -> tuple[Workload, Ca
 class Study:
     """Runs of the schedulers on the same jobs, and each job's waiting in hours.
 
-    `today` stands for today's scheduler; `least_run_on` and `least` are R and A of the module.
+    `today` stands for today's scheduler; R and A of the module are `min_wait_without_stops` and
+    `min_wait`.
     """
 
     instance: OnlineInstance
     jobs: Jobs
     runs: dict[str, Run]
     waits: dict[str, Floats]
-    least_run_on: float
-    least: float
+    min_wait_without_stops: float
+    min_wait: float
     today: str = "easy"
 
     @property
@@ -157,12 +158,12 @@ def study_jobs(
     known = min(run.metrics.total_flow_time for run in runs.values() if not run.records.preemptions)
     bounds = flow_bounds(jobs, known_flow=known, **FLOW_BOUND)
     gang = gang_bound(jobs, known).value if len(jobs) <= GANG_JOBS else 0.0
-    run_on = max(bounds.best, gang)
-    least, least_run_on = (
+    flow_without_stops = max(bounds.best, gang)
+    min_wait, min_wait_without_stops = (
         max(0.0, float(flow - lengths.sum()) / len(jobs) / HOUR)
-        for flow in (bounds.best_preemptive, run_on)
+        for flow in (bounds.best_preemptive, flow_without_stops)
     )
-    study = Study(instance, jobs, runs, waits, least_run_on, least)
+    study = Study(instance, jobs, runs, waits, min_wait_without_stops, min_wait)
     if (real := study.real_waits) is None:
         return study
     error = {name: abs(float(np.nanmean(waits[name] - real))) for name in USUAL}
