@@ -150,7 +150,7 @@ def _total_cost(instance: SelectionInstance, placed: Placed, options: SelectionO
     total = 0.0
     for job in instance.jobs:
         if job.name in placed:
-            total += job.tardiness_weight * _tardiness(instance, job, placed)
+            total += job.tardiness_weight * _tardiness(instance, job, placed, options)
         else:
             total += job.tardiness_weight * _postponement(instance, job, options)
     by_node: dict[str, list[SelectionJob]] = defaultdict(list)
@@ -189,10 +189,18 @@ def _seconds_per_epoch(instance: SelectionInstance, job: SelectionJob, placed: P
     return job.epoch_time[node.gpu_type][len(placement.gpus) - 1] * slowdown
 
 
-def _tardiness(instance: SelectionInstance, job: SelectionJob, placed: Placed) -> float:
-    """(19'): E[(t W - d)^+]."""
+def _tardiness(
+    instance: SelectionInstance, job: SelectionJob, placed: Placed, options: SelectionOptions
+) -> float:
+    """(19'): E[(t W - d)^+], or (19) and (20) as printed."""
     seconds, due = _seconds_per_epoch(instance, job, placed), job.due_date - instance.now
-    return sum(p * max(seconds * w - due, 0.0) for w, p in _remaining_epochs(job))
+    remaining = _remaining_epochs(job)
+    if options.tardiness == "printed":
+        remaining = [(sum(w * p for w, p in remaining), 1.0)]
+    tardiness = sum(p * max(seconds * w - due, 0.0) for w, p in remaining)
+    if options.postponement == "printed":
+        tardiness += instance.postponement_penalty * max(-due, 0.0)
+    return tardiness
 
 
 def _postponement(

@@ -130,11 +130,28 @@ class Tables:
         return self.seconds * self.works.means[:, None, None]
 
     @cached_property
+    def scenarios(self) -> RemainingEpochs:
+        """W_j of (19'), or E[W_j] alone where (19) is as printed."""
+        if self.options.tardiness == "expected":
+            return self.works
+        return RemainingEpochs(self.works.means, np.ones(self.jobs), np.arange(self.jobs + 1))
+
+    @cached_property
+    def overdue(self) -> Floats:
+        """Seconds that each overdue job pays rho eta_j for, running or not (J,): (20) as printed.
+
+        0 by (20').
+        """
+        is_printed = self.options.postponement == "printed"
+        return np.maximum(-self.due, 0.0) if is_printed else np.zeros(self.jobs)
+
+    @cached_property
     def tardiness_cost(self) -> Floats:
-        """eta_j E[(t W - d)^+], dollars (J, T, C)."""
+        """eta_j (E[(t W - d)^+] + rho `overdue`), dollars (J, T, C)."""
         tardiness = np.empty_like(self.seconds)
-        for j, work in enumerate(self.works):
-            tardiness[j] = work.tardiness(self.seconds[j], float(self.due[j]))
+        overdue = self.instance.postponement_penalty * self.overdue
+        for j, work in enumerate(self.scenarios):
+            tardiness[j] = work.tardiness(self.seconds[j], float(self.due[j])) + overdue[j]
         fits = np.isfinite(self.seconds)
         return np.where(fits, np.where(fits, tardiness, 0.0) * self.weights[:, None, None], np.inf)
 

@@ -23,6 +23,12 @@ class SelectionOptions(Options):
     node_opening : "free", "at-most" or "printed"
         How many nodes may be open: any number; at most min(jobs, nodes), which (17)-(18) imply
         anyway; or exactly that many, as (16) is printed.
+    tardiness : "expected" or "printed"
+        Tardiness of a job that runs: expected over its epochs (19'), or that of its expected
+        epochs, as (19) is printed: its longer runs are late at no cost.
+    postponement : "repaired" or "printed"
+        Whether only postponed jobs pay for the worst case (20'), or, as (20) is printed, each
+        overdue job pays for its delay so far, running or not.
     sharing : "on" or "off"
         Whether a GPU may be shared in its type's fractions.
     strict : "on" or "off"
@@ -31,9 +37,13 @@ class SelectionOptions(Options):
         Method ``sts`` only: hand idle GPUs of open nodes out at the end (sts, VI-C).
     """
 
-    omitted_defaults: ClassVar[tuple[str, ...]] = ("strict", "postprocessing")
+    omitted_defaults: ClassVar[tuple[str, ...]] = (
+        "tardiness", "postponement", "strict", "postprocessing",
+    )  # fmt: skip
 
     node_opening: Literal["free", "at-most", "printed"] = "free"
+    tardiness: Literal["expected", "printed"] = "expected"
+    postponement: Literal["repaired", "printed"] = "repaired"
     sharing: Switch = "on"
     strict: Switch = "off"
     postprocessing: Switch = "on"

@@ -125,7 +125,7 @@ def _costs(instance: Document, options: Document) -> _Costs:
             epoch_seconds(instance["gpu_types"][name], job, name, gpus, fractions) for job in jobs
         ]
         costs = [
-            _tardiness(instance, job, epochs, times)
+            _tardiness(instance, job, epochs, times, options)
             for job, epochs, times in zip(jobs, remaining, seconds, strict=True)
         ]
         late, expected = (np.array(part) for part in zip(*costs, strict=True))
@@ -309,14 +309,22 @@ def remaining_epochs(job: Document) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _tardiness(
-    instance: Document, job: Document, work: tuple[np.ndarray, np.ndarray], times: list[float]
+    instance: Document,
+    job: Document,
+    work: tuple[np.ndarray, np.ndarray],
+    times: list[float],
+    options: Document,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Expected tardiness in dollars, and expected seconds, by configuration."""
     values, shares = work
-    usable = np.isfinite(times)
+    usable, due = np.isfinite(times), job["due_date"] - instance["now"]
     seconds = np.where(usable, times, 0.0)[:, None] * values
-    late = np.maximum(seconds - (job["due_date"] - instance["now"]), 0.0) @ shares
     expected = np.where(usable, seconds @ shares, 0.0)
+    late = np.maximum(seconds - due, 0.0) @ shares
+    if options.get("tardiness") == "printed":
+        late = np.maximum(expected - due, 0.0)
+    if options.get("postponement") == "printed":
+        late += instance["postponement_penalty"] * max(-due, 0.0)
     return np.where(usable, job["tardiness_weight"] * late, np.inf), expected
 
 

@@ -83,17 +83,18 @@ class FormulationData:
         due = float(self.tables.due[j])
         if self.incumbent is None:
             return due
-        epochs = float(self.tables.works[j].values[s])
+        epochs = float(self.tables.scenarios[j].values[s])
         last = epochs * float(self.slowest[j])  # a later due date is always met
         return max(min(due, last), epochs * float(self.min_epoch_seconds[j]))
 
     @cached_property
     def paid(self) -> float:
         """Dollars of the tardiness that every selection pays: a constant of the objective."""
-        return sum(
+        rho = self.tables.instance.postponement_penalty
+        return rho * float(self.tables.weights @ self.tables.overdue) + sum(
             float(self.tables.weights[j] * chance)
             * max(self.in_time(j, s) - float(self.tables.due[j]), 0.0)
-            for j, work in enumerate(self.tables.works)
+            for j, work in enumerate(self.tables.scenarios)
             for s, chance in enumerate(work.probabilities)
         )
 
@@ -105,11 +106,15 @@ class FormulationData:
         latest = float((np.abs(self.tables.due) + self.tables.instance.interval).max())
         return max(self.tables.max_expected_seconds, latest / MAX_UNITS)
 
+    def worst_tardiness(self, j: int) -> float:
+        """Seconds that postponing adds to the worst-case tardiness which job j pays for."""
+        return float(self.tables.worst_tardiness[j] - self.tables.overdue[j])
+
     def worst_tardiness_unit(self, j: int) -> float:
         """Unit of tau_bar_j in seconds: its value beside an incumbent, 0 where it is none."""
         if self.incumbent is None:
             return self.seconds_unit
-        return 0.0 if self.must_run[j] else max(float(self.tables.worst_tardiness[j]), 0.0)
+        return 0.0 if self.must_run[j] else max(self.worst_tardiness(j), 0.0)
 
     @cached_property
     def dollars_unit(self) -> float:
@@ -132,7 +137,7 @@ class FormulationData:
     def nonzeros(self) -> int:
         """Estimated number of nonzeros, mostly from the linearised products."""
         widest = max(node.gpus for node in self.tables.instance.nodes)
-        scenarios = sum(len(work.values) for work in self.tables.works)
+        scenarios = len(self.tables.scenarios.values)
         per_pair = 10 * len(self.fractions) + 6 * len(self.tables.kinds) + widest + 6
         epoch_seconds = self.nodes * len(self.fractions) + len(self.gpus)
         return len(self.gpus) * self.tables.jobs * per_pair + scenarios * epoch_seconds
@@ -238,7 +243,7 @@ def _declare_sets(model: Model, data: FormulationData) -> None:
     usages = [(n, k) for n in range(data.nodes) for k in range(1, data.size(n) + 1)]
     model.USAGES = pyo.Set(dimen=2, initialize=usages, doc="(n, k): k = 1..K_n GPUs in use on n")
     scenarios = [
-        (j, s) for j, work in enumerate(data.tables.works) for s in range(len(work.values))
+        (j, s) for j, work in enumerate(data.tables.scenarios) for s in range(len(work.values))
     ]
     model.SCENARIOS = pyo.Set(dimen=2, initialize=scenarios, doc="(j, s): scenarios of a job")
 
@@ -381,7 +386,7 @@ def _postponed_jobs(model: Model, data: FormulationData) -> None:
         unit = data.worst_tardiness_unit(j)
         if unit == 0:
             return pyo.Constraint.Skip
-        late = float(data.tables.worst_tardiness[j]) / unit
+        late = data.worst_tardiness(j) / unit
         return late * (1 - _placed(m, j)) <= m.worst_tardiness[j]
 
     if data.must_run.any():
@@ -396,10 +401,10 @@ def _penalties(model: Model, data: FormulationData) -> object:
     """The first two sums of (P1.1): expected and worst-case tardiness, weighted."""
     rho = data.tables.instance.postponement_penalty
     expected = pyo.quicksum(
-        data.weight(j) * float(data.tables.works[j].probabilities[s]) * model.tardiness[j, s]
+        data.weight(j) * float(data.tables.scenarios[j].probabilities[s]) * model.tardiness[j, s]
         for j, s in model.SCENARIOS
     )
-    if data.incumbent is not None:
+    if data.paid:
         expected += data.paid / data.dollars_unit
     units = [data.worst_tardiness_unit(j) / data.seconds_unit for j in model.JOBS]
     return expected + pyo.quicksum(

@@ -204,7 +204,7 @@ def state_tardiness(model: Model, data: FormulationData, epoch_seconds: Callable
 
     @model.Constraint(model.SCENARIOS, doc="(19') tardiness in a scenario")
     def tardiness_defined(m: Model, j: int, s: int) -> pyo.Expression:
-        epochs = float(data.tables.works[j].values[s])
+        epochs = float(data.tables.scenarios[j].values[s])
         seconds = sum(epoch_seconds(m, data, j, n) for n in m.NODES)
         return epochs * seconds <= data.in_time(j, s) / data.seconds_unit + m.tardiness[j, s]
 
