@@ -219,7 +219,7 @@ def _by_command(kind: Kind, path: Path) -> tuple[int, str]:
         argv = ["import", kind.name.split()[1], str(path), "-o", made]
     elif kind.name == "store":
         argv = ["table", str(path)]
-    elif kind.name in ("placement", "makespan", "selection", "speed-profile"):
+    elif kind.name in ("placement", "makespan", "selection", "speed-profile", "packing"):
         argv = ["explain", str(path), "--method", "exact"]
         argv = ["compare", str(path), "--methods", "exact", "--time-limit", "1", "--json"]
     else:

@@ -37,6 +37,7 @@ INSTANCES = {
     "makespan": ("contended-3x3", "first-fit"),
     "selection": ("3x6", "edf"),
     "speed-profile": ("one-atom", "hull"),
+    "packing": ("two-nodes", "fgd"),
 }
 PLAN = """name = "small"
 [limits]

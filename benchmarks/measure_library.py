@@ -350,6 +350,11 @@ def _online(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certi
     yield {"kind": "prices", "edges": [0.0, float(jobs.submit[-1]) + 1.0], "prices": [0.0]}
 
 
+def _packing(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:
+    if result.certificate is not None:
+        yield result.certificate.to_dict()
+
+
 def _rounded(duals: list[float]) -> list[float]:
     return [float(f"{dual:.{DUAL_DIGITS}g}") for dual in duals]
 
@@ -362,6 +367,7 @@ CANDIDATES: dict[str, Candidates] = {
     "speed-profile": _speed_profile,
     "rolling": _rolling,
     "online": _online,
+    "packing": _packing,
 }
 
 

@@ -32,7 +32,7 @@ INTRODUCTION = """\
 # The library
 
 {written}
-{instances} frozen instances of six problems, each with the best value that anybody has shown, the
+{instances} frozen instances of seven problems, each with the best value that anybody has shown, the
 best bound, and what proves it. An instance is named `problem/set/number`, and its name is taken
 wherever a file is: `optsched compare placement/plans-1`, `instances = ["makespan/small-1"]` in a
 plan, `optsched.load("selection/interval-1/003")`. Tables then show the excess over the best bound

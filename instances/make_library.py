@@ -199,6 +199,16 @@ def other_sets() -> Iterator[tuple[str, Made]]:
         " minute; the best of such schedules is not always the best of all.",
         ["offline-ilp", "a-srpt", "a-srpt-perfect", "spjf", "wcs-subtime"], tiny,
         options={"slot": 60.0})  # fmt: skip
+    packing = [
+        Family({"nodes": nodes, **tasks}, range(2, 5))
+        for nodes in (20, 100)
+        for tasks in ({"requested": 0.95}, {"sharing": 1.0}, {"requested": 0.95, "several": 0.5},
+                      {"requested": 0.95, "one_model": 0.5})
+    ]  # fmt: skip
+    yield "packing/mixed-1", Made(
+        "Tasks that ask 95 to 130% of the GPUs of 20 or 100 unequal nodes: shares and whole GPUs"
+        " mixed, shares alone, tasks of several GPUs, tasks that accept one model of GPUs only.",
+        ["columns", "fgd", "best-fit", "random", "offline"], packing)  # fmt: skip
 
 
 def features(problem: str, instance: Any) -> dict[str, float]:
@@ -225,6 +235,14 @@ def features(problem: str, instance: Any) -> dict[str, float]:
             "speeds": len(instance.speeds),
             "deadline (s)": instance.deadline,
             "fastest (s)": _digits(fastest),
+        }
+    if problem == "packing":
+        tasks = instance.tasks
+        return {
+            "nodes": len(instance.nodes),
+            "GPUs": instance.gpus,
+            "tasks": sum(task.count for task in tasks),
+            "of them shares": sum(task.count for task in tasks if task.is_share),
         }
     if problem == "online":
         from optsched.online.data.jobs import prepare_jobs

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import isnan
 from typing import (
     TYPE_CHECKING,
@@ -61,6 +62,16 @@ if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass as _Metaclass
 else:
     _Metaclass = type(BaseModel)
+
+
+@dataclass(frozen=True)
+class Items:
+    """A tuple of at most so many items, a list in files, whose first bad item ends the reading."""
+
+    limit: int
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return handler(source) | {"strict": False, "max_length": self.limit, "fail_fast": True}
 
 
 def described(cls: Class) -> Class:

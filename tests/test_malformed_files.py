@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from placement.jobs import document
 from processes import python
 
+import optsched
 from optsched.errors import InputError
 from optsched.experiments import sweep
 from optsched.experiments.plans.plan import Family, Plan
@@ -330,21 +331,34 @@ def assert_survives(*argv: str) -> None:
         assert len(error) < LONGEST_LINE
 
 
+@lru_cache
+def packing() -> tuple[dict[str, Any], dict[str, Any]]:
+    """A packing instance and a solution of it."""
+    result = optsched.solve("packing/two-nodes", "fgd")
+    return optsched.load("packing/two-nodes").to_dict(), result.solution.to_dict()
+
+
+@pytest.mark.parametrize("method", ["heavy-edge", "fgd"])
 @FUZZED
-@given(st.sampled_from(list(places(INSTANCE))), ANYTHING)
-def test_any_value_anywhere_in_an_instance(place: str, value: Any) -> None:
-    write(FILE, changed(INSTANCE, place, value))
-    write("solution.json", SOLUTION)
-    assert_survives(f"solve {FILE} --method heavy-edge")
+@given(st.data(), ANYTHING)
+def test_any_value_anywhere_in_an_instance(method: str, data: st.DataObject, value: Any) -> None:
+    instance, solution = (INSTANCE, SOLUTION) if method == "heavy-edge" else packing()
+    place = data.draw(st.sampled_from(list(places(instance))))
+    write(FILE, changed(instance, place, value))
+    write("solution.json", solution)
+    assert_survives(f"solve {FILE} --method {method}")
     assert_survives(f"solve {FILE} --json --time-limit 5")
     assert_survives(f"check {FILE} solution.json")
 
 
+@pytest.mark.parametrize("method", ["heavy-edge", "fgd"])
 @FUZZED
-@given(st.sampled_from(list(places(SOLUTION))), ANYTHING)
-def test_any_value_anywhere_in_a_solution(place: str, value: Any) -> None:
-    write(FILE, changed(SOLUTION, place, value))
-    whole = write("whole.json", INSTANCE)
+@given(st.data(), ANYTHING)
+def test_any_value_anywhere_in_a_solution(method: str, data: st.DataObject, value: Any) -> None:
+    instance, solution = (INSTANCE, SOLUTION) if method == "heavy-edge" else packing()
+    place = data.draw(st.sampled_from(list(places(solution))))
+    write(FILE, changed(solution, place, value))
+    whole = write("whole.json", instance)
     assert_survives("check", whole, FILE)
     assert_survives("explain", whole, FILE)
 

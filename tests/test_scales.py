@@ -161,6 +161,30 @@ def _overstated(bound: float) -> float:
     return bound + JUST_TOO_MUCH * abs(bound)
 
 
+@pytest.mark.parametrize("name", ["packing/two-nodes", "packing/mixed-8"])
+@pytest.mark.parametrize(("cpu", "memory"), [(1, 1), (1000, 1), (1, 1000), (7, 600)])
+def test_packings(name: str, cpu: int, memory: int) -> None:
+    """A full node stays full in other units, and is short of one unit of CPU or memory."""
+    solution = solve(name, "fgd").solution.to_dict()
+    document = optsched.load(name).to_dict()
+    for each in (*document["nodes"], *document["tasks"]):
+        each["cpu_milli"] *= cpu
+        each["memory_bytes"] *= memory
+    assert report("packing", document, solution).feasible
+    node = solution["placements"][0]["node"]
+    tasks = [
+        document["tasks"][document["arrivals"][placed["task"]]]
+        for placed in solution["placements"]
+        if placed["node"] == node
+    ]
+    for key, rule in (("cpu_milli", "cpu"), ("memory_bytes", "memory")):
+        full = copy.deepcopy(document)
+        full["nodes"][node][key] = sum(task[key] for task in tasks)
+        assert report("packing", full, solution).feasible
+        full["nodes"][node][key] -= 1
+        assert [v.rule for v in report("packing", full, solution).violations] == [rule]
+
+
 @pytest.mark.parametrize("unit", changes_of_unit("bytes"))
 def test_memory_is_short_at_every_scale(unit: dict[str, float]) -> None:
     document = optsched.load("selection/3x6").to_dict()

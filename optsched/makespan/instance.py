@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import FailFast, Field, WithJsonSchema, WrapValidator, model_validator
+from pydantic import Field, WithJsonSchema, WrapValidator, model_validator
 
 from optsched.checking import slack
 from optsched.display import counted, listed, number
@@ -24,6 +24,7 @@ from optsched.schema import (
     Between,
     FileModel,
     InstanceFile,
+    Items,
     Name,
     NonNegative,
     Positive,
@@ -137,8 +138,7 @@ class MakespanInstance(InstanceFile):
     schema_: Annotated[Literal["optsched/makespan"], FORMAT] = Field(alias="schema")
     servers: Annotated[
         tuple[Annotated[int, Between(1, MAX_GPUS_PER_SERVER)], ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_SERVERS),
+        Items(MAX_SERVERS),
         About("O_s, GPUs of each server.", "GPUs", [4, 8]),
     ]
     network: Annotated[Network, About("Link bandwidths and contention parameters.")]
@@ -155,12 +155,7 @@ class MakespanInstance(InstanceFile):
     horizon: Annotated[
         int, Between(1, MAX_HORIZON), About("Deadline for all completions.", "slots", 1200)
     ]
-    jobs: Annotated[
-        tuple[RingJob, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_JOBS),
-        About("The jobs, released at slot 0."),
-    ]
+    jobs: Annotated[tuple[RingJob, ...], Items(MAX_JOBS), About("The jobs, released at slot 0.")]
 
     def facts(self) -> dict[str, str]:
         """Summary of the instance for display."""

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import FailFast, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from optsched.display import number
 from optsched.makespan.instance import MAX_GPUS, MAX_JOBS, MAX_SERVERS
-from optsched.schema import FORMAT, About, Between, FileModel, Name, Number, SolutionFile
+from optsched.schema import FORMAT, About, Between, FileModel, Items, Name, Number, SolutionFile
 
 _Server = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,5})$")]
 _Count = Annotated[int, Between(-MAX_GPUS, MAX_GPUS)]  # negative counts are reported by the checker
@@ -37,10 +37,7 @@ class MakespanSolution(SolutionFile):
 
     schema_: Annotated[Literal["optsched/makespan-solution"], FORMAT] = Field(alias="schema")
     jobs: Annotated[
-        tuple[ScheduledJob, ...],
-        FailFast(),
-        Field(strict=False, max_length=2 * MAX_JOBS),
-        About("Every job of the instance, once."),
+        tuple[ScheduledJob, ...], Items(2 * MAX_JOBS), About("Every job of the instance, once.")
     ]
     objective: Annotated[Number | None, About("The makespan claimed.", "slots", 37)] = None
     options: Annotated[

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import FailFast, Field, model_validator
+from pydantic import Field, model_validator
 
 from optsched.declared import Seed
 from optsched.errors import InputError, require_extras
@@ -31,6 +31,7 @@ from optsched.schema import (
     About,
     Between,
     FileModel,
+    Items,
     Name,
     Number,
     SolutionFile,
@@ -77,8 +78,7 @@ class JobRun(FileModel):
     servers: _Servers
     segments: Annotated[
         tuple[JobSegment, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_JOBS),
+        Items(MAX_JOBS),
         About("Segments of a preempted job, in time order."),
     ] = ()
     replicas: Annotated[
@@ -119,12 +119,7 @@ class OnlineSolution(SolutionFile):
     objective: Annotated[Number | None, About("The total flow time claimed.", "seconds", 1.2e7)] = (
         None
     )
-    jobs: Annotated[
-        tuple[JobRun, ...],
-        FailFast(),
-        Field(strict=False, max_length=2 * MAX_JOBS),
-        About("The run of each job."),
-    ]
+    jobs: Annotated[tuple[JobRun, ...], Items(2 * MAX_JOBS), About("The run of each job.")]
 
     @classmethod
     def of(

@@ -6,10 +6,10 @@ Units: thousandths of a CPU core and of a GPU ("milli"), bytes. Source: FGD (USE
 from collections import Counter
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import FailFast, Field, model_validator
+from pydantic import Field, model_validator
 
 from optsched.display import listed
-from optsched.schema import FORMAT, About, Between, FileModel, InstanceFile, Name, fault
+from optsched.schema import FORMAT, About, Between, FileModel, InstanceFile, Items, Name, fault
 
 SCHEMA = "optsched/packing"
 MILLI = 1000
@@ -53,8 +53,7 @@ class TaskType(FileModel):
     ]
     models: Annotated[
         tuple[Name, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_MODELS),
+        Items(MAX_MODELS),
         About("GPU models that the task accepts; none listed: all.", "", ["T4"]),
     ] = ()
 
@@ -91,22 +90,11 @@ class PackingInstance(InstanceFile):
     """Nodes, and tasks in their order of arrival; read with `optsched.load`."""
 
     schema_: Annotated[Literal["optsched/packing"], FORMAT] = Field(alias="schema")
-    nodes: Annotated[
-        tuple[PackingNode, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_NODES),
-        About("The nodes."),
-    ]
-    tasks: Annotated[
-        tuple[TaskType, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_TYPES),
-        About("The types of tasks."),
-    ]
+    nodes: Annotated[tuple[PackingNode, ...], Items(MAX_NODES), About("The nodes.")]
+    tasks: Annotated[tuple[TaskType, ...], Items(MAX_TYPES), About("The types of tasks.")]
     arrivals: Annotated[
         tuple[Annotated[int, Between(0, MAX_TYPES)], ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_ARRIVALS),
+        Items(MAX_ARRIVALS),
         About("The type of each task in the order of arrival: indices of `tasks`.", "index", [0]),
     ]
 

@@ -22,6 +22,7 @@ PACKING = Problem(
     unit="GPUs",
     defaults=(*(name for name, _ in _POLICIES), "offline", "exact"),
     measures=f"{_HERE}.options:measures_of_solution",
+    parts=(("objective", "idle GPUs"), ("bound", "best bound"), ("allocated", "share allocated")),
     pictures={"allocation": "optsched.plotting.packing:plot_allocation"},
     methods=(
         *(Method(name, "heuristic", title, _RUN, by_name=True) for name, title in _POLICIES),

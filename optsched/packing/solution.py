@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import FailFast, Field
+from pydantic import Field
 
 from optsched.display import number
 from optsched.packing.instance import MAX_ARRIVALS, MAX_GPUS_PER_NODE
-from optsched.schema import FORMAT, OPTIONS, About, Between, FileModel, Number, SolutionFile
+from optsched.schema import FORMAT, OPTIONS, About, Between, FileModel, Items, Number, SolutionFile
 
 _Index = Annotated[int, Between(-1, 2**20)]  # wide on purpose: the checker reports bad indices
 
@@ -18,8 +18,7 @@ class TaskPlacement(FileModel):
     node: Annotated[_Index, About("The 0-based index of its node.", "index", 4)]
     gpus: Annotated[
         tuple[_Index, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_GPUS_PER_NODE),
+        Items(MAX_GPUS_PER_NODE),
         About("0-based indices of its GPUs on the node; none without GPUs.", "index", [0]),
     ] = ()
 
@@ -29,10 +28,7 @@ class PackingSolution(SolutionFile):
 
     schema_: Annotated[Literal["optsched/packing-solution"], FORMAT] = Field(alias="schema")
     placements: Annotated[
-        tuple[TaskPlacement, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_ARRIVALS),
-        About("The tasks that are placed."),
+        tuple[TaskPlacement, ...], Items(MAX_ARRIVALS), About("The tasks that are placed.")
     ]
     objective: Annotated[Number | None, About("The idle GPUs claimed.", "GPUs", 285.5)] = None
     options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)

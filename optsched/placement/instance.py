@@ -5,7 +5,7 @@ Units: seconds, bytes, bytes per second. Source: a-srpt, section III.
 
 from typing import Annotated, Literal, Self
 
-from pydantic import FailFast, Field, model_validator
+from pydantic import Field, model_validator
 
 from optsched.display import listed, number
 from optsched.schema import (
@@ -14,6 +14,7 @@ from optsched.schema import (
     Between,
     FileModel,
     InstanceFile,
+    Items,
     Name,
     NonNegative,
     Positive,
@@ -104,8 +105,7 @@ class Job(FileModel):
     ]
     stages: Annotated[
         tuple[Stage, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_STAGES),
+        Items(MAX_STAGES),
         About("The pipeline's stages, in order; each receives what the stage before it sends."),
     ]
     micro_batches: Annotated[
@@ -162,8 +162,7 @@ class PlacementInstance(InstanceFile):
     cluster: Annotated[Cluster, About("The servers' common hardware.")]
     free_gpus: Annotated[
         tuple[Annotated[int, Between(0, MAX_GPUS_PER_SERVER)], ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_SERVERS),
+        Items(MAX_SERVERS),
         About(
             "g_m, free GPUs of each server; they sum to the job's GPUs, or to more if some replica "
             "takes several GPUs.",

@@ -3,24 +3,18 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import FailFast, Field
+from pydantic import Field
 
 from optsched.display import listed, number
 from optsched.placement.instance import MAX_REPLICAS, MAX_SERVERS, MAX_STAGES
 from optsched.placement.options import PlacementOptions
-from optsched.schema import (
-    FORMAT,
-    OPTIONS,
-    About,
-    Between,
-    SolutionFile,
-)
+from optsched.schema import FORMAT, OPTIONS, About, Between, Items, SolutionFile
 
 MAX_OBJECTIVE = 1e300
 _Count = Annotated[
     int, Between(-MAX_REPLICAS, MAX_REPLICAS)
 ]  # negative counts are allowed here; the checker reports them
-_Row = Annotated[tuple[_Count, ...], FailFast(), Field(strict=False, max_length=MAX_SERVERS)]
+_Row = Annotated[tuple[_Count, ...], Items(MAX_SERVERS)]
 
 
 class PlacementSolution(SolutionFile):
@@ -31,8 +25,7 @@ class PlacementSolution(SolutionFile):
     schema_: Annotated[Literal["optsched/placement-solution"], FORMAT] = Field(alias="schema")
     counts: Annotated[
         tuple[_Row, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_STAGES),
+        Items(MAX_STAGES),
         About(
             "x[s, m], replicas by stage (rows) and server (columns).",
             "replicas",

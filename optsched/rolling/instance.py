@@ -6,9 +6,9 @@ Source: sts, sections III, VI and VII.
 
 from typing import Annotated, Literal, Self
 
-from pydantic import FailFast, Field, model_validator
+from pydantic import Field, model_validator
 
-from optsched.schema import FORMAT, About, NonNegative, Number, Positive, fault
+from optsched.schema import FORMAT, About, Items, NonNegative, Number, Positive, fault
 from optsched.selection.instance import MAX_JOBS, SelectionInstance, SelectionJob
 
 SCHEMA = "optsched/rolling"
@@ -47,12 +47,7 @@ class RollingInstance(SelectionInstance):
         Positive,
         About("H, maximum time between decisions.", "seconds", 3600.0),
     ]
-    jobs: Annotated[
-        tuple[RollingJob, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_JOBS),
-        About("The jobs, in any order."),
-    ]
+    jobs: Annotated[tuple[RollingJob, ...], Items(MAX_JOBS), About("The jobs, in any order.")]
     reconfiguration_delay: Annotated[
         NonNegative,
         About(

@@ -3,16 +3,16 @@
 from dataclasses import fields
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import FailFast, Field
+from pydantic import Field
 
 from optsched.declared import Seed
 from optsched.rolling.records import Decision, JobRecord, NodeInterval, Records, Segment
-from optsched.schema import FORMAT, OPTIONS, SHA256, About, Name, Number, SolutionFile
+from optsched.schema import FORMAT, OPTIONS, SHA256, About, Items, Name, Number, SolutionFile
 
 SCHEMA = "optsched/rolling-solution"
 MAX_ROWS = 500_000
 Row = TypeVar("Row")
-Rows = Annotated[tuple[Row, ...], FailFast(), Field(strict=False, max_length=MAX_ROWS)]
+Rows = Annotated[tuple[Row, ...], Items(MAX_ROWS)]
 
 
 class RollingSolution(SolutionFile):

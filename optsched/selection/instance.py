@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import FailFast, Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from optsched.display import listed, number
@@ -20,6 +20,7 @@ from optsched.schema import (
     Between,
     FileModel,
     InstanceFile,
+    Items,
     Name,
     NonNegative,
     Number,
@@ -105,8 +106,7 @@ class Node(FileModel):
     gpus: Annotated[int, Between(1, MAX_GPUS_PER_NODE), About("K_n.", "GPUs", 4)]
     cost_rate: Annotated[
         tuple[NonNegative, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_GPUS_PER_NODE),
+        Items(MAX_GPUS_PER_NODE),
         About(
             "c_nk, cost of the node while k = 1..K_n of its GPUs are in use; non-decreasing in k.",
             "dollars/s",
@@ -154,9 +154,7 @@ class SelectionJob(FileModel):
     epoch_time: Annotated[
         dict[
             Name,
-            Annotated[
-                tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MAX_GPUS_PER_NODE)
-            ],
+            Annotated[tuple[Positive, ...], Items(MAX_GPUS_PER_NODE)],
         ],
         About(
             "An epoch with 1..K whole GPUs, by GPU type, K those of the type's largest node; "
@@ -196,16 +194,10 @@ class SelectionInstance(InstanceFile):
         About("The GPU types of the nodes, by name."),
     ]
     nodes: Annotated[
-        tuple[Node, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_NODES),
-        About("The nodes, in the order to which ties refer."),
+        tuple[Node, ...], Items(MAX_NODES), About("The nodes, in the order to which ties refer.")
     ]
     jobs: Annotated[
-        tuple[SelectionJob, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_JOBS),
-        About("All jobs, waiting and running."),
+        tuple[SelectionJob, ...], Items(MAX_JOBS), About("All jobs, waiting and running.")
     ]
 
     def facts(self) -> dict[str, str]:

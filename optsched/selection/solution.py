@@ -2,10 +2,20 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import FailFast, Field
+from pydantic import Field
 
 from optsched.display import number
-from optsched.schema import FORMAT, OPTIONS, About, Between, FileModel, Name, Number, SolutionFile
+from optsched.schema import (
+    FORMAT,
+    OPTIONS,
+    About,
+    Between,
+    FileModel,
+    Items,
+    Name,
+    Number,
+    SolutionFile,
+)
 from optsched.selection.instance import MAX_GPUS_PER_NODE, MAX_JOBS, MAX_TYPES
 
 # wide range on purpose: the checker reports bad indices
@@ -18,8 +28,7 @@ class Certificate(FileModel):
 
     jobs: Annotated[
         tuple[Number, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_JOBS),
+        Items(MAX_JOBS),
         About("lam_j, in the order of the instance's jobs.", "dollars", [1.5, 0.2]),
     ]
     slots: Annotated[
@@ -44,8 +53,7 @@ class JobPlacement(FileModel):
     node: Annotated[Name | None, About("The name of its node; none: postponed.", "", "n0")]
     gpus: Annotated[
         tuple[_Gpu, ...],
-        FailFast(),
-        Field(strict=False, max_length=4 * MAX_GPUS_PER_NODE),
+        Items(4 * MAX_GPUS_PER_NODE),
         About("0-based indices of its GPUs on the node.", "index", [0, 1]),
     ] = ()
     fraction: Annotated[Number, About("Fraction of each GPU that the job uses.", "share", 1.0)] = (
@@ -58,10 +66,7 @@ class SelectionSolution(SolutionFile):
 
     schema_: Annotated[Literal["optsched/selection-solution"], FORMAT] = Field(alias="schema")
     jobs: Annotated[
-        tuple[JobPlacement, ...],
-        FailFast(),
-        Field(strict=False, max_length=2 * MAX_JOBS),
-        About("Every job of the instance, once."),
+        tuple[JobPlacement, ...], Items(2 * MAX_JOBS), About("Every job of the instance, once.")
     ]
     objective: Annotated[Number | None, About("The value claimed, (P1.1).", "dollars", 12.75)] = (
         None

@@ -7,11 +7,20 @@ seconds. Source: sts, section V, (P2)-(P3).
 import itertools
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, FailFast, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticKnownError
 
 from optsched.display import number
-from optsched.schema import FORMAT, About, FileModel, InstanceFile, NonNegative, Positive, fault
+from optsched.schema import (
+    FORMAT,
+    About,
+    FileModel,
+    InstanceFile,
+    Items,
+    NonNegative,
+    Positive,
+    fault,
+)
 from optsched.uncertainty.epochs import Epochs as Epochs
 
 SCHEMA = "optsched/speed-profile"
@@ -20,9 +29,7 @@ MAX_POINTS = 100_000
 DEADLINE_ROUNDING = 1e-12
 """Relative tolerance on the deadline, for rounding of a quotient."""
 
-_Numbers = Annotated[
-    tuple[NonNegative, ...], FailFast(), Field(strict=False, max_length=MAX_POINTS)
-]
+_Numbers = Annotated[tuple[NonNegative, ...], Items(MAX_POINTS)]
 
 
 class SurvivalCurve(FileModel):
@@ -71,14 +78,12 @@ class SpeedProfileInstance(InstanceFile):
     schema_: Annotated[Literal["optsched/speed-profile"], FORMAT] = Field(alias="schema")
     speeds: Annotated[
         tuple[Positive, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_SPEEDS),
+        Items(MAX_SPEEDS),
         About("s_1 < s_2 < ... < s_K, with 1..K GPUs.", "epochs/s", [0.01, 0.018]),
     ]
     power: Annotated[
         tuple[NonNegative, ...],
-        FailFast(),
-        Field(strict=False, max_length=MAX_SPEEDS),
+        Items(MAX_SPEEDS),
         About(
             "P(s_k), any non-negative curve; in dollars/s the objective is in dollars.",
             "watts",

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import FailFast, Field
+from pydantic import Field
 
 from optsched.display import number
-from optsched.schema import FORMAT, OPTIONS, About, Between, FileModel, Number, SolutionFile
+from optsched.schema import FORMAT, OPTIONS, About, Between, FileModel, Items, Number, SolutionFile
 from optsched.speed_profile.instance import MAX_SPEEDS
 
 Status = Literal["slack", "binding", "infeasible"]
@@ -27,8 +27,7 @@ class SpeedProfileSolution(SolutionFile):
     schema_: Annotated[Literal["optsched/speed-profile-solution"], FORMAT] = Field(alias="schema")
     pieces: Annotated[
         tuple[Piece, ...],
-        FailFast(),
-        Field(strict=False, max_length=10**6),
+        Items(10**6),
         About("Pieces that cover completed..w^max; none if the deadline cannot be met."),
     ]
     status: Annotated[

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Self
 
-from pydantic import FailFast, Field, model_validator
+from pydantic import model_validator
 
-from optsched.schema import LARGEST, About, Between, FileModel, Positive, fault
+from optsched.schema import LARGEST, About, Between, FileModel, Items, Positive, fault
 
 MOST_VALUES = 100_000
 SUM_TOLERANCE = 1e-9
@@ -17,14 +17,12 @@ class Epochs(FileModel):
 
     values: Annotated[
         tuple[Positive, ...],
-        FailFast(),
-        Field(strict=False, max_length=MOST_VALUES),
+        Items(MOST_VALUES),
         About("What W_j, the epochs of the job, may be.", "epochs", [20, 60, 100]),
     ]
     probabilities: Annotated[
         tuple[Probability, ...],
-        FailFast(),
-        Field(strict=False, max_length=MOST_VALUES),
+        Items(MOST_VALUES),
         About("How likely each value is; they sum to 1.", "probability", [0.3, 0.5, 0.2]),
     ]
 

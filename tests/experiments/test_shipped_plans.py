@@ -21,8 +21,7 @@ RESULTS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
 TABLE = RESULTS.partition("<!-- gaps -->\n")[2].partition("<!-- /gaps -->")[0].splitlines()[2:]
 RERUN = ("plans/placement", "plans/online")
 """Run again with `-m full`; others are only compared by the plan's hash."""
-PROBLEMS = {f"plans/{name}" for name in problems.PROBLEMS if name != "packing"}
-"""Packing's table is docs/fragmentation.md."""
+PROBLEMS = {f"plans/{name}" for name in problems.PROBLEMS}
 SLOW = ("min-cut",)
 """Left out: its bound is never the best."""
 

@@ -319,10 +319,11 @@ def _means_by_instance(values: Iterable[tuple[str, float]]) -> list[float]:
 
 
 def _mean_measures(checked: Iterable[Run]) -> dict[str, float]:
-    """Each measure's mean over instances."""
+    """Each measure's mean over instances, the objective's and the bound's among them."""
     values: dict[str, list[tuple[str, float]]] = {}
     for run in checked:
-        for name, value in run.details.get(MEASURES, {}).items():
+        own = {"objective": run.objective, "bound": run.bound}
+        for name, value in {**run.details.get(MEASURES, {}), **own}.items():
             if value is not None:
                 values.setdefault(name, []).append((run.content, value))
     return {name: fmean(_means_by_instance(pairs)) for name, pairs in values.items()}

@@ -38,7 +38,8 @@ def milp(
     tables, placements = Tables(instance), None
     if name == "milp":
         refuse_many_nonzeros(name, nonzeros(tables), "use offline, or exact")
-    best = _start(tables, settings)
+    share = settings.within(settings.deadline.share(OFFLINE_SHARE))
+    best = settings.start.tuples if settings.start else offline_placements(tables, share)
     prices, idle = solve_relaxation(tables, settings.deadline), tables.idle_beside(best)
     settings.progress.report(idle, prices.bound)
     done = is_proved(idle, prices.bound, settings.gap) or settings.deadline.is_over
@@ -62,12 +63,6 @@ def milp(
         trace=solved.trace,
         certificate=prices,
     )
-
-
-def _start(tables: Tables, settings: Settings) -> list[Placement]:
-    if settings.start is not None:
-        return settings.start.tuples
-    return offline_placements(tables, settings.within(settings.deadline.share(OFFLINE_SHARE)))
 
 
 def _solve_model(tables: Tables, settings: Settings) -> tuple[SolverResult, list[Placement] | None]:
@@ -103,10 +98,8 @@ def build(tables: Tables) -> Model:
     built = pyo.ConcreteModel(name="packing-milp")
     _declare_variables(built, tables)
     _cpu_and_memory(built, tables)
-    _gpu_capacity(built, tables)
-    _gpus_of_tasks(built, tables)
-    _demand(built, tables)
-    _objective(built, tables)
+    _gpus(built, tables)
+    _demand_and_objective(built, tables)
     return built
 
 
@@ -140,34 +133,31 @@ def _declare_variables(model: Model, tables: Tables) -> None:
 
 def _cpu_and_memory(model: Model, tables: Tables) -> None:
     """sum_t c_t x_tn <= C_n and sum_t m_t x_tn <= M_n, in units of a greatest common divisor."""
-    for column, name, doc in (
-        (0, "cpu_capacity", "(2) CPU of a node"),
-        (1, "memory_capacity", "(3) memory of a node"),
-    ):
-        demand, capacity = tables.demand[:, column].tolist(), tables.capacity[:, column].tolist()
-        unit = gcd(*demand, *capacity) or 1
-        used = _sums({(n, t): demand[t] // unit * model.placed[t, n] for t, n in model.FITTING})
+    (cpu, memory, _), (cores, size, _) = tables.demand.T.tolist(), tables.capacity.T.tolist()
+    cpu_unit, memory_unit = gcd(*cpu, *cores) or 1, gcd(*memory, *size) or 1
+    types = _types_by_node(model)
 
-        rows = {n: used[n] <= capacity[n] // unit for n in model.NODES if n in used}
-        setattr(model, name, pyo.Constraint(list(rows), rule=lambda _, n, r=rows: r[n], doc=doc))
+    @model.Constraint(sorted(types), doc="(2) CPU of a node")
+    def cpu_capacity(m: Model, n: int) -> Any:
+        used = pyo.quicksum(cpu[t] // cpu_unit * m.placed[t, n] for t in types[n])
+        return used <= cores[n] // cpu_unit
+
+    @model.Constraint(sorted(types), doc="(3) memory of a node")
+    def memory_capacity(m: Model, n: int) -> Any:
+        used = pyo.quicksum(memory[t] // memory_unit * m.placed[t, n] for t in types[n])
+        return used <= size[n] // memory_unit
 
 
-def _gpu_capacity(model: Model, tables: Tables) -> None:
-    """sum_t f_t s_tng + 1000 y_ng <= 1000."""
-    milli = tables.demand[:, 2].tolist()
-    shared = _sums({((n, g), t): milli[t] * model.share[t, n, g] for t, n, g in model.SHARES})
+def _gpus(model: Model, tables: Tables) -> None:
+    """sum_t f_t s_tng + 1000 y_ng <= 1000; x_tn = sum_g s_tng; sum_t g_t x_tn = sum_g y_ng."""
+    tasks, nodes = tables.instance.tasks, tables.instance.nodes
+    types, shared = _types_by_node(model), [k for k in model.FITTING if tasks[k[0]].is_share]
 
     @model.Constraint(model.GPUS, doc="(4) shares of a GPU, or one task")
     def gpu_capacity(m: Model, n: int, g: int) -> Any:
-        return shared.get((n, g), 0) + MILLI * m.taken[n, g] <= MILLI
-
-
-def _gpus_of_tasks(model: Model, tables: Tables) -> None:
-    """x_tn = sum_g s_tng for shares; sum_t f_t/1000 x_tn = sum_g y_ng for whole GPUs."""
-    tasks, nodes = tables.instance.tasks, tables.instance.nodes
-    shared = [(t, n) for t, n in model.FITTING if tasks[t].is_share]
-    others = [(t, n) for t, n in model.FITTING if not tasks[t].is_share]
-    whole = _sums({(n, t): tasks[t].gpus * model.placed[t, n] for t, n in others})
+        shares = [t for t in types.get(n, []) if tasks[t].is_share]
+        taken = pyo.quicksum(tasks[t].gpu_milli * m.share[t, n, g] for t in shares)
+        return taken + MILLI * m.taken[n, g] <= MILLI
 
     @model.Constraint(shared, doc="(5) each task with a share is on one GPU")
     def share_is_on_a_gpu(m: Model, t: int, n: int) -> Any:
@@ -175,31 +165,33 @@ def _gpus_of_tasks(model: Model, tables: Tables) -> None:
 
     @model.Constraint(sorted({n for n, _ in model.GPUS}), doc="(6) whole GPUs of a node's tasks")
     def whole_gpus_are_taken(m: Model, n: int) -> Any:
-        return whole.get(n, 0) == pyo.quicksum(m.taken[n, g] for g in range(nodes[n].gpus))
+        others = [t for t in types.get(n, []) if not tasks[t].is_share]
+        wanted = pyo.quicksum(tasks[t].gpus * m.placed[t, n] for t in others)
+        return wanted == pyo.quicksum(m.taken[n, g] for g in range(nodes[n].gpus))
 
 
-def _demand(model: Model, tables: Tables) -> None:
-    """sum_n x_tn <= N_t."""
-    placed = _sums({(t, n): model.placed[t, n] for t, n in model.FITTING})
+def _demand_and_objective(model: Model, tables: Tables) -> None:
+    """sum_n x_tn <= N_t; the objective is G - sum_tn f_t/1000 x_tn."""
+    nodes: dict[int, list[int]] = {t: [] for t in model.TYPES}
+    for t, n in model.FITTING:
+        nodes[t].append(n)
 
     @model.Constraint(model.TYPES, doc="(7) tasks of a type")
-    def demand(_: Model, t: int) -> Any:
-        return placed[t] <= int(tables.count[t]) if t in placed else pyo.Constraint.Feasible
+    def demand(m: Model, t: int) -> Any:
+        placed = pyo.quicksum(m.placed[t, n] for n in nodes[t])
+        return placed <= int(tables.count[t]) if nodes[t] else pyo.Constraint.Feasible
 
-
-def _objective(model: Model, tables: Tables) -> None:
-    """G - sum_tn f_t/1000 x_tn."""
-    size = (tables.demand[:, 2] / MILLI).tolist()
-    allocated = pyo.quicksum(size[t] * model.placed[t, n] for t, n in model.FITTING)
+    gpus = (tables.demand[:, 2] / MILLI).tolist()
+    allocated = pyo.quicksum(gpus[t] * model.placed[t, n] for t, n in model.FITTING)
     model.idle = pyo.Objective(expr=tables.instance.gpus - allocated, doc="(1) idle GPUs")
 
 
-def _sums(terms: dict[tuple[Any, int], Any]) -> dict[Any, Any]:
-    """Sum terms by the first part of their keys."""
-    lists: dict[Any, list[Any]] = {}
-    for (key, _), term in terms.items():
-        lists.setdefault(key, []).append(term)
-    return {key: pyo.quicksum(members) for key, members in lists.items()}
+def _types_by_node(model: Model) -> dict[int, list[int]]:
+    """The types whose tasks a node can take, for nodes that can take any."""
+    types: dict[int, list[int]] = {}
+    for t, n in model.FITTING:
+        types.setdefault(n, []).append(t)
+    return types
 
 
 def read_placements(model: Model, tables: Tables) -> list[Placement]:
