@@ -73,6 +73,7 @@ SECTIONS = {
         "Selection: one decision of STS",
         "selection.py --part sts --runs 5",
     ),
+    "packing": ("Packing: bound, offline packing and policies on 6,212 GPUs", "packing.py"),
     "online": (
         "Online: the simulator, every policy",
         "online.py --runs 5 --only compile,command,paper,servers,python,predictors",
