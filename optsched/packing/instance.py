@@ -45,11 +45,7 @@ class TaskType(FileModel):
     gpu_milli: Annotated[
         int,
         Between(0, MAX_GPUS_PER_NODE * MILLI),
-        About(
-            "Share of one GPU (below 1000), or whole GPUs of one node (a multiple of 1000).",
-            "thousandths of a GPU",
-            460,
-        ),
+        About("A share of one GPU, or a multiple of 1000: whole GPUs.", "thousandths", 460),
     ]
     models: Annotated[
         tuple[Name, ...],
