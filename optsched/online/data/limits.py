@@ -1,4 +1,4 @@
-"""Limits of an online cluster: maintenance windows, quotas and priorities; parts of cluster.json."""
+"""Limits of an online cluster in cluster.json: maintenance windows, quotas and priorities."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ class Policy:
 
     `order` is the key of the queue, ties by row: "release" (first in, first out), "submission",
     "duration" (n~ alpha~), "workload" (g n~ alpha~) or "usage" (GPU-seconds that the user's jobs
-    have held; a job that does not fit holds back only jobs of its user). Preemptive policies order all jobs:
-    "attained" (GPU-seconds of work done), "remaining" (g alpha~ times the predicted remaining
-    iterations) or "share" (time received over the time due by max-min fairness).
+    have held; a job that does not fit holds back only jobs of its user). Preemptive policies order
+    all jobs: "attained" (GPU-seconds of work done), "remaining" (g alpha~ times the predicted
+    remaining iterations) or "share" (time received over the time due by max-min fairness).
     """
 
     name: str

@@ -12,7 +12,7 @@ import numpy as np
 from optsched import interrupts
 from optsched.arrays import Bools, Floats, Ints
 from optsched.errors import InputError
-from optsched.online.data.cluster import require_no_limits
+from optsched.online.data.cluster import OnlineCluster, require_no_limits
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import Policy, PolicyOptions, find_policy
 from optsched.online.records import Records, Segments
@@ -81,8 +81,7 @@ def simulate_online(
     predicted = np.require(jobs.iterations if perfect else predicted, np.float64, "W")
     _check_predictions(jobs, predicted)
     _check_slices_fit(jobs, policy, options)
-    if policy.preempts != "never":
-        require_no_limits(jobs.cluster, "simulate", f"policy {policy.name}, which stops jobs")
+    check_limits(jobs.cluster, policy)
     run = _run if policy.preempts == "never" else _run_preemptive
     return run(jobs, policy, options, predicted, progress)
 
@@ -285,6 +284,12 @@ def _buckets(jobs: Jobs, policy: Policy, heavy: Bools) -> tuple[Ints, Ints, Ints
     gpus, first = distinct.T
     _, offer = np.unique(2 * gpus + heavy[first], return_inverse=True)
     return bucket.reshape(-1).astype(np.int64), gpus.copy(), np.where(first < 0, -1, offer)
+
+
+def check_limits(cluster: OnlineCluster, policy: Policy) -> None:
+    """Raise InputError for a policy that stops jobs on a cluster with limits."""
+    if policy.preempts != "never":
+        require_no_limits(cluster, "simulate", f"policy {policy.name}, which stops jobs")
 
 
 def _check_slices_fit(jobs: Jobs, policy: Policy, options: PolicyOptions) -> None:

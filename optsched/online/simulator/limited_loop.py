@@ -216,10 +216,10 @@ def simulate(
                 if turn == queued_before or servers.total[0] == 0:
                     break
                 row = waiting[turn][1]
-                if _is_over_quota(limits, held_by_user, held_by_group, row, gpus_of, jobs):
-                    continue
             configuration = configuration_of[row]
             gpus, estimate = gpus_of[configuration], estimates[configuration]
+            if _is_over_quota(limits, held_by_user, held_by_group, row, gpus):
+                continue
             allowed, alpha = _offer(
                 jobs, packed, rules, servers, until, windows_ahead, table, server_counts, row, now
             )
@@ -312,14 +312,9 @@ def _next_windows(limits: Limits, until: Floats, now: float) -> float:
 
 @register_jitable
 def _is_over_quota(
-    limits: Limits,
-    held_by_user: Ints,
-    held_by_group: Ints,
-    row: int,
-    gpus_of: Ints,
-    jobs: event_loop.JobData,
+    limits: Limits, held_by_user: Ints, held_by_group: Ints, row: int, gpus: int
 ) -> bool:
-    gpus, user, group = gpus_of[jobs.configuration[row]], limits.user[row], limits.group[row]
+    user, group = limits.user[row], limits.group[row]
     if held_by_user[user] + gpus > limits.user_quota[user]:
         return True
     return held_by_group[group] + gpus > limits.group_quota[group]
@@ -348,12 +343,8 @@ def _next_user(
         rank, row = user_heaps[user][0]
         if row == SENTINEL or passed_over[user]:
             continue
-        gpus, group = gpus_of[configuration_of[row]], limits.group[row]
-        if (
-            gpus > free
-            or held_by_user[user] + gpus > limits.user_quota[user]
-            or held_by_group[group] + gpus > limits.group_quota[group]
-        ):
+        gpus = gpus_of[configuration_of[row]]
+        if gpus > free or _is_over_quota(limits, held_by_user, held_by_group, row, gpus):
             passed_over[user] = True
             continue
         key = (rank // n, usage[user], held_by_user[user], row)
