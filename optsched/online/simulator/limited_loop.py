@@ -51,7 +51,7 @@ class Limits(NamedTuple):
     """The limits in numbers; times in seconds since the first submission.
 
     By row: `priority_class`, 0 for the highest priority, and the codes of `user` and `group`; by
-    code their quotas. Window i is one server's. `window_ends` are sorted, distinct and above 0.
+    code their quotas, `SENTINEL` for none. Window i is one server's. `window_ends` are sorted, distinct and above 0.
     """
 
     priority_class: Ints
@@ -91,8 +91,8 @@ def limits_of(jobs: Jobs) -> Limits:
         priority_class=priority_class.reshape(-1).astype(np.int64)[pair],
         user=users.codes.astype(np.int64),
         group=groups.codes.astype(np.int64),
-        user_quota=np.array([quotas.users.get(n, cluster.gpus) for n in users.values], np.int64),
-        group_quota=np.array([quotas.groups.get(n, cluster.gpus) for n in groups.values], np.int64),
+        user_quota=np.array([quotas.users.get(n, SENTINEL) for n in users.values], np.int64),
+        group_quota=np.array([quotas.groups.get(n, SENTINEL) for n in groups.values], np.int64),
         window_server=server.astype(np.int64),
         window_start=start.copy(),
         window_end=end.copy(),
