@@ -106,7 +106,7 @@ def _policy_of(name: str) -> Policy:
         raise error.at("decide", "policy") from None
     if not _is_known(policy):
         names = [policy.name for policy in POLICIES.values() if _is_known(policy)]
-        expected = f"a policy that preempts no job and counts no usage: {', '.join(names)}"
+        expected = f"a policy that does not preempt jobs or count usage: {', '.join(names)}"
         raise InputError("decide", "policy", shown(name), expected)
     return policy
 

@@ -25,6 +25,7 @@ def queue(of: Records, sliced: Sequence[int] = ()) -> list[Any]:
     """Violations of the queue's rule; no job communicates much, and few have slices."""
     jobs: Any = SimpleNamespace(
         workload=SimpleNamespace(walltime=None),
+        cluster=SimpleNamespace(limits=()),
         submit=of.submit,
         configuration=np.zeros(len(of), dtype=np.int64),
     )

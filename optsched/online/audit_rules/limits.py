@@ -169,7 +169,9 @@ def idle_violations(limited: Limited, chosen: Ints, sliced: Bools) -> list[Viola
         running = (records.start <= t) & (records.end > t)
         free = limited.free_for_good(running, t)
         waiting = (records.submit <= t) & (records.start > t) & ~sliced & (records.gpus <= free)
-        fitting = [j for j in np.flatnonzero(waiting) if not limited.over_quota(j, running)]
+        fitting = [
+            j for j in np.flatnonzero(waiting).tolist() if not limited.over_quota(j, running)
+        ]
         if fitting:
             where = f"job {records.job_id[fitting[0]]} at {t:.6g} s"
             violations.append(Violation("work conservation", WHERE, where, float(len(fitting))))

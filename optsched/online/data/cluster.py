@@ -11,14 +11,7 @@ from pydantic import Field, model_validator
 from optsched.arrays import Ints
 from optsched.errors import InputError, shown
 from optsched.files import read_document
-from optsched.online.data.limits import (
-    MAX_GPUS,
-    MAX_SERVERS,
-    MAX_WINDOWS,
-    MaintenanceWindow,
-    Priorities,
-    Quotas,
-)
+from optsched.online.data.limits import MAX_WINDOWS, MaintenanceWindow, Priorities, Quotas
 from optsched.placement.instance import MAX_GPUS_PER_SERVER, Cluster
 from optsched.schema import (
     FORMAT,
@@ -33,6 +26,8 @@ from optsched.schema import (
     parse,
 )
 
+MAX_SERVERS = 2**20
+MAX_GPUS = 2**24
 LIMITS = ("maintenance", "quotas", "priorities")
 """Optional fields that keep jobs from starting."""
 
@@ -193,9 +188,9 @@ class OnlineCluster(FileModel):
         if self.gpus > MAX_GPUS:
             raise fault("servers", f"{self.gpus} GPUs in all", f"at most {MAX_GPUS}")
         for i, window in enumerate(self.maintenance):
-            if (last := window.indices(self.num_servers)[-1]) >= self.num_servers:
+            if window.last_server >= self.num_servers:
                 expected = f"servers 0 to {self.num_servers - 1}"
-                raise fault(f"maintenance[{i}].servers", str(last), expected)
+                raise fault(f"maintenance[{i}].servers", str(window.last_server), expected)
         return self
 
 

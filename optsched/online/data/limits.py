@@ -9,13 +9,15 @@ from pydantic import Field, model_validator
 from optsched.errors import shown
 from optsched.schema import About, Between, FileModel, Number, fault
 
-MAX_SERVERS = 2**20
-MAX_GPUS = 2**24
+MAX_NUMBER = 2**24
+"""Of a server, and of the GPUs of a quota."""
 MAX_NAMES, MAX_WINDOWS = 100_000, 10_000
 
-_Server = Annotated[int, Between(0, MAX_SERVERS - 1)]
+_Server = Annotated[int, Between(0, MAX_NUMBER)]
 _Owner = Annotated[str, Field(max_length=200)]
-_Quotas = Annotated[dict[_Owner, Annotated[int, Between(0, MAX_GPUS)]], Field(max_length=MAX_NAMES)]
+_Quotas = Annotated[
+    dict[_Owner, Annotated[int, Between(0, MAX_NUMBER)]], Field(max_length=MAX_NAMES)
+]
 _Priorities = Annotated[
     dict[_Owner, Annotated[int, Between(-1_000_000, 1_000_000)]], Field(max_length=MAX_NAMES)
 ]
@@ -46,6 +48,13 @@ class MaintenanceWindow(FileModel):
         if not self.end > self.start:
             raise fault("end", shown(self.end), f"a time after the start, {shown(self.start)}")
         return self
+
+    @property
+    def last_server(self) -> int:
+        """The largest number that it names, 0 if none."""
+        if isinstance(self.servers, ServerRange):
+            return self.servers.last
+        return max(self.servers or (0,))
 
     def indices(self, num_servers: int) -> list[int]:
         """Numbers of its servers, ascending."""

@@ -51,7 +51,8 @@ class Limits(NamedTuple):
     """The limits in numbers; times in seconds since the first submission.
 
     By row: `priority_class`, 0 for the highest priority, and the codes of `user` and `group`; by
-    code their quotas, `SENTINEL` for none. Window i is one server's. `window_ends` are sorted, distinct and above 0.
+    code their quotas, `SENTINEL` for none. Window i is one server's. `window_ends` are sorted,
+    distinct and above 0.
     """
 
     priority_class: Ints
