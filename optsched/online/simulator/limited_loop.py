@@ -163,6 +163,7 @@ def simulate(
         if now >= boundary:
             boundary = _next_windows(limits, until, now)
         windows_ahead = until.min() < np.inf
+        scratch = servers if not windows_ahead else _copy(servers)
         if rules.overtaking == FAIR:
             for user in range(num_users):
                 usage[user] += held_by_user[user] * (now - last)
@@ -200,6 +201,10 @@ def simulate(
                 waiting.insert(bisect_left(waiting, place), place)
         newly_queued.clear()
 
+        open_gpus = servers.total[0]  # free GPUs outside windows
+        if windows_ahead:
+            _keep_servers(scratch, servers, until, now)
+            open_gpus = scratch.total[0]
         # one pass: the turns are those of fair-share, or the queue's
         window, head, queued_before = np.inf, -1, queued
         passed_over = np.zeros(num_users, dtype=np.bool_)
@@ -208,22 +213,25 @@ def simulate(
             if rules.overtaking == FAIR:
                 user = _next_user(
                     user_heaps, passed_over, usage, held_by_user, held_by_group, limits, n, gpus_of,
-                    configuration_of, servers.total[0],
+                    configuration_of, open_gpus,
                 )  # fmt: skip
                 if user < 0:
                     break
                 row = user_heaps[user][0][1]
             else:
-                if turn == queued_before or servers.total[0] == 0:
+                if turn == queued_before or open_gpus == 0:
                     break
                 row = waiting[turn][1]
             configuration = configuration_of[row]
             gpus, estimate = gpus_of[configuration], estimates[configuration]
             if _is_over_quota(limits, held_by_user, held_by_group, row, gpus):
                 continue
-            allowed, alpha = _offer(
-                jobs, packed, rules, servers, until, windows_ahead, table, server_counts, row, now
-            )
+            alpha = np.inf
+            if gpus <= open_gpus:
+                alpha = _offer(
+                    jobs, packed, rules, servers, scratch, until, windows_ahead, table,
+                    server_counts, row, now,
+                )  # fmt: skip
             starts, is_empty = alpha < np.inf, started == ended
             late = False
             if starts and not is_empty and rules.delays:
@@ -260,8 +268,9 @@ def simulate(
             first = len(allocations)
             rule = rule_for(rules.offer, heavy[configuration])
             runs.first_allocation[row] = first
-            runs.num_allocations[row] = take(allowed, rule, gpus, allocations)
-            if windows_ahead:  # `allowed` is a copy
+            runs.num_allocations[row] = take(scratch, rule, gpus, allocations)
+            open_gpus -= gpus
+            if windows_ahead:
                 for i in range(first, len(allocations)):
                     server, taken = allocations[i] >> GPU_BITS, allocations[i] % (1 << GPU_BITS)
                     set_free(servers, server, servers.free[server] - taken)
@@ -360,55 +369,62 @@ def _offer(
     packed: Packed,
     rules: event_loop.Rules,
     servers: FreeServers,
+    scratch: FreeServers,
     until: Floats,
     windows_ahead: bool,
     table: TimeTable,
     server_counts: Ints,
     row: int,
     now: float,
-) -> tuple[FreeServers, float]:
-    """Return the servers that a job's offer is taken from, and alpha; infinite if it does not fit.
+) -> float:
+    """Return alpha of a job's offer; infinite if it does not fit.
 
-    The job would end before the next window of each of these servers.
+    If windows are ahead, leave in `scratch` the servers that it is taken from: the job would end
+    before the next window of each. Otherwise `scratch` is `servers`.
     """
     configuration = jobs.configuration[row]
     gpus, rule = packed.gpus[configuration], rule_for(rules.offer, jobs.heavy[configuration])
-    allowed, horizon = servers, now
-    if gpus > servers.total[0]:
-        return allowed, np.inf
+    horizon = now
     for _ in range(len(until) + 1):  # each round but the last leaves out a server
         if windows_ahead:
-            allowed = _with_windows_from(servers, until, horizon)
-        if gpus > allowed.total[0]:
+            _keep_servers(scratch, servers, until, horizon)
+        if gpus > scratch.total[0]:
             break
         alpha = packed.estimate[configuration]
-        if count_servers(allowed, rule, gpus, server_counts) > 1:
+        if count_servers(scratch, rule, gpus, server_counts) > 1:
             alpha = cached_time(table, configuration, server_counts)
             if np.isnan(alpha):
                 alpha = compute_and_cache_time(table, packed, configuration, server_counts)
         if alpha == np.inf or not windows_ahead:
-            return allowed, alpha
+            return alpha
         end = now + _longer(jobs.walltime, row, jobs.iterations[row] * alpha)
         reaches_window = False
         for server in range(len(until)):
             reaches_window |= horizon <= until[server] < end
         if not reaches_window:
-            return allowed, alpha
+            return alpha
         horizon = end
-    return allowed, np.inf
+    return np.inf
 
 
 @register_jitable
-def _with_windows_from(servers: FreeServers, until: Floats, time: float) -> FreeServers:
-    """Return a copy in which only servers whose next window starts at or after a time are free."""
-    free = servers.free.copy()
-    histogram, total = np.zeros_like(servers.histogram), np.zeros(1, dtype=np.int64)
-    for server in range(len(free)):
-        if until[server] < time:
-            free[server] = 0
-        histogram[free[server]] += 1
-        total[0] += free[server]
-    return FreeServers(free, histogram, np.zeros_like(servers.lowest), total)
+def _copy(servers: FreeServers) -> FreeServers:
+    return FreeServers(
+        servers.free.copy(), servers.histogram.copy(), servers.lowest.copy(), servers.total.copy()
+    )
+
+
+@register_jitable
+def _keep_servers(kept: FreeServers, servers: FreeServers, until: Floats, time: float) -> None:
+    """Write to `kept` the servers, free only where the next window starts at a time or later."""
+    kept.histogram[:] = 0
+    kept.lowest[:] = 0
+    kept.total[0] = 0
+    for server in range(len(until)):
+        free = servers.free[server] if until[server] >= time else 0
+        kept.free[server] = free
+        kept.histogram[free] += 1
+        kept.total[0] += free
 
 
 @register_jitable
