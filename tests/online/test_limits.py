@@ -247,10 +247,7 @@ def test_absent_limits_leave_no_trace() -> None:
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        (
-            {"maintenance": [{"servers": [2], **AT_5}]},
-            r"\[0\].servers: found 2, expected",
-        ),
+        ({"maintenance": [{"servers": [2], **AT_5}]}, r"\[0\].servers: found 2, expected"),
         ({"maintenance": [{"servers": {"first": 1, "last": 0}, **AT_5}]}, "servers.last: found 0"),
         ({"maintenance": [{"servers": {"first": 1}, **AT_5}]}, "servers.last: missing"),
         ({"maintenance": [{"start": 1, "end": 1}]}, r"maintenance\[0\].end: found 1"),
