@@ -52,7 +52,7 @@ Made = TypeVar("Made")
 SMALLEST_POSITIVE = 1e-9
 LONGEST_NAME = 200
 MODULE = re.compile(r"[a-z_.]+[.](?=\w)")
-UNION_MEMBER = re.compile(r"(custom-error|tuple)\[.*\]$")
+UNION_MEMBER = re.compile(r"(custom-error|tuple)\[.*\]$|ServerRange$")
 """What pydantic adds to a place in a field of several types."""
 FIELDS = "Attributes\n----------"
 

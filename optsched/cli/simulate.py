@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -35,7 +37,7 @@ from optsched.online.data.cluster import MAX_SERVERS, OnlineCluster, read_cluste
 from optsched.online.data.workload_files import read_workload
 from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
-from optsched.online.policies.by_name import PAPER, POLICIES, PolicyOptions, find_policy
+from optsched.online.policies.by_name import PAPER, POLICIES, Policy, PolicyOptions, find_policy
 from optsched.online.solution import is_run_file, require_one_run, write_records, write_run
 from optsched.result import Settings
 from optsched.rolling.instance import RollingInstance
@@ -76,11 +78,12 @@ def _simulate(
     """Simulate policies on a workload, and bound their distance from optimal."""
     from optsched.online.prediction.predictors import predict_instance, report
     from optsched.online.runs import mark_comparable
+    from optsched.online.simulator.engine import check_limits
 
     declared.require("simulate", "--seed", seed, declared.Seed)
     names = _policies(policy)
     options = OnlineOptions.from_dict({k: v for k, v in values.items() if v is not None})
-    names = _compatible_policies(names, policy, options.policy)
+    names = _compatible_policies(names, policy, options.policy.for_policy)
     if as_json:
         require_file(records, "standard output is used by --json")
     files = _files(workload, cluster, catalogue)
@@ -92,6 +95,7 @@ def _simulate(
         catalogue=read_catalogue(models),
         workload=read_workload(table),
     )
+    names = _compatible_policies(names, policy, partial(check_limits, instance.cluster))
     require_one_run(records, names, len(instance.workload))
     prediction = predict_instance(instance, options, seed)
     if prediction.jobs.replaced:
@@ -213,12 +217,14 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def _compatible_policies(names: list[str], text: str, options: PolicyOptions) -> list[str]:
-    """Return the policies that take the options; those of a group that do not are skipped."""
+def _compatible_policies(
+    names: list[str], text: str, check: Callable[[Policy], object]
+) -> list[str]:
+    """Return the policies that pass a check; those of a group that do not are skipped."""
     fitting = []
     for name in names:
         try:
-            options.for_policy(find_policy(name))
+            check(find_policy(name))
         except InputError as refused:
             if name in _names(text):
                 raise

@@ -10,6 +10,7 @@ the spot checks.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import CANCELLATION, CheckReport, Violation
+from optsched.online.audit_rules.limits import Limited, limit_violations
 from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes, offer_violations
 from optsched.online.audit_rules.queue import AUDITED, queue_violations
 from optsched.online.audit_rules.replays import PREEMPTING, preemption_violations
@@ -49,6 +51,8 @@ def audit(
     violations += gang
     violations += _capacity_violations(records)
     violations += _slot_violations(records)
+    if not gang:
+        violations += limit_violations(jobs, records, rows)
     misplaced = [] if gang else _replica_violations(jobs, records, rows, times)
     violations += misplaced
     if not gang and not misplaced:
@@ -63,7 +67,10 @@ def audit(
             violations += preemption_violations(jobs, records, rows, sliced, spot_checks)
         violations += queue_violations(jobs, records, rows, heavy, times, spot_checks)
         if records.policy in AUDITED or preempting:  # not a custom policy
-            violations += offer_violations(records, heavy, spot_checks)
+            windows = None
+            if jobs.cluster.maintenance:
+                windows = partial(Limited(jobs, records, rows).open_servers, times)
+            violations += offer_violations(records, heavy, spot_checks, windows)
     rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
     return CheckReport(float(records.flow.sum()), _truncate(violations), rounding)
 

@@ -21,6 +21,7 @@ from optsched.arrays import Floats, Ints
 from optsched.errors import InputError, MethodError, OptschedError, shown
 from optsched.external import scheduler_of
 from optsched.files import read_document
+from optsched.online.data.cluster import require_no_limits
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload
 from optsched.online.policies.by_name import POLICIES, Policy, PolicyOptions, find_policy
@@ -51,8 +52,8 @@ def decide(
         The cluster, its waiting and its running jobs, and the `memory` of the last decision; or the
         JSON object of such a file, or its path.
     policy : str, object or class
-        A policy that does not preempt jobs, by name; an object with ``schedule(view)``; or its
-        import path, ``"module:name"``.
+        A policy that does not preempt jobs, other than fair-share, by name; an object with
+        ``schedule(view)``; or its import path, ``"module:name"``.
     options : PolicyOptions or mapping, optional
         tau, comm_heavy, offer, hold, slot.
 
@@ -64,8 +65,8 @@ def decide(
     Raises
     ------
     InputError
-        For an invalid state, an unknown policy, one that preempts jobs, or an option that it does
-        not allow.
+        For an invalid state, a cluster with limits, an unknown policy, one that preempts jobs,
+        fair-share, or an option that the policy does not allow.
     MethodError
         If a policy of your own raises.
 
@@ -88,6 +89,7 @@ def decide(
         state = OnlineState.from_dict(state)
     if not isinstance(options, PolicyOptions):
         options = PolicyOptions.from_dict(options or {})
+    require_no_limits(state.cluster, "decide", "cluster")
     entries = sorted((*state.queue, *state.running), key=lambda job: float(job.submit_time))
     jobs = _prepared(state, entries)
     predicted = np.array([job.predicted for job in entries], dtype=np.float64)
@@ -102,11 +104,16 @@ def _policy_of(name: str) -> Policy:
         policy = find_policy(name)
     except InputError as error:
         raise error.at("decide", "policy") from None
-    if policy.preempts != "never":
-        names = [policy.name for policy in POLICIES.values() if policy.preempts == "never"]
-        expected = f"a policy that does not preempt jobs: {', '.join(names)}"
+    if not _is_known(policy):
+        names = [policy.name for policy in POLICIES.values() if _is_known(policy)]
+        expected = f"a policy that does not preempt jobs or count usage: {', '.join(names)}"
         raise InputError("decide", "policy", shown(name), expected)
     return policy
+
+
+def _is_known(policy: Policy) -> bool:
+    """Whether a state has all that the policy goes by: none has the usage of past jobs."""
+    return policy.preempts == "never" and policy.order != "usage"
 
 
 def _prepared(state: OnlineState, entries: Entries) -> Jobs:

@@ -60,4 +60,7 @@ def features(instance: OnlineInstance, options: OnlineOptions) -> dict[str, tupl
         found["continuous"] = ("slot 0 (starts at any time)", "slot > 0, in seconds")
     if not instance.cluster.is_equal:
         found["unequal servers"] = (instance.cluster.describe(), "equal servers")
+    if limits := instance.cluster.limits:
+        expected = "a cluster without maintenance, quotas and priorities"
+        found["limits"] = (f"a cluster with {' and '.join(limits)}", expected)
     return found

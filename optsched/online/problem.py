@@ -48,7 +48,14 @@ ONLINE = Problem(
             takes_start=True,
         ),
         *(
-            Method(policy.name, "policy", policy.summary, f"{_HERE}.runs:run_policy", by_name=True)
+            Method(
+                policy.name,
+                "policy",
+                policy.summary,
+                f"{_HERE}.runs:run_policy",
+                by_name=True,
+                supports=None if policy.preempts == "never" else ("continuous", "unequal servers"),
+            )
             for policy in POLICIES.values()
         ),
     ),

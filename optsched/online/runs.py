@@ -222,7 +222,7 @@ def _run(
 def _theorem(run: Run, predicted: Floats, bounds: FlowBounds | None = None) -> TheoremOne | None:
     if not run.records.policy.startswith("a-srpt") or not len(run.jobs):
         return None
-    if not run.jobs.min_length.all():  # rho is unknown
+    if run.jobs.cluster.limits or not run.jobs.min_length.all():  # no theorem, or rho is unknown
         return None
     bound, tau = None if bounds is None else bounds.best, run.records.options.tau
     return theorem_of_run(run.jobs, predicted, tau, run.metrics, bound)

@@ -13,7 +13,7 @@ def warm_up() -> None:
     """Run every compiled loop once on a tiny case."""
     cluster = OnlineCluster.of(2, 2)
     jobs = prepare_jobs(*generate_workload(4, cluster), cluster)
-    for policy in ("a-srpt", "las"):
+    for policy in ("a-srpt", "fair-share", "las"):
         compute_metrics(simulate_online(jobs, policy))
     flow_bounds(jobs)
     gang_bound(jobs)

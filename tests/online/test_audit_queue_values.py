@@ -25,6 +25,7 @@ def queue(of: Records, sliced: Sequence[int] = ()) -> list[Any]:
     """Violations of the queue's rule; no job communicates much, and few have slices."""
     jobs: Any = SimpleNamespace(
         workload=SimpleNamespace(walltime=None),
+        cluster=SimpleNamespace(limits=()),
         submit=of.submit,
         configuration=np.zeros(len(of), dtype=np.int64),
     )
@@ -282,6 +283,7 @@ def turns(start: float, *more: dict[str, Any], **settings: Any) -> list[Any]:
     of = records_of(*HOLDING, f, *more, policy="spwf-consolidated", servers=4, **given)
     rows = np.arange(len(of))
     jobs: Any = SimpleNamespace(submit=np.sort(of.submit), configuration=np.zeros(len(of), int))
+    jobs.cluster = SimpleNamespace(limits=())
     times: Any = Near()
     heavy = np.full(len(of), given.get("comm_heavy", 1.5) <= 4)
     return listed(queue_violations(jobs, of, rows, heavy, times, 99))

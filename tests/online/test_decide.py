@@ -23,6 +23,7 @@ from optsched.online.simulator.own_policy import simulate_policy
 from optsched.online.state import OnlineDecision, OnlineState
 
 PLAIN = [name for name, policy in POLICIES.items() if policy.preempts == "never"]
+PLAIN.remove("fair-share")  # a state does not have the usage of past jobs
 
 
 def replay(jobs: Jobs, run: Records, policy: Any, options: PolicyOptions) -> int:
@@ -183,8 +184,11 @@ def test_what_is_refused() -> None:
         return {**state, "running": active}
 
     one = {"0": 1}
+    quotas = {**state["cluster"], "quotas": {"users": {"u": 1}}}
     refusals: list[tuple[dict[str, Any], Any, str]] = [
         (state, "las", "decide: policy: found 'las', expected a policy that does not preempt jobs"),
+        (state, "fair-share", "found 'fair-share', expected a policy that does not .* count usage"),
+        ({**state, "cluster": quotas}, "fifo", "cluster: found a cluster with quotas"),
         (state, "asrpt", "decide: policy: found 'asrpt', expected 'a-srpt'"),
         (state, "a-srpt-backfill", "with inf, backfilling could starve the head"),
         (state, 3, r"expected .* an object with schedule"),

@@ -46,9 +46,10 @@ LENGTHS = {
     "default it runs as long as the trace says, which does not say which models ran.",
 }
 NOT_MODELLED = (
-    "Not modelled: CPUs, memory, kinds of GPUs and which servers a job may use, except as the "
-    "cluster's file says; jobs that ran before the trace; users who submit otherwise when they "
-    "wait less; the time to start a job. A stopped job loses 30 s when it goes on."
+    "Not modelled: CPUs, memory, kinds of GPUs and which servers a job may use; maintenance "
+    "windows, quotas and priorities that the cluster's file does not state; jobs that ran before "
+    "the trace; users who submit otherwise when they wait less; the time to start a job. A stopped "
+    "job loses 30 s when it goes on."
 )
 TERMS = (
     "Waiting is flow time minus length. Schedulers are policies of <code>optsched simulate "
@@ -173,8 +174,8 @@ def _calibration(study: Study) -> str:
         "The replay is close to what happened."
         if is_close
         else "The replay is <b>far off</b>: the hours on this page are those of a simulated "
-        "cluster, not of yours. Is the number of GPUs right? Were there quotas, reserved servers, "
-        "or jobs that the trace lacks?"
+        "cluster, not of yours. Is the number of GPUs right? Were there quotas or maintenance "
+        "that cluster.json lacks, reserved servers, or jobs that the trace lacks?"
     )
     classes = [replace(c, jobs=c.jobs & started) for c in classes_by_size(study)]
     columns = {"real": real} | {f"replay: {name}": study.waits[name] for name in USUAL}

@@ -39,6 +39,7 @@ SCHEDULERS = {
     "wcs-workload": "smallest expected job first, skipping jobs that do not fit (a-srpt paper)",
     "a-srpt": "in the order in which an ideal machine would end jobs (a-srpt paper)",
     "srpt-workload-hold": "when an ideal machine would end jobs, smallest first (ours)",
+    "fair-share": "whoever has had the fewest GPU hours first, skipping users who do not fit",
     "las": "least GPU time so far first; stops jobs, in rounds (Tiresias)",
     "srpt-preemptive": "least expected work left first; stops jobs at any time (ours)",
 }
@@ -73,7 +74,9 @@ def instance_of(
     if lengths == "trace":
         size = imported.largest_server
         servers = max(imported.num_servers, -(-int(workload.gpus.max(initial=1)) // size))
-        wide = imported.model_copy(update={"servers": servers, "gpus_per_server": size})
+        wide = imported.without_limits().model_copy(
+            update={"servers": servers, "gpus_per_server": size}
+        )
         jobs = prepare_jobs(workload, catalogue, wide)
         workload, catalogue = placement_neutral(workload, jobs.iterations * jobs.estimate)
     fitting = np.flatnonzero(workload.gpus <= cluster.gpus)
@@ -96,6 +99,11 @@ def placement_neutral(workload: Workload, seconds: Floats) -> tuple[Workload, Ca
         models[str(gpus)] = Job.model_validate(document)
     labels = Labels.of([str(gpus) for gpus in workload.gpus.tolist()])
     return replace(workload, iterations=seconds, model=labels), Catalogue.of(models, {})
+
+
+def can_stop_jobs(scheduler: str) -> bool:
+    """Whether a scheduler stops running jobs."""
+    return POLICIES[scheduler].preempts != "never"
 
 
 @dataclass(frozen=True)
@@ -128,9 +136,12 @@ class Study:
         return float(self.waits[scheduler].mean())
 
     def best(self, *, stops_jobs: bool) -> str:
-        """The scheduler with the least mean waiting among those that stop jobs, or do not."""
-        names = [n for n in self.runs if (POLICIES[n].preempts != "never") == stops_jobs]
-        return min(names, key=self.mean)
+        """The scheduler with the least mean waiting among those that stop jobs, or do not.
+
+        Where the cluster's limits rule out stopping jobs, the best that does not.
+        """
+        names = [n for n in self.runs if can_stop_jobs(n) == stops_jobs]
+        return min(names or self.runs, key=self.mean)
 
 
 def study_jobs(
@@ -141,13 +152,16 @@ def study_jobs(
 ) -> Study:
     """Run and audit the schedulers, and bound the waiting.
 
+    On a cluster with limits none that stops jobs.
+
     Today's scheduler is the one of `USUAL` whose mean waiting is nearest to the real one where the
     trace has real starts, else EASY.
     """
     prediction = predict_instance(instance, OnlineOptions(), seed)
     options, jobs = PolicyOptions(offer="best-fit-last"), prediction.jobs
     runs = {}
-    for run in run_policies(prediction, [*SCHEDULERS], options, with_audit=True, progress=progress):
+    names = [n for n in SCHEDULERS if not (instance.cluster.limits and can_stop_jobs(n))]
+    for run in run_policies(prediction, names, options, with_audit=True, progress=progress):
         if not run.records.complete:
             raise KeyboardInterrupt
         if run.check is None or not run.check.feasible:
@@ -214,6 +228,8 @@ def warnings_of(study: Study) -> list[str]:
     left_out = study.instance.provenance["left_out"]
     unlimited = 1.0 if limits is None else float(np.isnan(limits).mean())
     warnings = {
+        f"The cluster has {' and '.join(cluster.limits)}: schedulers that stop jobs are left out, "
+        "and what no scheduler can save is computed without them.": bool(cluster.limits),
         f"{left_out} jobs that need more than {cluster.gpus} GPUs are left out.": left_out > 0,
         "All jobs are submitted at once: this says little about daily use.": load is None,
         f"The jobs ask for {load or 0:.0%} of the cluster, so the queue grows until the trace "

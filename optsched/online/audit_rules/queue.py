@@ -12,6 +12,12 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import Violation
+from optsched.online.audit_rules.limits import (
+    Limited,
+    fair_share_violations,
+    idle_violations,
+    overtaking_violations,
+)
 from optsched.online.audit_rules.placement import (
     MAX_LISTED,
     IterationTimes,
@@ -30,9 +36,10 @@ VIRTUAL_ORDER = ("a-srpt", "a-srpt-perfect")
 EXTENSIONS = ("srpt-workload-hold", "a-srpt-backfill")
 EASY = ("easy",)
 CONSOLIDATING = ("spwf-consolidated",)
+FAIR = ("fair-share",)
 ALPHA_RTOL = 1e-9
 """Relative rounding of a recomputed alpha."""
-AUDITED = (*BLOCKING, *WORK_CONSERVING, *VIRTUAL_ORDER, *EXTENSIONS, *EASY, *CONSOLIDATING)
+AUDITED = (*BLOCKING, *WORK_CONSERVING, *VIRTUAL_ORDER, *EXTENSIONS, *EASY, *CONSOLIDATING, *FAIR)
 """Policies whose queue rules are audited."""
 
 
@@ -51,6 +58,10 @@ def queue_violations(
     chosen = evenly_spaced(np.lexsort((rows, records.start)), spot_checks)
     # jobs with tensor slices may wait although enough GPUs are free
     sliced = np.array([times.has_slices(int(c)) for c in configuration], dtype=bool)
+    if policy in FAIR:
+        return fair_share_violations(Limited(jobs, records, rows), sliced, spot_checks)
+    if jobs.cluster.limits:
+        return _limited(jobs, records, rows, chosen, sliced)
     if policy in BLOCKING:
         return _blocking(records, rows, chosen, records.submit)
     if policy in WORK_CONSERVING:
@@ -65,12 +76,7 @@ def queue_violations(
         return []
     if policy in EASY:
         return _reservation_violations(jobs, records, rows, sliced, spot_checks)
-    # when each record's job joins the queue, and its rank in it
-    gpu_share = records.gpus / records.cluster_gpus
-    work = np.empty(len(rows))
-    work[rows] = gpu_share * records.predicted * records.estimate
-    virtual_completion, rank = virtual_order(jobs.submit, work)
-    virtual_completion, rank = virtual_completion[rows], rank[rows]
+    virtual_completion, rank = _joined(jobs, records, rows)
     violations = _released(records, virtual_completion)
     if policy == "srpt-workload-hold":
         return violations + _blocking(records, rows, chosen, virtual_completion)
@@ -80,6 +86,34 @@ def queue_violations(
     return violations or delay_violations(
         records, configuration, heavy, times, virtual_completion, rank, spot_checks
     )
+
+
+def _joined(jobs: Jobs, records: Records, rows: Ints) -> tuple[Floats, Ints]:
+    """When each record's job joins the queue of the virtual machine, and its rank in it."""
+    gpu_share = records.gpus / records.cluster_gpus
+    work = np.empty(len(rows))
+    work[rows] = gpu_share * records.predicted * records.estimate
+    virtual_completion, rank = virtual_order(jobs.submit, work)
+    return virtual_completion[rows], rank[rows]
+
+
+def _limited(
+    jobs: Jobs, records: Records, rows: Ints, chosen: Ints, sliced: Bools
+) -> list[Violation]:
+    """Rules of policies without reservations and backfilling on a cluster with limits."""
+    limited, policy = Limited(jobs, records, rows), records.policy
+    if policy in BLOCKING:
+        return overtaking_violations(limited, chosen, _key(records), records.submit)
+    if policy in WORK_CONSERVING:
+        return idle_violations(limited, chosen, sliced)
+    if policy not in (*VIRTUAL_ORDER, *EXTENSIONS) or not records.complete:
+        return []
+    virtual_completion, rank = _joined(jobs, records, rows)
+    violations = _released(records, virtual_completion)
+    if policy == "a-srpt-backfill":
+        return violations
+    key = _key(records) if policy == "srpt-workload-hold" else rank
+    return violations + overtaking_violations(limited, chosen, key, virtual_completion)
 
 
 def _key(records: Records) -> Floats:

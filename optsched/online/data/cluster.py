@@ -9,8 +9,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from optsched.arrays import Ints
-from optsched.errors import shown
+from optsched.errors import InputError, shown
 from optsched.files import read_document
+from optsched.online.data.limits import MAX_WINDOWS, MaintenanceWindow, Priorities, Quotas
 from optsched.placement.instance import MAX_GPUS_PER_SERVER, Cluster
 from optsched.schema import (
     FORMAT,
@@ -27,7 +28,8 @@ from optsched.schema import (
 
 MAX_SERVERS = 2**20
 MAX_GPUS = 2**24
-
+LIMITS = ("maintenance", "quotas", "priorities")
+"""Optional fields that keep jobs from starting."""
 
 Gpus = Annotated[int, Between(1, MAX_GPUS_PER_SERVER)]
 Count = Annotated[int, Between(1, MAX_SERVERS)]
@@ -60,6 +62,13 @@ class OnlineCluster(FileModel):
         Positive, About("b_e, NIC bandwidth of a server.", "bytes/s", 1.25e9)
     ]
     intra_bandwidth: Annotated[Positive, About("b_i, bandwidth inside a server.", "bytes/s", 3e11)]
+    maintenance: Annotated[
+        tuple[MaintenanceWindow, ...],
+        Field(strict=False, max_length=MAX_WINDOWS),
+        About("When servers run no job."),
+    ] = ()
+    quotas: Annotated[Quotas, About("Most GPUs that a user or group may hold.")] = Quotas()
+    priorities: Annotated[Priorities, About("Whose jobs come first.")] = Priorities()
     provenance: Annotated[dict[str, Any], PROVENANCE] = Field(default_factory=dict)
 
     @classmethod
@@ -145,6 +154,22 @@ class OnlineCluster(FileModel):
             yield from ((group.gpus, group.count) for group in self.servers)
 
     @property
+    def limits(self) -> tuple[str, ...]:
+        """Names of the limits that it states."""
+        quotas, priorities = self.quotas, self.priorities
+        stated = {
+            "maintenance": self.maintenance,
+            "quotas": quotas.users or quotas.groups,
+            "priorities": priorities.users or priorities.groups,
+        }
+        return tuple(name for name, value in stated.items() if value)
+
+    def without_limits(self) -> Self:
+        """The same servers without maintenance windows, quotas and priorities."""
+        fields = {name: getattr(self, name) for name in self.model_fields_set - {*LIMITS}}
+        return type(self)(**{"schema" if k == "schema_" else k: v for k, v in fields.items()})
+
+    @property
     def hardware(self) -> Cluster:
         return Cluster(
             gpus_per_server=self.largest_server,
@@ -162,7 +187,18 @@ class OnlineCluster(FileModel):
             raise fault("servers", f"{self.num_servers} in all", f"at most {MAX_SERVERS}")
         if self.gpus > MAX_GPUS:
             raise fault("servers", f"{self.gpus} GPUs in all", f"at most {MAX_GPUS}")
+        for i, window in enumerate(self.maintenance):
+            if window.last_server >= self.num_servers:
+                expected = f"servers 0 to {self.num_servers - 1}"
+                raise fault(f"maintenance[{i}].servers", str(window.last_server), expected)
         return self
+
+
+def require_no_limits(cluster: OnlineCluster, source: str, where: str) -> None:
+    """Raise InputError if a cluster states limits, for what does not know them."""
+    if cluster.limits:
+        expected = "a cluster without maintenance, quotas and priorities"
+        raise InputError(source, where, f"a cluster with {' and '.join(cluster.limits)}", expected)
 
 
 def filled(server_gpus: Ints, gpus: int) -> list[int]:

@@ -45,6 +45,11 @@ class Jobs:
         return self.workload.iterations
 
     @property
+    def first_submission(self) -> float:
+        """Time 0 on the workload's clock, in seconds."""
+        return float(self.workload.submit_time[0]) if len(self) else 0.0
+
+    @property
     def estimate(self) -> Floats:
         """alpha~ by job, in seconds."""
         return np.asarray(self.configurations.estimate[self.configuration])
@@ -108,7 +113,8 @@ def prepare_jobs(workload: Workload, catalogue: Catalogue, cluster: OnlineCluste
     Raises
     ------
     InputError
-        For a model that the catalogue lacks, or, by name, a job larger than the cluster.
+        For a model that the catalogue lacks, or, by name, a job larger than the cluster or a quota
+        of its user or group.
 
     Examples
     --------
@@ -124,6 +130,7 @@ def prepare_jobs(workload: Workload, catalogue: Catalogue, cluster: OnlineCluste
         row = int(np.argmax(too_large))
         place, found = f"job {ordered.job_id[row]}: gpus", str(ordered.gpus[row])
         raise InputError(workload.name, place, found, f"at most the cluster's {cluster.gpus}")
+    _check_quotas(ordered, cluster)
     pairs = ordered.model.codes.astype(np.int64) * (int(cluster.gpus) + 1) + ordered.gpus
     distinct, configuration = np.unique(pairs, return_inverse=True)
     configurations, mismatched = [], np.zeros(len(distinct), dtype=bool)
@@ -146,3 +153,19 @@ def prepare_jobs(workload: Workload, catalogue: Catalogue, cluster: OnlineCluste
         prepare_configurations(configurations, cluster),
         int(mismatched[configuration].sum()) if len(ordered) else 0,
     )
+
+
+def _check_quotas(workload: Workload, cluster: OnlineCluster) -> None:
+    """Raise InputError for a job that needs more GPUs than the quota of its user or group."""
+    for kind, labels, quotas in (
+        ("user", workload.user, cluster.quotas.users),
+        ("group", workload.group, cluster.quotas.groups),
+    ):
+        quota = np.array([quotas.get(name, cluster.gpus) for name in labels.values], dtype=np.int64)
+        too_large = workload.gpus > quota[labels.codes] if len(workload) else np.empty(0)
+        if too_large.any():
+            row = int(np.argmax(too_large))
+            code = labels.codes[row]
+            place, found = f"job {workload.job_id[row]}: gpus", str(workload.gpus[row])
+            expected = f"at most {quota[code]}, the quota of {kind} {shown(labels.values[code])}"
+            raise InputError(workload.name, place, found, expected)

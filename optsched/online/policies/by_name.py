@@ -14,7 +14,9 @@ from optsched.declared import Between, Options
 from optsched.errors import InputError, shown, suggestion
 
 Hold = Literal["none", "window", "inf"]
-Order = Literal["release", "submission", "duration", "workload", "attained", "remaining", "share"]
+Order = Literal[
+    "release", "submission", "duration", "workload", "usage", "attained", "remaining", "share"
+]
 Offer = Literal["most", "least", "first-fit", "best-fit-last", "adaptive"]
 OFFERS = get_args(Offer)
 """Offer rules; adaptive: heavy jobs by most, the others by least."""
@@ -28,9 +30,10 @@ class Policy:
     """How jobs queue and start.
 
     `order` is the key of the queue, ties by row: "release" (first in, first out), "submission",
-    "duration" (n~ alpha~) or "workload" (g n~ alpha~). Preemptive policies order all jobs:
-    "attained" (GPU-seconds of work done), "remaining" (g alpha~ times the predicted remaining
-    iterations) or "share" (time received over the time due by max-min fairness).
+    "duration" (n~ alpha~), "workload" (g n~ alpha~) or "usage" (GPU-seconds that the user's jobs
+    have held; a job that does not fit holds back only jobs of its user). Preemptive policies order
+    all jobs: "attained" (GPU-seconds of work done), "remaining" (g alpha~ times the predicted
+    remaining iterations) or "share" (time received over the time due by max-min fairness).
     """
 
     name: str
@@ -122,6 +125,12 @@ _ALL = (
         delays=True,
         offer="best-fit-last",
         hold="inf",
+    ),
+    Policy(
+        "fair-share",
+        "the user whose jobs have held the fewest GPU-seconds first, skipping users whose first "
+        "job does not fit",
+        order="usage",
     ),
     Policy(
         "las",

@@ -12,10 +12,11 @@ import numpy as np
 from optsched import interrupts
 from optsched.arrays import Bools, Floats, Ints
 from optsched.errors import InputError
+from optsched.online.data.cluster import OnlineCluster, require_no_limits
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import Policy, PolicyOptions, find_policy
 from optsched.online.records import Records, Segments
-from optsched.online.simulator import event_loop, preemptive_loop
+from optsched.online.simulator import event_loop, limited_loop, preemptive_loop
 from optsched.online.simulator.iteration_times import empty_table
 from optsched.online.simulator.offers import GPU_BITS, RULES, all_free, count_servers, rule_for
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
@@ -62,7 +63,8 @@ def simulate_online(
     Raises
     ------
     InputError
-        For an unknown policy, an option that it does not allow, or an invalid prediction.
+        For an unknown policy, an option that it does not allow, an invalid prediction, or a
+        preemptive policy on a cluster with limits.
 
     Examples
     --------
@@ -79,6 +81,7 @@ def simulate_online(
     predicted = np.require(jobs.iterations if perfect else predicted, np.float64, "W")
     _check_predictions(jobs, predicted)
     _check_slices_fit(jobs, policy, options)
+    check_limits(jobs.cluster, policy)
     run = _run if policy.preempts == "never" else _run_preemptive
     return run(jobs, policy, options, predicted, progress)
 
@@ -87,8 +90,13 @@ def _run(
     jobs: Jobs, policy: Policy, options: PolicyOptions, predicted: Floats, report: Progress | None
 ) -> Records:
     rules, data = event_loop_input(jobs, policy, options, predicted)
+    loop: Any = event_loop.simulate
+    loop_data: Any = data
+    if policy.order == "usage" or jobs.cluster.limits:
+        loop = limited_loop.simulate
+        loop_data = limited_loop.LimitedJobs(data, limited_loop.limits_of(jobs))
     runs = idle_runs(len(jobs), policy)
-    complete, (allocations,) = _run_loop(event_loop.simulate, jobs, data, rules, runs, report)
+    complete, (allocations,) = _run_loop(loop, jobs, loop_data, rules, runs, report)
     started_rows = np.flatnonzero(~np.isnan(runs.start))
     rows = slice(None) if len(started_rows) == len(jobs) else started_rows
     first, count = runs.first_allocation[rows], runs.num_allocations[rows]
@@ -114,6 +122,8 @@ def event_loop_input(
     overtaking_rule = event_loop.EASY if policy.reserves else event_loop.BACKFILL
     if not policy.backfills:
         overtaking_rule = event_loop.SCAN if policy.scans_on else event_loop.HEAD_ONLY
+    if policy.order == "usage":
+        overtaking_rule = limited_loop.FAIR
     rules = event_loop.Rules(
         virtual=policy.virtual,
         overtaking=overtaking_rule,
@@ -274,6 +284,12 @@ def _buckets(jobs: Jobs, policy: Policy, heavy: Bools) -> tuple[Ints, Ints, Ints
     gpus, first = distinct.T
     _, offer = np.unique(2 * gpus + heavy[first], return_inverse=True)
     return bucket.reshape(-1).astype(np.int64), gpus.copy(), np.where(first < 0, -1, offer)
+
+
+def check_limits(cluster: OnlineCluster, policy: Policy) -> None:
+    """Raise InputError for a policy that stops jobs on a cluster with limits."""
+    if policy.preempts != "never":
+        require_no_limits(cluster, "simulate", f"policy {policy.name}, which stops jobs")
 
 
 def _check_slices_fit(jobs: Jobs, policy: Policy, options: PolicyOptions) -> None:

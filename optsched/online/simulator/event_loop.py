@@ -156,7 +156,7 @@ def simulate(
     allocations = [0 for _ in range(0)]
     arrived, queued, started, ended, window = 0, 0, 0, 0, np.inf
     for row in range(n, len(start)):  # EASY: jobs that run already
-        length = _expected_length(jobs.walltime, row, jobs.predicted[row] * runs.alpha[row])
+        length = expected_length(jobs.walltime, row, jobs.predicted[row] * runs.alpha[row])
         entry = (start[row] + length, row)
         expected_ends.insert(bisect_left(expected_ends, entry), entry)
 
@@ -184,7 +184,7 @@ def simulate(
             for i in range(first, first + runs.num_allocations[row]):
                 release(servers, allocations[i])
             if rules.overtaking == EASY:
-                length = _expected_length(jobs.walltime, row, jobs.predicted[row] * runs.alpha[row])
+                length = expected_length(jobs.walltime, row, jobs.predicted[row] * runs.alpha[row])
                 expected_ends.pop(bisect_left(expected_ends, (start[row] + length, row)))
         # line 2: completions of the virtual machine
         if rules.virtual:
@@ -230,7 +230,7 @@ def simulate(
             if rules.delays and heavy[configuration]:  # line 8
                 length, estimate = rules.tau * work_of[row], estimates[configuration]
                 is_empty = servers.total[0] == rules.gpus
-                if not (is_empty or _is_accepted(rules, runs, row, alpha, estimate, length, now)):
+                if not (is_empty or is_accepted(rules, runs, row, alpha, estimate, length, now)):
                     break
             heapq.heappop(waiting_heap)  # line 7
             if rules.overtaking != HEAD_ONLY:  # the head is the first job of its bucket
@@ -239,7 +239,7 @@ def simulate(
             _start(runs, servers, row, gpus, rule, alpha, now, end, allocations, end_heap)
             started, queued = started + 1, queued - 1
             if rules.overtaking == EASY:
-                length = _expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
+                length = expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
                 entry = (now + length, row)
                 expected_ends.insert(bisect_left(expected_ends, entry), entry)
         if queued == 0:
@@ -284,7 +284,7 @@ def simulate(
             gpus, rule = gpus_of[configuration], rule_for(rules.offer, heavy[configuration])
             _pop(bucket_heaps, bucket_first, nonempty_buckets, bucket)
             if rules.overtaking == EASY:
-                length = _expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
+                length = expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
                 late = now + length > reserved_start
                 if alpha == np.inf or (late and gpus > spare_gpus):
                     passed_over.append(last_rank)
@@ -343,7 +343,7 @@ def next_multiple(time: float, slot: float) -> float:
 
 
 @register_jitable
-def _is_accepted(
+def is_accepted(
     rules: Rules, runs: Runs, row: int, alpha: float, estimate: float, length: float, now: float
 ) -> bool:
     """Return whether a heavy head starts on its offer (lines 12-20).
@@ -478,7 +478,7 @@ def _reservation(
 
 
 @register_jitable
-def _expected_length(walltime: Floats, row: int, predicted: float) -> float:
+def expected_length(walltime: Floats, row: int, predicted: float) -> float:
     """Return the user's estimate, or the predicted length if there is none."""
     if len(walltime) == 0 or np.isnan(walltime[row]):
         return predicted

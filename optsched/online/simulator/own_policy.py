@@ -21,6 +21,7 @@ import numpy as np
 
 from optsched.arrays import Floats
 from optsched.errors import InputError, shown
+from optsched.online.data.cluster import require_no_limits
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records, Segment, Segments
@@ -357,7 +358,7 @@ def simulate_policy(
     Raises
     ------
     InputError
-        If the policy violates a rule, or never starts a job.
+        If the policy violates a rule, or never starts a job, or the cluster has limits.
 
     Examples
     --------
@@ -376,6 +377,7 @@ def simulate_policy(
     2805
     """
     options = options or PolicyOptions()
+    require_no_limits(jobs.cluster, "simulate", f"policy {name}")
     if predicted is None:
         predicted = jobs.iterations
     view = View(jobs, np.asarray(predicted, dtype=np.float64), options)

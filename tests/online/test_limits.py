@@ -1,0 +1,289 @@
+"""Maintenance windows, quotas, priorities and fair-share: by hand, audited, absent, refused."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import refusal, run
+from online.small import instance_of, prepared
+
+import optsched
+from optsched.errors import InputError, NotApplicableError
+from optsched.kernels import always_compile
+from optsched.online.audit import audit
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.data.workload import Labels
+from optsched.online.instance import OnlineInstance
+from optsched.online.policies.by_name import POLICIES, PolicyOptions
+from optsched.online.records import Records
+from optsched.online.simulator import limited_loop
+from optsched.online.simulator.engine import simulate_online
+from optsched.online.simulator.own_policy import simulate_policy
+
+KEEPING = [name for name, policy in POLICIES.items() if policy.preempts == "never"]
+COLUMNS = ("start", "end", "alpha", "first", "server", "taken")
+AT_5 = {"start": 5, "end": 6}
+BUSY = {"maintenance": [AT_5]}
+
+
+def limited(*rows: Any, limits: dict[str, Any], **world: Any) -> OnlineInstance:
+    instance = instance_of(*rows, **world)
+    return instance.with_(cluster=instance.cluster.with_(**limits))
+
+
+def starts(instance: OnlineInstance, policy: str, **options: Any) -> list[tuple[float, list[int]]]:
+    """Start and servers of each job; its audit must pass."""
+    result = optsched.solve(instance, policy, options=options, bound=False)
+    assert result.check.feasible, result.check.violations
+    jobs = sorted(result.solution.jobs, key=lambda job: job.job_id)
+    return [(job.start, [int(server) for server in job.servers]) for job in jobs]
+
+
+def times(instance: OnlineInstance, policy: str, **options: Any) -> list[float]:
+    return [start for start, _ in starts(instance, policy, **options)]
+
+
+def two_users(limits: dict[str, Any]) -> OnlineInstance:
+    """Jobs of 2 GPUs on 8, the first two ann's, who is also a group."""
+    names, rows = ["ann", "ann", "bob"], ((0, 2, 10), (1, 2, 5), (2, 2, 3))
+    return limited(*rows, servers=2, per_server=4, limits=limits, user=names, group=names)
+
+
+# --- by hand
+
+
+@pytest.mark.parametrize("kind", ["users", "groups"])
+@pytest.mark.parametrize("policy", ["fifo", "wcs-subtime", "easy", "fair-share"])
+def test_a_job_over_quota_blocks_nobody(kind: str, policy: str) -> None:
+    """ann may hold 2 GPUs: her second job waits for her first, bob's overtakes it."""
+    limits = {"quotas": {kind: {"ann": 2}}}
+    assert times(two_users(limits), policy) == [0, 10, 2]
+    assert times(two_users({}), policy)[1] == 1
+
+
+@pytest.mark.parametrize("policy", ["fifo", "spwf", "wcs-subtime", "easy", "a-srpt", "fair-share"])
+def test_priorities_come_first(policy: str) -> None:
+    """While a runs, b of priority 0, c of 1 by his group and d of 2 arrive: they run in reverse.
+
+    The user's value counts even where the group's is higher.
+    """
+    priorities = {"users": {"d": 2, "b": 0}, "groups": {"lab": 1, "b": 9}}
+    owners = {"user": [*"abcd"], "group": ["a", "b", "lab", "d"]}
+    rows = (0, 1, 10), (1, 1, 1), (1, 1, 1), (1, 1, 1)
+    jobs = limited(*rows, per_server=1, limits={"priorities": priorities}, **owners)
+    late = 10 if policy == "a-srpt" else 0  # the virtual machine completes b, c and d first
+    options = {"unseen": "zero"} if late else {}
+    assert times(jobs, policy, predictor="online-group-mean", **options)[1:] == [12, 11, 10]
+
+
+def test_no_job_runs_into_a_window() -> None:
+    """Server 0 is closed from 1005 to 1008, on the clock of the submissions.
+
+    a would end at 1010, on server 1; b ends when the window starts; c waits for its end.
+    """
+    window = {"servers": [0], "start": 1005, "end": 1008}
+    rows = (1000, 1, 10), (1000, 1, 5), (1001, 1, 1)
+    jobs = limited(*rows, servers=2, per_server=1, limits={"maintenance": [window]})
+    assert starts(jobs, "fifo") == [(0, [1]), (0, [0]), (8, [0])]
+    first = {"servers": {"first": 0, "last": 0}, "start": 1005, "end": 1008}
+    assert jobs.cluster.with_(maintenance=[first]).maintenance[0].indices(2) == [0]
+
+
+def test_a_walltime_must_not_reach_into_a_window() -> None:
+    rows = (0, 1, 2), (0, 1, 2)
+    jobs = limited(*rows, per_server=1, limits=BUSY, walltime=[5.5, None])
+    assert times(jobs, "fifo") == [6, 8]
+    assert times(jobs, "wcs-subtime") == [6, 0]
+    assert times(jobs, "wcs-subtime", slot=4) == [8, 0]
+
+
+def test_easy_backfills_before_a_window() -> None:
+    """All is closed from 10 to 20. The head of 12 s is promised 20; b may run before, c may not."""
+    rows = (0, 2, 12), (1, 1, 5), (1, 1, 9.5)
+    limits = {"maintenance": [{"start": 10, "end": 20}]}
+    jobs = limited(*rows, limits=limits, walltime=[12, 5, 9.5])
+    assert times(jobs, "fifo") == [20, 32, 32]
+    assert times(jobs, "easy") == [20, 1, 32]
+
+
+def test_fair_share_by_usage() -> None:
+    """One GPU; at 8 both users have held 4 GPU-seconds, and the row decides."""
+    rows = (0, 1, 4), (0, 1, 4), (0, 1, 4), (1, 1, 4), (1, 1, 2)
+    users = {"user": [*"aaabb"]}
+    assert times(instance_of(*rows, per_server=1, **users), "fair-share") == [0, 8, 14, 4, 12]
+    first = limited(*rows, per_server=1, limits={"priorities": {"users": {"b": 1}}}, **users)
+    assert times(first, "fair-share") == [0, 10, 14, 4, 8]
+
+
+def test_fair_share_by_gpus_held_and_past_users_that_do_not_fit() -> None:
+    """At equal usage b's job comes before a's second; a's first of 2 GPUs holds back his next."""
+    jobs = instance_of((0, 1, 4), (0, 1, 4), (0, 1, 3), user=[*"aab"])
+    assert times(jobs, "fair-share") == [0, 3, 0]
+    rows = (0, 1, 4), (1, 2, 1), (1, 1, 1), (2, 1, 5)
+    assert times(instance_of(*rows, user=["b", "", "", "b"]), "fair-share") == [0, 7, 8, 2]
+
+
+# --- against other runs
+
+
+def drawn(seed: int, **more: Any) -> tuple[Jobs, Any]:
+    """Forty jobs of the shipped workload on 6 servers under drawn limits, and predictions."""
+    rng, small = np.random.default_rng(seed), optsched.load("online/small-400x40")
+    table = small.workload.rows(np.sort(rng.choice(400, 60, replace=False)))
+    table = table.rows(np.flatnonzero(table.gpus <= 48)[:40])
+    walltime = np.where(rng.random(len(table)) < 0.3, np.nan, rng.uniform(10, 4000, len(table)))
+    user, group = ([f"{k}{i}" for i in rng.integers(0, 4, len(table))] for k in "ug")
+    table = replace(table, user=Labels.of(user), group=Labels.of(group), walltime=walltime)
+    table = replace(table, submit_time=table.submit_time * rng.choice([0.1, 1.0]))
+    times = np.sort(rng.uniform(-0.1, 1.2, (3, 2)), axis=1) * table.submit_time.max()
+    largest = {u: int(table.gpus[np.array(user) == u].max()) for u in table.user.values}
+    limits: dict[str, Any] = {
+        "maintenance": [
+            {"servers": servers, "start": start, "end": end}
+            for servers, (start, end) in zip(([0, 4], [1, 2], None), times.tolist(), strict=True)
+        ],
+        "quotas": {"users": largest, "groups": {"g0": int(table.gpus.max())}},
+        "priorities": {"users": {"u1": 2, "u2": -1}, "groups": {"g2": 1}},
+    }
+    cluster = small.cluster.with_(servers=6, **limits | more)
+    jobs = prepare_jobs(table, small.catalogue, cluster)
+    return jobs, jobs.iterations * np.exp(rng.normal(0, 0.5, len(jobs)))
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_runs_pass_their_audit_and_python_agrees(name: str, monkeypatch: Any) -> None:
+    for seed in range(4):
+        jobs, predicted = drawn(seed)
+        options = PolicyOptions(offer=[None, "most", "best-fit-last", "least"][seed])
+        with always_compile():
+            records = simulate_online(jobs, name, predicted, options)
+        assert audit(jobs, records, spot_checks=99).feasible
+        with monkeypatch.context() as patch:
+            loop = limited_loop.simulate
+            patch.setattr(loop, "for_size", lambda _, loop=loop: loop.py_func)
+            in_python = simulate_online(jobs, name, predicted, options)
+        for column in COLUMNS:
+            np.testing.assert_allclose(getattr(in_python, column), getattr(records, column))
+
+
+@pytest.mark.parametrize("name", [name for name in KEEPING if name != "fair-share"])
+def test_limits_that_do_not_bind_change_nothing(name: str) -> None:
+    """Both loops give the same records, with windows that are over and quotas of all GPUs."""
+    idle = {"maintenance": [{"start": -9.0, "end": -1.0}], "priorities": {"users": {"x": 1}}}
+    for seed in range(4):
+        jobs, predicted = drawn(seed, **idle, quotas={"users": {"x": 0}})
+        plain = replace(jobs, cluster=jobs.cluster.without_limits())
+        jobs = replace(jobs, cluster=plain.cluster.with_(**idle))
+        options = PolicyOptions(tau=0.5, slot=[0.0, 60.0][seed % 2])
+        runs = [simulate_online(each, name, predicted, options) for each in (jobs, plain)]
+        assert all(np.array_equal(getattr(runs[0], c), getattr(runs[1], c)) for c in COLUMNS)
+
+
+# --- the audit
+
+
+def rules_of(instance: OnlineInstance, policy: str, change: Any) -> set[str]:
+    """Rules that the audit finds violated once a valid run is changed."""
+    jobs = prepared(instance)
+    records = simulate_online(jobs, policy)
+    assert audit(jobs, records).feasible
+    return {violation.rule for violation in audit(jobs, change(records)).violations}
+
+
+def moved(row: int, start: float) -> Any:
+    """Change a record's start, and its end with it."""
+
+    def change(records: Records) -> Records:
+        begin, end = records.start.copy(), records.end.copy()
+        begin[row], end[row] = start, start + end[row] - begin[row]
+        return replace(records, start=begin, end=end)
+
+    return change
+
+
+def swap(records: Records) -> Records:
+    """Start the second job when the first ends, and then the third."""
+    return moved(1, 10.0)(moved(2, 11.0)(records))
+
+
+def test_the_audit_finds_each_broken_rule() -> None:
+    ann = two_users({"quotas": {"users": {"ann": 2}}})
+    assert rules_of(ann, "fifo", moved(1, 3)) == {"quota"}
+    assert rules_of(ann, "wcs-subtime", moved(2, 11)) == {"work conservation"}
+    assert rules_of(ann, "fair-share", moved(2, 11)) == {"work conservation", "fair share"}
+    closed = limited((0, 1, 2), (3, 1, 1), limits=BUSY)
+    assert rules_of(closed, "fifo", moved(1, 4.5)) == {"maintenance"}
+    assert rules_of(closed, "fifo", moved(0, 5.5)) == {"maintenance"}
+    late = limited((0, 1, 1), limits=BUSY, walltime=[3])
+    assert rules_of(late, "fifo", moved(0, 3)) == {"maintenance"}
+    first = {"priorities": {"users": {"b": 1}}}
+    rows = (0, 1, 10), (1, 1, 1), (2, 1, 1)
+    urgent = limited(*rows, per_server=1, limits=first, user=[*"aab"])
+    for policy in ("fifo", "spwf", "a-srpt"):
+        assert rules_of(urgent, policy, swap) == {"queue order"}
+    assert rules_of(urgent, "fair-share", swap) == {"fair share"}
+    fair = instance_of(*rows, per_server=1, user=[*"aab"])
+    assert rules_of(fair, "fair-share", swap) == {"fair share"}
+    two = limited((0, 1, 9), servers=3, limits={"maintenance": [{"servers": [0], **AT_5}]})
+    assert rules_of(two, "fifo", lambda run: replace(run, server=np.array([2]))) == {"offer"}
+
+
+# --- absent, refused, at the command line
+
+
+def test_absent_limits_leave_no_trace() -> None:
+    document = OnlineCluster.of(2, 2).to_dict()
+    assert not {"maintenance", "quotas", "priorities"} & document.keys()
+    given = OnlineCluster.from_dict({**document, **BUSY, "quotas": {"users": {"": 1}}})
+    assert OnlineCluster.from_dict(given.to_dict()) == given
+    assert given.limits == ("maintenance", "quotas")
+    assert given.without_limits().to_dict() == document
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"maintenance": [{"servers": [2], **AT_5}]}, r"\[0\].servers: found 2, expected"),
+        ({"maintenance": [{"servers": {"first": 1, "last": 0}, **AT_5}]}, "servers.last: found 0"),
+        ({"maintenance": [{"servers": {"first": 1}, **AT_5}]}, "servers.last: missing"),
+        ({"maintenance": [{"start": 1, "end": 1}]}, r"maintenance\[0\].end: found 1"),
+        ({"quotas": {"users": {"a": -1}}}, "quotas.users.a: found -1"),
+        ({"priorities": {"groups": {"a": 0.5}}}, "priorities.groups.a: found 0.5"),
+    ],
+)
+def test_wrong_limits_are_refused_by_place(limits: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        OnlineCluster.from_dict({**OnlineCluster.of(2, 2).to_dict(), **limits})
+
+
+def test_what_does_not_know_limits_refuses_them() -> None:
+    jobs = limited((0, 1, 1), limits=BUSY)
+    for method in ("las", "srpt-preemptive", "max-min", "offline-ilp"):
+        with pytest.raises(NotApplicableError, match="a cluster with maintenance, expected"):
+            optsched.solve(jobs, method, options={"slot": 1})
+    with pytest.raises(InputError, match="policy las, which stops jobs: found a cluster with"):
+        simulate_online(prepared(jobs), "las")
+    with pytest.raises(InputError, match="policy own: found a cluster with maintenance"):
+        simulate_policy(prepared(jobs), None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="j0: gpus: found 2, expected at most 1, the quota"):
+        prepared(limited((0, 2, 1), limits={"quotas": {"users": {"u": 1}}}))
+
+
+def test_the_command(tmp_path: Path) -> None:
+    assert run("generate workload --jobs 60 --servers 4 --seed 1 -o", tmp_path)[0] == 0
+    file = tmp_path / "cluster.json"
+    document = json.loads(file.read_text())
+    document["maintenance"] = [{"servers": [0, 2], "start": 500, "end": 4000}]
+    document["priorities"] = {"users": {"u0": 1}}
+    file.write_text(json.dumps(document))
+    line = f"simulate {tmp_path / 'workload.csv'} --audit --json --policy"
+    code, out, error = run(line, "all")
+    assert (code, error.count("which stops jobs: found a cluster with maintenance")) == (0, 3)
+    rows = json.loads(out)
+    assert [row["policy"] for row in rows] == KEEPING
+    assert all(row["audit"]["feasible"] for row in rows)
+    assert "which stops jobs" in refusal(line, "las")
