@@ -19,7 +19,6 @@ from optsched.generators.rolling import (
     read_trace,
     rolling_settings,
 )
-from optsched.io.schemas import json_schema
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import offered_load
 from optsched.rolling.options import RollingOptions
@@ -70,12 +69,6 @@ def test_files_round_trip(tmp_path: Path) -> None:
     write_document(path, document)
     loaded = optsched.load(path)
     assert loaded.to_dict() == document == json.loads(path.read_text())
-
-
-def test_the_json_schema_accepts_what_is_generated() -> None:
-    jsonschema = pytest.importorskip("jsonschema")
-    made = generate_rolling(rolling_settings(2, jobs=3), seed=1)
-    jsonschema.validate(json.loads(json.dumps(made.to_dict())), json_schema("rolling"))
 
 
 def test_arrivals_follow_the_paper() -> None:
