@@ -7,7 +7,6 @@ from makespan.small import crowded
 
 import optsched
 from optsched.deadline import Deadline
-from optsched.errors import NotApplicableError
 from optsched.files import instance_sha256
 from optsched.generators.makespan import generate_makespan
 from optsched.library import shipped_folder
@@ -23,14 +22,6 @@ from optsched.verbs.judging import certificate_violations
 SHIPPED = shipped_folder() / "makespan"
 BEST = read_best_known(SHIPPED / "best_known.json")
 NAMES = sorted(path.stem for path in SHIPPED.glob("*.json") if path.stem != "best_known")
-
-
-@pytest.mark.parametrize("method", ["ilp", "ilp-relaxed"])
-def test_slotted_methods_refuse_continuous_progress_by_name(method: str) -> None:
-    given = optsched.load("makespan/contended-3x3")
-    instance = type(given).from_dict({**given.to_dict(), "progress": "continuous"})
-    with pytest.raises(NotApplicableError, match=f"method {method}.*continuous"):
-        optsched.solve(instance, method)
 
 
 @pytest.mark.usefixtures("short_searches")
