@@ -145,17 +145,6 @@ def test_predictions_are_as_wrong_as_said() -> None:
         assert (wrong.mean(), wrong.std()) == pytest.approx((0, 1), abs=0.08)
 
 
-def test_no_cell_of_the_page_is_too_long() -> None:
-    for figure in FIGURES:
-        for claim in figure.claims:
-            assert len(claim.text) < 70
-            assert len(claim.paper) < 40
-            assert len(claim.quantity) < 60
-        prefixes = {family.name.split("|")[0] for family in plan_of(figure.number, Scale())}
-        assert max(len(f"{x}, {y}") for x in prefixes for y in runs.WORLDS) < 60
-    assert max(len(setting.world) for own in SETTINGS.values() for setting in own) < 60
-
-
 def plan_of(number: int, scale: Scale, start: str = "") -> list[Family]:
     """The families of a figure whose names start so, such as with "all jobs|0.8|"."""
     plan = ARTEFACTS[f"a-srpt-fig{number}"].plan
