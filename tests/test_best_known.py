@@ -1,26 +1,35 @@
-"""Every shipped best_known.json: no bound above its value; the slices' tests attain the values."""
+"""Every best_known.json is of the shipped instances; the slices' tests attain the values."""
 
 import pytest
 
-from optsched.library import shipped_folder
+from optsched.files import instance_sha256, read_document
+from optsched.library import BEST_KNOWN, shipped_files, shipped_folder
 from optsched.library.best_known import read_best_known
 from optsched.problems import PROBLEMS
 
-FILES = sorted(shipped_folder().rglob("best_known.json"))
-ENTRIES = [
-    (path.parent.name, name, entry)
-    for path in FILES
-    for name, entry in sorted(read_best_known(path).items())
-]
+FILES = sorted(shipped_folder().rglob(BEST_KNOWN))
+ENTRIES = {path.parent: read_best_known(path) for path in FILES}
+ONCE = {problem.name for problem in PROBLEMS.values() if not problem.over_time}
+SHIPPED = {name: path for name, path in shipped_files().items() if name.partition("/")[0] in ONCE}
 
 
 def test_there_are_files() -> None:
-    once = {problem.name for problem in PROBLEMS.values() if not problem.over_time}
-    assert {path.parent.name for path in FILES} == {*once, "efficient", "communication-bound"}
+    assert {path.parent.name for path in FILES} == {*ONCE, "efficient", "communication-bound"}
 
 
-@pytest.mark.parametrize(("problem", "name", "entry"), ENTRIES, ids=lambda v: str(v)[:40])
-def test_bound_is_at_most_the_value(problem: str, name: str, entry: dict) -> None:
+def test_every_entry_is_of_a_shipped_instance() -> None:
+    entries = {folder / f"{name}.json" for folder, named in ENTRIES.items() for name in named}
+    assert entries == set(SHIPPED.values())
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_an_entry_is_of_the_file_of_today(name: str) -> None:
+    path = SHIPPED[name]
+    entry = ENTRIES[path.parent][path.stem]
+    assert entry["sha256"] == instance_sha256(read_document(path))
+    if entry["method"] is not None:
+        command = entry["command"].partition(" --time-limit ")[0]
+        assert command == f"optsched solve {name} --method {entry['method']}"
     if entry["objective"] is None:
         assert entry["bound"] is None
     else:

@@ -426,11 +426,6 @@ def test_compare_by_default_and_for_people() -> None:
     assert "exact: excess over the best proven bound 0.00% mean" in out
 
 
-def test_compare_takes_shipped_names() -> None:
-    rows = json_of("compare placement/fig2 small.json")
-    assert [row["instance"] for row in rows] == ["fig2"] * 4 + ["small"] * 4
-
-
 def test_compare_csv() -> None:
     command = "compare small.json --methods heavy-edge,columns"
     rows = json_of(command)

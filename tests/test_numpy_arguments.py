@@ -41,22 +41,6 @@ def test_a_run_with_numpys_numbers_is_the_same_run() -> None:
     assert json.loads(json.dumps(result.to_dict()))["seed"] == 3
 
 
-@pytest.mark.parametrize(
-    ("problem", "arguments"),
-    [
-        ("placement", {"model": "VGG19", "gpus": np.int64(8)}),
-        ("makespan", {"jobs": np.int32(3)}),
-        ("selection", {"jobs": np.int64(3)}),
-        ("online", {"jobs": np.int64(5)}),
-    ],
-)
-def test_generators(problem: str, arguments: dict[str, Any]) -> None:
-    made = optsched.generate(problem, seed=np.int64(3), **arguments)
-    plain = {name: int(v) if isinstance(v, np.integer) else v for name, v in arguments.items()}
-    assert made.to_dict() == optsched.generate(problem, seed=3, **plain).to_dict()
-    json.dumps(made.to_dict())
-
-
 def test_a_heuristic_from_outside_that_counts_in_numpy() -> None:
     best = optsched.solve("placement/fig2")
 

@@ -16,7 +16,11 @@ from optsched.library.sets import all_entries, set_names
 from optsched.problems import PROBLEMS
 
 pages = script("pages", "docs")
-SLOW = ("gallery.md", "how-to/own-policy.md", "problems/online.md", "problems/makespan.md")
+SLOW = (
+    "gallery.md",
+    "how-to/own-policy.md",
+    *(f"problems/{n}.md" for n in ("makespan", "online", "rolling")),
+)
 """With `-m full`."""
 NAMES = [str(page.relative_to(pages.DOCS)) for page in pages.PAGES]
 QUICK = [name for name in NAMES if name not in SLOW]

@@ -5,9 +5,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from commands import json_of, printed, refusal
 
 import optsched
-from optsched.cli import execute
 from optsched.errors import InputError
 from optsched.problems import PROBLEMS
 from optsched.verbs.sensitivity import Sensitivity, sensitivity
@@ -81,28 +81,20 @@ def test_the_table_says_where_each_curve_is_lowest_and_highest() -> None:
         assert f"{100 * worst:.2f}%" in line
 
 
-def test_the_command_prints_json_or_draws(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert execute(["explain", MAKESPAN, "--sensitivity", "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert printed == json.loads(json.dumps(varied(MAKESPAN).to_dict()))
+def test_the_command_prints_json_or_draws(tmp_path: Path) -> None:
+    said = json_of("explain --sensitivity", MAKESPAN)
+    assert said == json.loads(json.dumps(varied(MAKESPAN).to_dict()))
     picture = tmp_path / "s.svg"
-    assert execute(["explain", MAKESPAN, "--sensitivity", "-o", str(picture)]) == 0
+    printed("explain --sensitivity", MAKESPAN, "-o", picture)
     drawn = picture.read_text(encoding="utf-8")
     for gid in ("heuristic", "optimum", "excess", "own"):
         assert f'id="{gid}"' in drawn
     assert drawn.count('id="excess"') == 3
 
 
-def test_what_does_not_go_together_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for argv in (
-        ["explain", PLACEMENT, "-o", "p.svg"],
-        ["explain", PLACEMENT, "--time-limit", "3"],
-        ["explain", PLACEMENT, "solution.json", "--sensitivity"],
-        ["explain", PLACEMENT, "--sensitivity", "-o", "p.txt"],
-    ):
-        assert execute(argv) == 2
-        assert len(capsys.readouterr().err.splitlines()) == 1
+def test_what_does_not_go_together_is_refused() -> None:
+    apart = "-o p.svg", "--time-limit 3", "solution.json --sensitivity", "--sensitivity -o p.txt"
+    for more in apart:
+        refusal(f"explain {PLACEMENT} {more}")
     with pytest.raises(InputError, match="expected placement or makespan"):
         sensitivity("speed-profile/plateau")

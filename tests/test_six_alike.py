@@ -1,12 +1,11 @@
 """Every problem answers every verb: solve, compare, check, explain, plot, export, and alike."""
 
-import json
 from pathlib import Path
 
 import pytest
+from commands import json_of, printed, refusal, stderr_of
 
 import optsched
-from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.problems import PROBLEMS
 from optsched.result import ONLY_A_BOUND
@@ -38,46 +37,36 @@ def test_there_are_seven() -> None:
 
 
 @pytest.mark.parametrize("problem", SMALL)
-def test_one_path_from_solve_to_plot(
-    problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_path_from_solve_to_plot(problem: str, tmp_path: Path) -> None:
     name, solution = SMALL[problem], tmp_path / "s.json"
-    assert _code(["solve", name, "-o", str(solution), "--json"]) == 0
-    solved = json.loads(capsys.readouterr().out)
+    solved = json_of("solve", name, "-o", solution)
     assert solved["problem"] == problem
-    assert _code(["check", name, str(solution), "--json"]) == 0
-    checked = json.loads(capsys.readouterr().out)
+    checked = json_of("check", name, solution)
     assert checked["objective"] == pytest.approx(solved["objective"], rel=1e-9)
-    assert _code(["explain", name, str(solution)]) == 0
-    assert _code(["explain", name]) == 0
+    printed("explain", name, solution)
+    printed("explain", name)
     first, again = tmp_path / "p.svg", tmp_path / "again.svg"
-    assert _code(["plot", name, str(solution), "-o", str(first)]) == 0
-    assert _code(["plot", name, str(solution), "-o", str(again)]) == 0
+    for picture in (first, again):
+        printed("plot", name, solution, "-o", picture)
     assert first.read_bytes() == again.read_bytes()
     assert first.read_bytes().startswith(b"<?xml")
-    capsys.readouterr()
-    assert _code(["plot", name, str(solution), "-o", str(first), "--picture", "no"]) == 2
-    listed = capsys.readouterr().err
+    listed = stderr_of("plot --picture no", name, solution, "-o", first, code=2)
     assert all(picture in listed for picture in PROBLEMS[problem].pictures)
-    assert _code(["plot", name, str(solution), "-o", str(tmp_path / "p.jpeg")]) == 2
+    stderr_of("plot", name, solution, "-o", tmp_path / "p.jpeg", code=2)
 
 
 @pytest.mark.parametrize("problem", SMALL)
-def test_export_writes_a_model_or_says_that_there_is_none(
-    problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_export_writes_a_model_or_says_that_there_is_none(problem: str, tmp_path: Path) -> None:
     file = tmp_path / "m.lp"
     method = MODELS.get(problem, (PROBLEMS[problem].standard,))
     name = TINY_ONLINE if problem == "online" else SMALL[problem]
-    arguments = ["export", name, "--method", *method, "--format", "lp", "-o", str(file)]
+    arguments = [name, "--method", *method, "-o", file]
     if problem in MODELS:
-        assert _code(arguments) == 0
+        printed("export --format lp", *arguments)
         assert "\nend" in file.read_text()
         return
     assert not any(method.build for method in PROBLEMS[problem].methods)
-    assert _code(arguments) == 2
-    line = capsys.readouterr().err
-    assert line.count("\n") == 1
+    line = refusal("export --format lp", *arguments)
     assert f"no method of {problem} has a Pyomo model" in line
     assert not file.exists()
 
@@ -94,7 +83,7 @@ def test_the_model_of_a_rolling_policy_is_that_of_its_first_decision() -> None:
 
 @pytest.mark.parametrize(("problem", "method"), BOUNDS)
 def test_a_row_that_is_only_a_bound_says_so_everywhere(
-    problem: str, method: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    problem: str, method: str, tmp_path: Path
 ) -> None:
     name = SMALL[problem]
     result = optsched.solve(name, method)
@@ -102,31 +91,24 @@ def test_a_row_that_is_only_a_bound_says_so_everywhere(
     assert result.status == ONLY_A_BOUND
     assert ONLY_A_BOUND in str(result)
     assert result.to_dict()["only_bound"]
-    assert _code(["solve", name, "--method", method]) == 0
-    assert ONLY_A_BOUND in capsys.readouterr().out
-    assert _code(["compare", name, "--methods", method]) == 0
-    assert ONLY_A_BOUND in capsys.readouterr().out
+    assert ONLY_A_BOUND in printed("solve", name, "--method", method)
+    assert ONLY_A_BOUND in printed("compare", name, "--methods", method)
     frame = optsched.compare(name, [method])
     assert list(frame["status"]) == [ONLY_A_BOUND]
     plan, store, page = tmp_path / "p.toml", tmp_path / "s.sqlite", tmp_path / "r.html"
     plan.write_text(f'[[families]]\nname = "f"\ninstances = ["{name}"]\nmethods = ["{method}"]\n')
-    assert _code(["sweep", str(plan), "--store", str(store), "--workers", "0"]) == 0
-    assert _code(["report", str(store), "-o", str(page)]) == 0
+    printed("sweep --workers 0", plan, "--store", store)
+    printed("report", store, "-o", page)
     assert ONLY_A_BOUND in page.read_text()
-    capsys.readouterr()
-    assert _code(["table", str(store)]) == 0
-    assert "1 bounds" in capsys.readouterr().out
+    assert "1 bounds" in printed("table", store)
 
 
 @pytest.mark.parametrize(
     "command",
     ["roll rolling/three-by-hand", "simulate online/small-400x40 --policy spjf --bound"],
 )
-def test_the_commands_over_time_show_the_bound_as_a_row(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert _code(command.split()) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if ONLY_A_BOUND in line]
+def test_the_commands_over_time_show_the_bound_as_a_row(command: str) -> None:
+    lines = [line for line in printed(command).splitlines() if ONLY_A_BOUND in line]
     assert len(lines) == 1
     assert any(name in lines[0] for name in ("clairvoyant-bound", "flow-bound"))
 
@@ -135,16 +117,16 @@ def test_the_commands_over_time_show_the_bound_as_a_row(
 @pytest.mark.parametrize("problem", ["rolling", "online"])
 def test_the_defaults_of_compare_hold(problem: str) -> None:
     """A bound among them is no failure."""
-    assert _code(["compare", SMALL[problem]]) == 0
+    printed("compare", SMALL[problem])
 
 
 def test_a_store_is_drawn_by_instance(tmp_path: Path) -> None:
     plan, store = tmp_path / "p.toml", tmp_path / "s.sqlite"
     plan.write_text('[[families]]\nname = "f"\ninstances = ["placement/fig2"]\n')
-    assert _code(["sweep", str(plan), "--store", str(store), "--workers", "0"]) == 0
-    for arguments in ([str(store)], ["placement/fig2", str(store)]):
+    printed("sweep --workers 0", plan, "--store", store)
+    for arguments in ([store], ["placement/fig2", store]):
         picture = tmp_path / f"{len(arguments)}.png"
-        assert _code(["plot", *arguments, "-o", str(picture)]) == 0
+        printed("plot", *arguments, "-o", picture)
         assert picture.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InputError, match="no run of 'vgg19-16'"):
         optsched.plot("placement/vgg19-16", store)

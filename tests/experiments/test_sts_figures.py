@@ -147,15 +147,6 @@ def test_measured_ratios_are_those_of_the_throughputs() -> None:
     assert values == pytest.approx(expected, abs=0.06)
 
 
-def test_no_cell_of_the_page_is_too_long() -> None:
-    worlds = [*over_time.SETTINGS, *over_time.SHARING_SETTINGS]
-    assert max(len(f"{world}, {reading}") for world in worlds for reading in READINGS.values()) < 60
-    for measure in (measure for measures in MEASURES.values() for measure in measures):
-        assert len(measure.text) < 70
-        assert len(measure.paper) < 40
-        assert len(measure.quantity) < 60
-
-
 def families_of(figure: int, setting: str, load: str, scale: Scale) -> list[Family]:
     plan = FIGURES[figure].plan
     start = f"{setting}|{load}|"

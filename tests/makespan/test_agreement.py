@@ -42,11 +42,6 @@ def test_bounds_stay_below_the_oracle(seed: int) -> None:
     assert apart.bound >= pools.bound
 
 
-@pytest.mark.full
-def test_contention_raises_some_optima() -> None:
-    assert sum(optimum(seed, False) < optimum(seed) for seed in SEEDS) >= 10
-
-
 STAGES = {"pools": (0, 6), "full model": (1,)}
 """Where the models alone stop; few slots."""
 

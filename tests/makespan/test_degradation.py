@@ -22,7 +22,6 @@ from optsched.problems import METHODS
 from optsched.verbs.sensitivity import sensitivity
 
 METHOD_NAMES = tuple(METHODS["makespan"])
-LEVELS = range(1, 6)
 
 
 def with_table(seed: int) -> dict[str, Any]:
@@ -38,7 +37,7 @@ def tabulated(instance: MakespanInstance) -> MakespanInstance:
     return instance.with_(network={"degradation": table, "contention_share": 0.25})
 
 
-@pytest.mark.parametrize("seed", first(6, range(40)))
+@pytest.mark.parametrize("seed", first(4, range(40)))
 def test_exact_equals_the_oracle(seed: int) -> None:
     """All others are on their side of the optimum; the checker's ends are the oracle's."""
     document = with_table(seed)
@@ -59,21 +58,6 @@ def test_tables_move_some_optima() -> None:
     pairs = [(optimal_makespan(tiny_instance(s), 60), optimal_makespan(with_table(s), 60))
              for s in range(40)]  # fmt: skip
     assert sum(a != b for a, b in pairs) >= 10
-
-
-@pytest.mark.parametrize("method", METHOD_NAMES)
-def test_a_table_of_the_linear_formula_changes_nothing(method: str) -> None:
-    tiny = [MakespanInstance.from_dict(tiny_instance(seed)) for seed in (0, 1)]
-    continuous = {"progress": "continuous", "contention_share": 0.75}
-    is_heuristic = METHODS["makespan"][method].kind == "heuristic"
-    large = [crowded(0), crowded(1, **continuous)] if is_heuristic else []
-    for instance in (*tiny, *large):
-        linear, table = (
-            optsched.solve(made, method, iterations=200, seed=1).to_dict()
-            for made in (instance, tabulated(instance))
-        )
-        for key in ("termination", "objective", "bound", "bound_source", "solution"):
-            assert linear[key] == table[key], key
 
 
 def test_certificates_and_claims_hold_for_their_own_table() -> None:

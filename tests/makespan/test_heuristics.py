@@ -18,7 +18,6 @@ from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate
 from optsched.makespan.explain import explain
 from optsched.makespan.heuristics.list_scheduling import ListScheduler, longest_order
-from optsched.makespan.heuristics.local_search import link_limits_matter
 from optsched.makespan.heuristics.nested import is_applicable
 from optsched.makespan.heuristics.sjf_bco import PACKING, Simulator, distinct_kappas
 from optsched.makespan.instance import MakespanInstance, iteration_time
@@ -133,14 +132,6 @@ def test_generated_shares_are_the_papers() -> None:
     assert generate_makespan(seed=5) == instance != generate_makespan(seed=6)
 
 
-@pytest.mark.parametrize(
-    "arguments", [{"jobs": 0}, {"servers": 0}, {"contention": "none"}, {"slot": 0.0}]
-)
-def test_bad_arguments_are_refused(arguments: dict) -> None:
-    with pytest.raises(InputError, match="generate makespan"):
-        generate_makespan(**arguments)
-
-
 def test_nested_keeps_a_schedule_that_spans_where_blocks_queue_up() -> None:
     """Five jobs of 8 GPUs and one server that holds them: blocks alone would queue them there."""
     instance = crowded(0)
@@ -210,14 +201,6 @@ def test_where_jobs_must_span_the_search_looks_after_links(seed: int) -> None:
     found = optsched.solve(instance, "local-search", iterations=300)
     assert found.bound_source == "contention bound"
     assert found.excess < 0.05
-
-
-def test_limits_are_tried_where_links_are_short_only() -> None:
-    fitting = generate_makespan(20, 4, contention="strong", server_sizes=(8,), largest_job=8)
-    cheap = generate_makespan(20, 4, server_sizes=(4,), sizes=(5, 6, 7, 8))
-    assert link_limits_matter(short_of_links(0))
-    assert not link_limits_matter(fitting)
-    assert not link_limits_matter(cheap)
 
 
 def unit_jobs(servers: list[int], jobs: list[tuple[int, int]]) -> MakespanInstance:

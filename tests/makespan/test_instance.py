@@ -6,7 +6,6 @@ import pytest
 
 import optsched
 from optsched.errors import InputError
-from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.instance import MakespanInstance
 
 
@@ -20,30 +19,9 @@ def with_job(**changes: Any) -> list[dict[str, Any]]:
     return jobs
 
 
-def test_round_trip() -> None:
-    for name in ("fig2", "paper-160x20", "continuous-12x3"):
-        instance = optsched.load(f"makespan/{name}")
-        assert MakespanInstance.from_dict(instance.to_dict()) == instance
-
-
 def test_an_iteration_longer_than_a_slot_may_be_continuous() -> None:
     changes = {"jobs": with_job(backward_time=2.0), "progress": "continuous", "horizon": 1000}
     assert MakespanInstance.from_dict({**document(), **changes})
-
-
-@pytest.mark.parametrize("progress", ["floor", "continuous"])
-@pytest.mark.parametrize("iterations", [2_000, 10**12])
-def test_a_horizon_shorter_than_a_job_is_infeasible(progress: str, iterations: int) -> None:
-    changes = {"progress": progress, "horizon": 1, "jobs": with_job(iterations=iterations)}
-    instance = MakespanInstance.from_dict({**document(), **changes})
-    least = durations_of(instance).minimum.max()
-    assert least > 1
-    for method in ("exact", "sjf-bco", "local-search", "ilp-schedules"):
-        result = optsched.solve(instance, method)
-        assert result.termination == "infeasible"
-        assert result.solution is None
-        assert least * (1 - 1e-9) <= result.bound
-        assert "the horizon of 1 slot:" in result.details["message"]
 
 
 FREE = {"gpus": 1, "forward_time_per_sample": 0, "backward_time": 0}

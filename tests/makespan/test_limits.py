@@ -4,9 +4,7 @@ Nothing here is timed: clocks are counted, or over from the beginning.
 """
 
 import itertools
-import json
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from sampling import first
 import optsched
 from optsched import deadline as deadlines
 from optsched.backends import sizes
-from optsched.cli import _code
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.makespan.bounds import column as column_bound
@@ -31,7 +28,7 @@ from optsched.makespan.heuristics.sjf_bco import search_by_name
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation, ilp, pools
-from optsched.makespan.models.data import MakespanModelData, model_nonzeros
+from optsched.makespan.models.data import MakespanModelData
 from optsched.makespan.options import MakespanOptions
 from optsched.problems import METHODS
 from optsched.result import Settings, Termination
@@ -80,14 +77,6 @@ def test_an_impossible_horizon_is_infeasible_with_its_bound(method: str, count: 
             assert certificate_violations(instance, result.certificate) == []
     combinatorial = {"area", "column bound", "contention bound", "longest job", "wide jobs"}
     assert proofs <= combinatorial | {"theta", "relaxation"}
-
-
-def test_the_command_line_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "impossible.json"
-    path.write_text(json.dumps(impossible()[0].to_dict()), encoding="utf-8")
-    assert _code(["solve", str(path), "--json"]) == 1
-    row = json.loads(capsys.readouterr().out)
-    assert (row["termination"], row["bound"]) == ("infeasible", impossible()[0].horizon + 1)
 
 
 @pytest.mark.usefixtures("short_searches")
@@ -207,16 +196,6 @@ def test_building_stops_at_the_deadline_without_a_word(caplog: pytest.LogCapture
     with pytest.raises(OutOfTimeError):
         formulation.build(slotted(12, Deadline(0.0)))
     assert caplog.records == []
-
-
-def test_coefficients_are_estimated_before_building() -> None:
-    from pyomo.contrib.solver.common.factory import SolverFactory
-
-    for horizon in (12, 40):
-        data = slotted(horizon, Deadline())
-        solver = SolverFactory("highs")
-        solver.set_instance(formulation.build(data))
-        assert model_nonzeros(data) == pytest.approx(solver._solver_model.getNumNz(), rel=0.25)
 
 
 def test_what_cannot_be_built_in_time_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:

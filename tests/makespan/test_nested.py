@@ -14,7 +14,7 @@ from optsched.generators.makespan import generate_makespan
 from optsched.kernels import always_compile
 from optsched.makespan.contention import evaluate, solution_from_evaluation
 from optsched.makespan.heuristics import nested
-from optsched.makespan.heuristics.nested import Annealing, _partner, compute_loads
+from optsched.makespan.heuristics.nested import Annealing, compute_loads
 from optsched.makespan.instance import MakespanInstance
 from optsched.result import Termination
 
@@ -97,30 +97,6 @@ def test_small_optima_are_met(seed: int) -> None:
     assert result.bound <= best.objective == result.objective
     proved = result.objective == result.bound
     assert (result.termination is Termination.OPTIMAL) == proved
-
-
-def test_cycles_are_made_until_the_moves_are_spent() -> None:
-    """Two cycles of seven short annealings, then one from scratch that is cut: 15 of 200,000."""
-    annealing = Annealing(instance_of([(1, 2)] * 3, [2]), 3.0, 0)  # 4 slots, never 3
-    result = annealing.result(3_000_000, Deadline(), 0.0)
-    assert not result.timed_out
-    assert (annealing.best, annealing.moves, annealing.restarts) == (4.0, 3_000_000, 15)
-
-
-def test_partners_are_drawn_equally_often_either_way() -> None:
-    """The Metropolis rule requires it of a swap: j proposes k as often as k proposes j."""
-    first, end, draws = 3, 26, 20_000
-    counts = np.zeros((end, end), dtype=np.int64)
-    for rank in range(first, end):
-        for i in range(draws):
-            other = _partner(first, end, rank, (i + 0.5) / draws)
-            if other >= 0:
-                counts[rank, other] += 1
-    assert abs(counts - counts.T).max() <= 2  # a bin's two edges
-    assert (counts[:, :first] == 0).all()
-    assert (counts[first:, first:] > 0).all()
-    assert counts[14, 15] > 4 * counts[14, 25]
-    assert counts[3, 4] > 4 * counts[3, 25]
 
 
 def test_a_time_limit_is_kept() -> None:

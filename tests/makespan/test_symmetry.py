@@ -83,11 +83,6 @@ def test_servers_that_are_whole_together_may_be_too_small_one_by_one() -> None:
     assert (alone.claimed, alone.bound) == (4.0, 4.0)
 
 
-def test_a_plan_without_starts_keeps_those_of_jobs_that_span() -> None:
-    plan: Plan = (None, FixedDecision(3, 4), FixedDecision(2, None))
-    assert without_starts(plan) == (None, FixedDecision(None, 4), FixedDecision(2, None))
-
-
 @pytest.mark.nightly
 def test_the_plan_of_pools_closes_24_jobs_on_8_servers() -> None:
     """Local search ends at 20 slots, the bound is 19: equal servers are what made it hard."""

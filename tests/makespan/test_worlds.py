@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import pytest
-from sampling import first
-
 import optsched
 
 
@@ -13,16 +10,6 @@ def best(name: str) -> Any:
     instance = optsched.load(name)
     found = [optsched.solve(instance, m, iterations=5_000) for m in ("local-search", "nested")]
     return optsched.explain(instance, min(found, key=lambda r: r.objective).solution)
-
-
-@pytest.mark.parametrize("name", first(1, ["makespan/must-span-8x6", "makespan/must-span-40x8"]))
-def test_where_jobs_must_span_they_meet_on_links(name: str) -> None:
-    instance = optsched.load(name)
-    assert all(job.gpus > max(instance.servers) for job in instance.jobs)
-    said = best(name)
-    assert said.spanning == len(instance.jobs)
-    assert said.contended >= len(instance.jobs) / 3
-    assert said.inflation > 1.05
 
 
 def test_where_spanning_pays_no_schedule_without_it_is_as_good() -> None:
@@ -43,10 +30,3 @@ def test_where_spanning_is_prohibitive_no_job_does() -> None:
     said = best("makespan/spanning-never-24x8")
     assert (said.spanning, said.contended) == (0, 0)
     assert said.inflation == 1
-
-
-@pytest.mark.full
-def test_the_strong_sets_of_the_papers_shares_see_hardly_any_contention() -> None:
-    """What worlds.py says of them: they are no test of contention."""
-    assert best("makespan/mixed-24x8-strong").spanning == 0
-    assert best("makespan/paper-160x20-strong").contended <= 3

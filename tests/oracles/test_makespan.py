@@ -58,7 +58,7 @@ CROWDED_SECONDS = 10.0
 FORGERIES = 40
 
 
-@pytest.mark.parametrize("numbers", batches(nightly=3_000, default=25, size=100))
+@pytest.mark.parametrize("numbers", batches(nightly=3_000, default=13, size=100))
 def test_every_method_against_every_state(numbers: range, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     for number in numbers:

@@ -104,7 +104,7 @@ def _exact(case: Case, method: str) -> None:
     assert result.objective == pytest.approx(case.optimum, rel=1.5e-6, abs=most), where
 
 
-@pytest.mark.parametrize("numbers", batches(3000, default=12, size=30))
+@pytest.mark.parametrize("numbers", batches(3000, default=9, size=30))
 def test_optima_bounds_and_heuristics(numbers: range, tmp_path: Path) -> None:
     """Every exact method finds the enumerated optimum; heuristics are above, bounds below it."""
     seen: Counter[str] = Counter()
@@ -134,7 +134,7 @@ def test_optima_bounds_and_heuristics(numbers: range, tmp_path: Path) -> None:
         assert seen["compared with heuristics"] >= solved // 3, seen
 
 
-@pytest.mark.parametrize("numbers", batches(3000, default=3, size=10))
+@pytest.mark.parametrize("numbers", batches(3000, default=2, size=10))
 def test_optima_in_other_corners(numbers: range, tmp_path: Path) -> None:
     """Wide nodes, crowds, late jobs; fewest-waiting, and same-jobs beside the jobs of sts."""
     seen: Counter[str] = Counter()

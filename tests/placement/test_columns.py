@@ -10,10 +10,8 @@ from placement.by_hand import BOTTLENECK
 from placement.jobs import made
 
 import optsched
-from optsched.errors import NotApplicableError
 from optsched.placement.bounds.pricing import PatternCertificate
 from optsched.placement.instance import PlacementInstance
-from optsched.result import Outcome, Termination
 from optsched.verbs.judging import certificate_violations
 
 
@@ -60,24 +58,6 @@ def test_a_certificate_is_checked() -> None:
         assert [v.rule for v in found] == ["certificate"], each
 
 
-def test_a_size_that_cannot_be_filled_in_time_needs_no_prices() -> None:
-    assert certificate_violations(drawn(0), PatternCertificate(0.0, (0, 0, 0))) == []
-
-
-def test_more_gpus_than_replicas_are_refused() -> None:
-    data = drawn(1).to_dict()
-    data["cluster"]["intra_bandwidth"] = 1e8
-    with pytest.raises(NotApplicableError, match="columns"):
-        optsched.solve(PlacementInstance.from_dict(data), "columns")
-
-
-def test_it_repeats_itself() -> None:
-    instance = drawn(7, 5, (4, 4, 4, 4))
-    first, second = (optsched.solve(instance, "columns", seed=3) for _ in range(2))
-    assert first.solution == second.solution
-    assert first.bound == second.bound
-
-
 HUNDRED = (8, 7, 6, 5, 4, 3, 2, 1) * 4
 
 
@@ -110,35 +90,3 @@ def test_a_ring_job_needs_minimum_counts(
     benchmark = runpy.run_path(str(folder / "placement.py"))
     instance = benchmark["ring_job"](family, 4, 8, seed)
     assert optsched.solve(instance, "columns", options=BOTTLENECK, time_limit=8.0).proved
-
-
-@pytest.mark.full
-def test_what_columns_found_is_theirs_if_no_other_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their tries may end before their time does; their seconds count, whoever goes on."""
-    instance = drawn(4, 16, HUNDRED)
-    start = optsched.solve(instance, "repartition")
-    by_columns = optsched.solve(instance, "columns")
-
-    def tried(*_: object) -> Outcome:
-        return Outcome(
-            by_columns.solution,
-            Termination.FEASIBLE,
-            bound=start.bound,
-            bound_source="stage bound",
-            claimed=by_columns.objective,
-            solve_time=100.0,
-        )
-
-    def refused(*_: object) -> Outcome:
-        raise NotApplicableError("another", "too much", "less")
-
-    monkeypatch.setattr("optsched.placement.exact.columns.close_gap", tried)
-    monkeypatch.setattr("optsched.placement.models.formulation.close_gap", refused)
-    monkeypatch.setattr("optsched.placement.models.vertex_formulation.close_gap", refused)
-    result = optsched.solve(instance, "exact")
-    assert result.objective == by_columns.objective < start.objective
-    assert result.chosen == "columns"
-    assert result.solve_time >= 100.0
-    monkeypatch.setattr("optsched.placement.models.formulation.close_gap", tried)
-    result = optsched.solve(instance, "exact")
-    assert (result.chosen, result.solve_time >= 200.0) == ("ilp", True)

@@ -33,7 +33,7 @@ def test_bounds_first_then_columns_or_the_model(
 
 
 @pytest.mark.parametrize("model", ["VGG19", "Inception-V3", "XLNet-large"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", first(1, range(3)))
 def test_exact_methods_agree_on_zoo_jobs(model: str, seed: int) -> None:
     instance = generate_placement(model, 32, stages=4, training=ANY, seed=seed)
     best = optsched.solve(instance, "ilp", gap=0.0)
@@ -41,13 +41,6 @@ def test_exact_methods_agree_on_zoo_jobs(model: str, seed: int) -> None:
         assert result.termination is Termination.OPTIMAL
         assert result.objective == pytest.approx(best.objective, rel=1e-9)
     assert best.objective <= optsched.solve(instance, "repartition").objective * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("method", ["exact", "columns", "ilp", "ilp-vertex"])
-def test_a_gap_of_zero_is_proved_to_rounding(method: str) -> None:
-    result = optsched.solve("placement/fig2", method, gap=0.0)
-    assert result.termination is Termination.OPTIMAL
-    assert result.gap <= 1e-8
 
 
 def test_a_model_proves_at_gap_zero_what_its_solver_can_tell_apart() -> None:
@@ -80,11 +73,6 @@ def test_columns_go_on_where_the_model_leaves_a_gap() -> None:
     assert (result.chosen, result.proved) == ("columns", True)
 
 
-def test_repartition_refuses_the_bottleneck_reading() -> None:
-    with pytest.raises(NotApplicableError, match=r"method repartition.*bottleneck"):
-        optsched.solve("placement/vgg19-16", "repartition", options=BOTTLENECK)
-
-
 def slow_inside() -> PlacementInstance:
     """One GPU a server with a NIC faster than the link inside: neighbours near cost time."""
     document = optsched.load("placement/fig2").to_dict()
@@ -104,20 +92,6 @@ def test_columns_stop_at_their_limit_with_a_bound() -> None:
     assert result.termination is Termination.TIME_LIMIT
     assert 0 < result.bound < result.objective
     assert result.check.feasible
-
-
-def test_the_trace_closes() -> None:
-    result = optsched.solve("placement/gpt-175b-64x1", "columns")
-    bounds = [point.bound for point in result.trace]
-    assert bounds == sorted(bounds)
-    assert result.trace[-1].bound == pytest.approx(result.trace[-1].incumbent, rel=1e-9)
-
-
-def test_build_model_and_what_has_none() -> None:
-    model = optsched.build_model("placement/fig2", "ilp")
-    assert model.replicas.doc.startswith("(1a)")
-    with pytest.raises(NotApplicableError, match="one of ilp, ilp-vertex, min-cut"):
-        optsched.build_model("placement/fig2", "columns")
 
 
 def wide(gpus_per_server: int, replicas: int, stages: int) -> PlacementInstance:

@@ -42,21 +42,6 @@ def test_every_part_by_hand() -> None:
     assert optsched.check(INSTANCE, SOLUTION).objective == pytest.approx(11.06)
 
 
-def test_bottleneck_bandwidth_and_overlap_by_hand() -> None:
-    """The stage's least share is one of four: b on 1 pays 6 for its ring as well, halved to 3.
-
-    Backward time halved: b computes 2 + 1.5; on 1: 3.5 + 3 + 3 = 9.5, on 0: 3.5 + 0.06 + 3.
-    """
-    options = {
-        "all_reduce_bandwidth": "bottleneck", "backward_overlap": 0.5, "all_reduce_overlap": 0.5
-    }  # fmt: skip
-    breakdown = optsched.explain(INSTANCE, SOLUTION, options=options)
-    totals = {(row.name, row.server): row.total for row in breakdown.rows}
-    assert totals["b", 1] == pytest.approx(9.5)
-    assert totals["b", 0] == pytest.approx(6.56)
-    assert breakdown.iteration_time == pytest.approx(9.5)
-
-
 def test_json_of_a_breakdown() -> None:
     document = optsched.explain(INSTANCE, SOLUTION).to_dict()
     assert document["bottleneck"] == {"stage": 1, "server": 0}
@@ -67,8 +52,3 @@ def test_refuses_an_infeasible_solution() -> None:
     bad = PlacementSolution.of("hand", [[2, 0], [2, 2]])
     with pytest.raises(InputError, match="capacity"):
         optsched.explain(INSTANCE, bad)
-
-
-def test_without_a_solution_it_solves() -> None:
-    best = optsched.solve(INSTANCE, "exact").objective
-    assert optsched.explain(INSTANCE).iteration_time == pytest.approx(best)

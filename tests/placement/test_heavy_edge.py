@@ -61,25 +61,6 @@ def _two_stages(free: list[int]) -> PlacementInstance:
     return made(free, stages, gpus=4, inter=8, intra=100)
 
 
-def test_growth_by_hand() -> None:
-    """Servers are filled in descending order; the heaviest edge is a pair edge (2): a0-b0.
-
-    Outside, every pair edge weighs 2: a1 is lowest. Then b1 (edge 2) and the server with four GPUs
-    is full; b2 goes to the other.
-    """
-    for free, counts in (([4, 1], ((2, 0), (2, 1))), ([1, 4], ((0, 2), (1, 2)))):
-        assert optsched.solve(_two_stages(free), "heavy-edge").solution.counts == counts
-
-
-def test_a_single_gpu_server_takes_the_lightest_replica() -> None:
-    """Total weights: a 3 * 2 + 1 = 7, b 2 * 2 = 4: the first two servers take b0 and b1.
-
-    What is left fits the last three servers one by one, each again the lightest: b2, a0, a1.
-    """
-    result = optsched.solve(_two_stages([1, 1, 1, 1, 1]), "heavy-edge")
-    assert result.solution.counts == ((0, 0, 0, 1, 1), (1, 1, 1, 0, 0))
-
-
 def test_worst_and_estimated_least_time_by_hand() -> None:
     """alpha^max: a alone pays 2 + 2*3*4/8 + 2*(1/2)*1*4/8 = 2 + 3 + 0.5; b pays 2 + 2*2*4/8 = 4.
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import json_of, printed
 from placement.jobs import made
 
 import optsched
-from optsched.cli import execute
 from optsched.errors import InputError
 from optsched.generators.placement import Hardware, generate_placement, instance_from_profile
 from optsched.placement.instance import PlacementInstance
@@ -76,23 +76,19 @@ def test_one_gpu_overlaps_as_the_placement_does() -> None:
 
 
 def test_every_row_carries_it_and_what_is_slower_than_one_gpu_is_marked(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str]
+    tmp_path: Any,
 ) -> None:
     path = tmp_path / "two.json"
     path.write_text(json.dumps(two_stages().to_dict()))
-    assert execute(["compare", str(path), "placement/fig2", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = json_of("compare", path, "placement/fig2")
     assert [row["speed_up"] for row in rows[:4]] == [0.4] * 4
     assert rows[-1]["efficiency"] == pytest.approx(rows[-1]["speed_up"] / 6)
-    assert execute(["compare", str(path), "placement/fig2"]) == 0
-    text = capsys.readouterr().out
+    text = printed("compare", path, "placement/fig2")
     assert "0.40 < 1" in text
     assert "slower than a single GPU: two (heavy-edge, first-fit, repartition, exact)\n" in text
-    assert execute(["solve", str(path), "-o", str(tmp_path / "s.json")]) == 0
-    capsys.readouterr()
-    assert execute(["explain", str(path), str(tmp_path / "s.json")]) == 0
+    printed("solve", path, "-o", tmp_path / "s.json")
     said = "speed-up over one GPU 0.40, efficiency 20%: slower than a single GPU"
-    assert said in capsys.readouterr().out
+    assert said in printed("explain", path, tmp_path / "s.json")
 
 
 def test_a_makespan_has_no_speed_up() -> None:

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles.rolling_policies import PlainCluster, PlainGreedy, shuffled
+from oracles.rolling_policies import PlainGreedy, shuffled
 from rolling.small import instance, job, run_on
 from sampling import one_in
 from scales import in_units
 
-from optsched.errors import InputError
 from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.result import Outcome, Settings, Termination
 from optsched.rolling.instance import RollingInstance
@@ -25,7 +24,6 @@ from optsched.rolling.simulator.engine import MIN_CHANGE_SHARE, Plan, simulate_r
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import expected_cost
 from optsched.selection.cost import tables_of
-from optsched.selection.heuristics.cluster_state import ClusterState
 from optsched.selection.heuristics.sts import sts_assignment
 from optsched.speed_profile.exact._hull_kernel import Speeds, empty_hull, first_piece
 from optsched.uncertainty.survival import Curve
@@ -113,12 +111,6 @@ def test_idle_gpus_make_no_job_change_by_turns() -> None:
     assert len(run.decisions) < 6 * len(run.jobs)
 
 
-def test_an_unknown_policy_is_refused() -> None:
-    world = World(workload(1))
-    with pytest.raises(InputError, match="found 'srpt', expected one of sts"):
-        make_policy("srpt", world, Settings())
-
-
 def test_patterns_optimises_each_interval() -> None:
     """At the first decision its value of (P1) is at most that of STS's seats."""
     one = workload(8, load=3.0, jobs=6)
@@ -187,32 +179,6 @@ def test_each_decision_has_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> N
         assert (each.unproved == 0) == (limit is None) == (each.message is None)
     assert all(0.0 < left <= 0.15 for left in given[:3])
     assert given[-1] == 0.0
-
-
-def test_best_fit_is_that_of_looking_at_each_node() -> None:
-    """The same seats, request after request."""
-    for seed in range(20):
-        settings = rolling_settings(12, jobs=2, cost_classes=seed % 3)
-        world = World(generate_rolling(settings, seed=seed))
-        plain, state = PlainCluster(world.tables), ClusterState(world.tables)
-        rng = np.random.default_rng(seed)
-        for _ in range(60):
-            kind = int(rng.integers(len(world.tables.kinds)))
-            wanted = int(rng.integers(world.tables.kinds[kind].gpus))
-            assert plain.max_free_gpus(kind) == state.max_free_gpus(kind)
-            assert plain.allocate(kind, wanted) == state.allocate(kind, wanted)
-        assert [node.free for node in plain.nodes] == state.free
-
-
-def test_a_full_cluster_seats_nothing() -> None:
-    for seed in range(6):
-        world = World(workload(seed, sharing=True))
-        state, rng = ClusterState(world.tables), np.random.default_rng(seed)
-        wanted = [(t, c) for t, kind in enumerate(world.tables.kinds) for c in range(kind.gpus)]
-        while not state.is_full():
-            fits = [state.allocate(*wanted[i]) for i in rng.permutation(len(wanted))]
-            assert any(fits) or state.is_full()
-        assert all(state.allocate(*each) is None for each in wanted)
 
 
 @pytest.mark.parametrize("average", [False, True])

@@ -8,7 +8,6 @@ from rolling.small import instance, job
 
 from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.result import Settings
-from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.by_name import make_policy
 from optsched.rolling.policies.fewest_migrations import Placed
 from optsched.rolling.policies.price import Price, PricePatterns
@@ -61,19 +60,6 @@ def test_seating_by_patterns_is_optimal(seed: int) -> None:
     found = total(tables, gain, policy.assign(view, gain, free, urgency))
     assert found == pytest.approx(best, rel=1e-3)
     assert total(tables, gain, Price(view.world).assign(view, gain, free, urgency)) <= best + 1e-9
-
-
-def test_constants_are_exposed() -> None:
-    given = instance([job("a", 0.0, 100.0, 10)])
-    options = RollingOptions.from_dict({"wake": 60.0})
-    assert Price(World(given, options)).wake == 60.0
-    assert Price(World(given)).wake == 900.0
-
-
-def test_a_job_alone_takes_its_cheapest_gpus_while_there_is_time() -> None:
-    world = World(instance([job("a", 0.0, 100.0, 10)]))
-    plan = Price(world).decide(View(world, 0.0, (0,), (0.0,), {}, frozenset()))
-    assert len(plan.placements[0].gpus) == 1
 
 
 def test_jobs_with_ample_time_run_now_all_the_same() -> None:

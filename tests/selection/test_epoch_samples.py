@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 
 import pytest
+from commands import printed, refusal
 
 import optsched
-from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.uncertainty.epoch_samples import read_epoch_samples
 
@@ -89,8 +89,8 @@ def test_generated_jobs_have_measured_epochs(tmp_path: Path, problem: str) -> No
         "cifar/resnet/0.5": ((2.5, 4), pytest.approx((1 / 3, 2 / 3), abs=1e-6)),
         "cifar/resnet/0.9": ((40,), (1.0,)),
     }
-    options = ["--epochs", path, "--nodes", "3", "--jobs", "20", "--seed", "1", "--name", "m"]
-    assert _code(["generate", problem, *options, "-o", str(tmp_path)]) == 0
+    options = "--nodes 3 --jobs 20 --seed 1 --name m --epochs"
+    printed(f"generate {problem} {options}", path, "-o", tmp_path)
     assert optsched.load(tmp_path / "m.json").to_dict()["jobs"] == made.to_dict()["jobs"]
 
 
@@ -106,14 +106,9 @@ def test_generated_jobs_have_measured_epochs(tmp_path: Path, problem: str) -> No
         ),
     ],
 )
-def test_bad_samples_generate_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, line: str
-) -> None:
-    path = str(written(tmp_path, text))
-    assert _code(["generate", "selection", "--epochs", path, "-o", str(tmp_path / "made")]) == 2
-    error = capsys.readouterr().err
-    assert line in error
-    assert error.count("\n") == 1
+def test_bad_samples_generate_nothing(tmp_path: Path, text: str, line: str) -> None:
+    path = written(tmp_path, text)
+    assert line in refusal("generate selection --epochs", path, "-o", tmp_path / "made")
     assert not (tmp_path / "made").exists()
 
 

@@ -67,3 +67,17 @@ def test_few_followers_prove_what_all_do(spare: int, monkeypatch: pytest.MonkeyP
         result = optsched.solve(tiny(seed), "columns")
         assert result.proved
         assert result.objective == pytest.approx(best.objective, rel=1e-6)
+
+
+@pytest.mark.full
+def test_grouped_columns_keep_a_valid_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = SelectionSettings(nodes=12, jobs=24, gpus_per_node=2, cost_classes=0)
+    instance = generate_selection(settings, seed=5)
+    exact = optsched.solve(instance, "columns", gap=1e-4)
+    monkeypatch.setattr(grouping, "MAX_CLASSES", 1)
+    monkeypatch.setattr(grouping, "GROUPS", 3)
+    grouped = optsched.solve(instance, "columns", gap=1e-4)
+    assert grouped.check.feasible
+    assert grouped.bound <= exact.objective * (1 + 1e-9)
+    assert grouped.objective >= exact.bound * (1 - 1e-9)
+    assert grouped.gap < 0.01

@@ -5,10 +5,8 @@ from oracles.selection import Oracle
 from oracles.selection_cases import tiny
 
 from optsched import solve
-from optsched.problems import PROBLEMS
 from optsched.result import Termination
 
-MODELS = ("fewest-waiting", "same-jobs")
 HEURISTICS = ("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp")
 
 
@@ -39,9 +37,3 @@ def test_a_seed_fixes_the_answer(method: str) -> None:
         first, again = (solve(instance, method, seed=seed) for _ in range(2))
         assert first.termination is Termination.FEASIBLE
         assert again.solution == first.solution
-
-
-def test_every_method_is_registered() -> None:
-    names = {method.name for method in PROBLEMS["selection"].methods}
-    assert names == {*HEURISTICS, *MODELS, "minlp", "milp", "patterns", "columns", "exact"}
-    assert {m.name for m in PROBLEMS["speed-profile"].methods} == {"hull", "dichotomy", "exact"}

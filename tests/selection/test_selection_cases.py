@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from oracles.selection import Oracle
-from oracles.selection_cases import tiny
 from sampling import first
 
 import optsched
@@ -63,14 +62,3 @@ def test_tails_of_truncated_exponentials() -> None:
     assert {result.termination for result in results} == {"optimal"}
     costs = [result.objective for result in results]
     assert costs == pytest.approx([Oracle(document).optimum()] * 3, rel=1e-6)
-
-
-@pytest.mark.parametrize("method", ["milp", "minlp", "patterns", "columns", "exact"])
-def test_gap_0_is_honoured(method: str) -> None:
-    for seed in range(4):
-        instance = tiny(seed, jobs=2, nodes=2)
-        result = optsched.solve(instance, method, gap=0.0)
-        assert result.termination == "optimal"
-        best = Oracle(instance.to_dict()).optimum()
-        assert result.objective == pytest.approx(best, rel=2e-9)
-        assert result.gap <= 1e-9

@@ -3,8 +3,6 @@
 Costs and every rule by hand stand in test_selection_values.py.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from oracles.selection import Oracle
@@ -13,8 +11,6 @@ from selection.small import at, solution
 
 import optsched
 from optsched import check, solve
-from optsched.cli import _code
-from optsched.files import read_document, write_document
 from optsched.library.verify import verify
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
@@ -137,16 +133,3 @@ def test_fractions_too_fine_are_refused_and_not_believed() -> None:
     prices = {"jobs": [1.0, 1.0], "slots": {"A": [0.0] * 6, "B": [0.0]}, "bound": 0.0}
     placed = solution("hand", at("j0", "a", 0), at("j1", "b", 0), certificate=prices)
     assert [v.where for v in check(given, placed).violations] == ["fractions too fine to check"]
-
-
-def test_the_command_line_verifies_the_certificate(tmp_path: Path) -> None:
-    given = tiny(3)
-    write_document(tmp_path / "i.json", given.to_dict())
-    target = tmp_path / "s.json"
-    argv = ["solve", str(tmp_path / "i.json"), "--method", "columns", "-o", str(target)]
-    assert _code(argv) == 0
-    assert _code(["check", str(tmp_path / "i.json"), str(target)]) == 0
-    solved = read_document(target)
-    solved["certificate"]["bound"] *= 1.001
-    write_document(target, solved)
-    assert _code(["check", str(tmp_path / "i.json"), str(target)]) == 1

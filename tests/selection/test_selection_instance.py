@@ -8,7 +8,6 @@ from oracles.selection_cases import tiny
 
 import optsched
 from optsched.errors import InputError
-from optsched.files import instance_sha256
 from optsched.library import shipped_folder, shipped_names
 from optsched.library.best_known import read_best_known
 from optsched.selection.instance import SelectionInstance
@@ -89,16 +88,6 @@ def test_distribution() -> None:
     assert work.remaining(100) is None
     assert left.tardiness(np.array([1.0, np.inf]), 50.0)[0] == pytest.approx(30 * 2 / 7)
     assert Distribution.from_samples([3, 3, 1]).probabilities == pytest.approx([1 / 3, 2 / 3])
-
-
-@pytest.mark.parametrize("problem", ["selection", "speed-profile"])
-def test_best_known_is_current(problem: str) -> None:
-    entries = read_best_known(shipped_folder() / problem / "best_known.json")
-    names = [name.partition("/")[2] for name in NAMES if name.startswith(f"{problem}/")]
-    assert sorted(entries) == sorted(names)
-    for name, entry in entries.items():
-        instance = optsched.load(f"{problem}/{name}")
-        assert entry["sha256"] == instance_sha256(instance.to_dict())
 
 
 def best_known(name: str) -> dict:

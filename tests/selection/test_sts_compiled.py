@@ -65,16 +65,6 @@ def test_works_are_distributions() -> None:
             assert mine == pytest.approx(theirs, rel=1e-12)
 
 
-def test_means_are_each_jobs_own_product() -> None:
-    """Of jobs of one size and of many, in any order, and of none."""
-    rng = np.random.default_rng(5)
-    sizes = [*rng.integers(1, 30, 60).tolist(), 7, 7, 7, 100, 129, 1025, 1]
-    given = [(np.arange(1.0, n + 1), rng.dirichlet(np.ones(n))) for n in sizes]
-    works = RemainingEpochs.from_lists([(v.tolist(), p.tolist()) for v, p in given])
-    plain = np.array([work.values.dot(work.probabilities) for work in works])
-    assert np.array_equal(works.means, plain)
-
-
 def test_a_job_at_its_last_epochs_end_has_a_hair_left() -> None:
     works = RemainingEpochs.from_lists([((10.0, 20.0), (0.5, 0.5)), ((10.0,), (1.0,))])
     left = works.conditioned_on(np.array([0, 1]), np.array([20.0 * (1 - 1e-10), 4.0]), 1e-9)

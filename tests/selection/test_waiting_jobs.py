@@ -6,12 +6,12 @@
 from dataclasses import replace
 
 import pytest
+from commands import printed
 from oracles.selection import Oracle
 from oracles.selection_cases import tiny
 
 import optsched
 from optsched import solve
-from optsched.cli import _code
 from optsched.errors import NotApplicableError
 from optsched.result import Result, Termination
 from optsched.selection.exact import waiting_jobs
@@ -92,15 +92,13 @@ def test_answers_between_vertices_are_seated(monkeypatch: pytest.MonkeyPatch, me
 
 
 @pytest.mark.full
-def test_compare_says_where_excess_is_of_waiting_jobs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_says_where_excess_is_of_waiting_jobs() -> None:
     frame = optsched.compare("selection/10x20", ["sts", "rg", "exact"], full=True)
     rows = frame.set_index("method")
     assert rows.loc["sts", "jobs_waiting"] > 0 == rows.loc["exact", "jobs_waiting"]
     parts = rows[["waiting_cost", "tardiness", "interval_energy"]].sum(axis=1)
     assert list(parts) == pytest.approx(list(rows["objective"]))
-    assert _code(["compare", "selection/10x20", "--methods", "sts,rg,exact"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(printed("compare selection/10x20 --methods sts,rg,exact").split())
     told = "most of the excess is the waiting cost of equation (20), not tardiness or energy"
     assert f"{told}: 10x20 (sts)" in said
-    assert _code(["compare", "selection/12x6-light", "--methods", "sts,exact"]) == 0
-    assert "(20) charges" not in capsys.readouterr().out
+    assert "(20) charges" not in printed("compare selection/12x6-light --methods sts,exact")
