@@ -24,7 +24,7 @@ def text(cell: dict[str, Any]) -> str:
 
 
 def test_there_is_one_a_number() -> None:
-    assert [path.name[:2] for path in NOTEBOOKS] == [f"{i:02}" for i in range(10)]
+    assert [path.name[:2] for path in NOTEBOOKS] == [f"{i:02}" for i in range(11)]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -84,6 +84,12 @@ def test_a_slider_has_a_picture_in_its_place(number: str) -> None:
     before = [c for c in code[:at] if re.search(rf"^ *{draw[0]}\(", text(c), re.M)]
     kinds = {kind for cell in before for each in cell["outputs"] for kind in each.get("data", {})}
     assert "image/png" in kinds
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_no_code_cell_is_longer_than_a_screen(path: Path) -> None:
+    code = [text(cell) for cell in cells(path) if cell["cell_type"] == "code"]
+    assert max(len(each.splitlines()) for each in code) <= 25
 
 
 @pytest.mark.full
