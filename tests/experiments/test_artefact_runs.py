@@ -167,7 +167,8 @@ def test_a_stopped_command_says_what_is_kept_and_goes_on(tmp_path: Path) -> None
     printed("reproduce --quick -o", tmp_path, NAME)
     assert finished(tmp_path) == RUNS
     verdict = read_verdict(tmp_path, NAME)
-    assert verdict.smoke and all(part.settings for part in verdict.parts)
+    assert verdict.smoke
+    assert all(part.settings for part in verdict.parts)
 
 
 def finished(folder: Path) -> int:
