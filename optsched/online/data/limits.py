@@ -26,8 +26,8 @@ _Priorities = Annotated[
 class ServerRange(FileModel):
     """Servers by their 0-based numbers."""
 
-    first: Annotated[_Server, About("The first server.", "", 4)]
-    last: Annotated[_Server, About("The last server, included.", "", 9)]
+    first: Annotated[_Server, About("The first server.", "index", 4)]
+    last: Annotated[_Server, About("The last server, included.", "index", 9)]
 
 
 class MaintenanceWindow(FileModel):
@@ -35,7 +35,7 @@ class MaintenanceWindow(FileModel):
 
     servers: Annotated[
         Annotated[tuple[_Server, ...], Field(min_length=1, strict=False)] | ServerRange | None,
-        About("Numbers of servers from 0, or their range; all if left out.", "", [0, 3]),
+        About("Numbers of servers from 0, or their range; all if left out.", "index", [0, 3]),
     ] = None
     start: Annotated[Number, About("Start, on the clock of submit_time.", "seconds", 7200.0)]
     end: Annotated[Number, About("End, on the clock of submit_time.", "seconds", 10800.0)]
@@ -79,10 +79,10 @@ class Quotas(FileModel):
 class Priorities(FileModel):
     """Priorities of jobs by user, else by group, else 0; higher first."""
 
-    users: Annotated[_Priorities, About("Priority by user.", "", {"ann": 2})] = Field(
+    users: Annotated[_Priorities, About("Priority by user.", "priority", {"ann": 2})] = Field(
         default_factory=dict
     )
-    groups: Annotated[_Priorities, About("Priority by group.", "", {"vision": 1})] = Field(
+    groups: Annotated[_Priorities, About("Priority by group.", "priority", {"vision": 1})] = Field(
         default_factory=dict
     )
 
