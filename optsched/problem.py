@@ -77,22 +77,6 @@ class Method:
         return (self.name,) if self.by_name else ()
 
 
-@dataclass(frozen=True)
-class SensitivityParameter:
-    """A parameter that ``explain --sensitivity`` varies: name, record and field in the file, unit.
-
-    Its displayed value is the file's times `shown_per_unit`; a `share` lies between 0 and 1. It is
-    left out where `has_effect` says that the instance does not depend on it.
-    """
-
-    name: str
-    path: tuple[str, str]
-    unit: str = ""
-    shown_per_unit: float = 1.0
-    share: bool = False
-    has_effect: Callable[[Any], bool] = lambda instance: True
-
-
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """One problem: where its data, checker and methods live, and how its objective is shown.
@@ -110,8 +94,6 @@ class Problem:
         of an infeasible instance. None where every instance has a solution.
     naming : str or None
         ``module:function`` of ``(instance)``: names of the indices of its models' sets.
-    varied : tuple of SensitivityParameter
-        Parameters against which the heuristics' distance from the optimum is shown.
     warm_up : str or None
         ``module:function`` that loads compiled code before anything is timed.
     bound : str or None
@@ -157,7 +139,6 @@ class Problem:
     explain: str | None = None
     conflict: str | None = None
     naming: str | None = None
-    varied: tuple[SensitivityParameter, ...] = ()
     warm_up: str | None = None
     bound: str | None = None
     features: str | None = None

@@ -1,7 +1,6 @@
 """Commands that solve, compare, check and explain."""
 
 import warnings
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +10,6 @@ from optsched import interrupts
 from optsched.backends.pyomo_solvers import require_solver
 from optsched.cli import show
 from optsched.cli.exit_codes import DONE, FAILED, INFEASIBLE, INTERRUPTED, NO_SOLUTION
-from optsched.cli.plot import save_picture
 from optsched.cli.settings import (
     Gap,
     InstanceFile,
@@ -27,7 +25,7 @@ from optsched.cli.settings import (
     read_options,
 )
 from optsched.deadline import seconds_stopped
-from optsched.errors import InputError, MethodWarning, one_line, shown
+from optsched.errors import InputError, MethodWarning, one_line
 from optsched.files import write_document
 from optsched.io.outputs import require_file, require_outputs
 from optsched.io.writing import STANDARD_OUTPUT
@@ -41,8 +39,6 @@ from optsched.result import Termination
 from optsched.verbs.comparing import compare_each
 from optsched.verbs.explaining import conflict_of
 from optsched.verbs.explaining import explain as explain_solution
-from optsched.verbs.sensitivity import TIME_LIMIT
-from optsched.verbs.sensitivity import sensitivity as vary_parameters
 
 
 def solve(
@@ -194,53 +190,22 @@ def explain(
     method: Annotated[str | None, Option(metavar="M", help="Method of the solution.")] = None,
     option: Options = None,
     as_json: Json = False,
-    sensitivity: Annotated[
-        bool,
-        Option("--sensitivity", help="Show optimum and gap over varied bandwidths and contention."),
-    ] = False,
-    time_limit: TimeLimit = None,
-    output: Annotated[
-        str | None,
-        Option("-o", metavar="F.png|svg|pdf", help="With --sensitivity: write a picture."),
-    ] = None,
 ) -> int:
     """Break the objective down, or explain why the instance is infeasible."""
-    if sensitivity:
-        if solution is not None:
-            raise InputError("explain", "SOLUTION", shown(solution), "none with --sensitivity")
-        seconds = TIME_LIMIT if time_limit is None else time_limit
-        options = read_options(option) or None
-        compute_curves = partial(
-            vary_parameters, file, method=method, options=options, time_limit=seconds
-        )
-        if output is None:
-            _print(compute_curves(), as_json)
-        else:
-            from optsched.plotting.results import plot_sensitivity
-
-            save_picture(output, files_read(file), lambda: plot_sensitivity(compute_curves()))
-        return DONE
-    for name, value in (("-o", output), ("--time-limit", time_limit)):
-        if value is not None:
-            raise InputError("explain", name, shown(value), "it together with --sensitivity")
     if solution is not None:
         instance = load(file)
         report = check_solution(instance, solution, read_options(option) or None)
         if not report.feasible:
             show.report(report, problem_for(instance))
             return INFEASIBLE
-    breakdown = explain_solution(
+    breakdown: Any = explain_solution(
         file, solution, method=method, options=read_options(option) or None
     )
-    _print(breakdown, as_json)
-    return DONE
-
-
-def _print(explanation: Any, as_json: bool) -> None:
     if as_json:
-        print_json(explanation.to_dict())
+        print_json(breakdown.to_dict())
     else:
-        show.breakdown(explanation)
+        show.breakdown(breakdown)
+    return DONE
 
 
 def methods(as_json: Json = False) -> int:

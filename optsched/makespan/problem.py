@@ -1,6 +1,6 @@
 """Registration of the makespan problem: methods, checker, bounds and plots."""
 
-from optsched.problem import Method, Problem, SensitivityParameter, standard_parts
+from optsched.problem import Method, Problem, standard_parts
 
 _HERE = "optsched.makespan"
 _PICTURES = "optsched.plotting"
@@ -12,16 +12,6 @@ MAKESPAN = Problem(
     features=f"{_HERE}.options:features",
     conflict=f"{_HERE}.conflict:find_conflict",
     naming=f"{_HERE}.conflict:naming",
-    varied=(
-        SensitivityParameter("NIC bandwidth", ("network", "inter_bandwidth"), "Gbit/s", 8e-9),
-        SensitivityParameter("intra bandwidth", ("network", "intra_bandwidth"), "Gbit/s", 8e-9),
-        SensitivityParameter(
-            "contention share",
-            ("network", "contention_share"),
-            share=True,
-            has_effect=lambda instance: not isinstance(instance.network.degradation, tuple),
-        ),
-    ),
     objective="makespan",
     unit="slots",
     defaults=(

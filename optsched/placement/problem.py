@@ -1,6 +1,6 @@
 """Registration of the placement problem: methods, checker, bounds and plots."""
 
-from optsched.problem import Method, Problem, SensitivityParameter, standard_parts
+from optsched.problem import Method, Problem, standard_parts
 
 _HERE = "optsched.placement"
 _PICTURES = "optsched.plotting"
@@ -11,10 +11,6 @@ PLACEMENT = Problem(
     bound=f"{_HERE}.bounds.combinatorial:quick_bound",
     conflict=f"{_HERE}.conflict:find_conflict",
     naming=f"{_HERE}.conflict:naming",
-    varied=(
-        SensitivityParameter("NIC bandwidth", ("cluster", "inter_bandwidth"), "Gbit/s", 8e-9),
-        SensitivityParameter("intra bandwidth", ("cluster", "intra_bandwidth"), "Gbit/s", 8e-9),
-    ),
     features=f"{_HERE}.options:features",
     measures=f"{_HERE}.options:measures_of_solution",
     objective="iteration time",

@@ -16,7 +16,6 @@ from optsched.plotting.placement import plot_placement as plot_placement
 from optsched.plotting.results import plot_excess as plot_excess
 from optsched.plotting.results import plot_gaps as plot_gaps
 from optsched.plotting.results import plot_profile as plot_profile
-from optsched.plotting.results import plot_sensitivity as plot_sensitivity
 from optsched.plotting.results import plot_trace as plot_trace
 from optsched.plotting.rolling import plot_cost_by_policy as plot_cost_by_policy
 from optsched.plotting.rolling import plot_nodes_in_use as plot_nodes_in_use

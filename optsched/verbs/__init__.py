@@ -1,1 +1,1 @@
-"""Operations on every problem: compare, explain, generate, plot, export, sensitivity."""
+"""Operations on every problem: compare, explain, generate, plot, export."""

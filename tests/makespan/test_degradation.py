@@ -19,7 +19,6 @@ from optsched.makespan.bounds.contention import contention_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.problems import METHODS
-from optsched.verbs.sensitivity import sensitivity
 
 METHOD_NAMES = tuple(METHODS["makespan"])
 
@@ -127,12 +126,3 @@ def test_garbage_is_one_line(degradation: object, line: str) -> None:
         MakespanInstance.from_dict(document, "file.json")
     assert str(raised.value).startswith(f"file.json: network.degradation: {line}")
     assert "\n" not in str(raised.value)
-
-
-def test_sensitivity_leaves_out_the_share() -> None:
-    instance = MakespanInstance.from_dict(tiny_instance(1))
-    linear, table = (
-        [curve.parameter for curve in sensitivity(made, time_limit=0.1).curves]
-        for made in (instance, tabulated(instance))
-    )
-    assert set(linear) - set(table) == {"contention share"}

@@ -20,7 +20,6 @@ from optsched.plotting.gantt import utilisation
 from optsched.problems import PROBLEMS
 from optsched.result import TracePoint
 from optsched.rolling.runs import run_policies
-from optsched.verbs.sensitivity import Curve, Point, Sensitivity
 
 LONG = "a name as long as somebody's script would make it, with its $ and _ and "
 NAMES = ("name", "model")
@@ -117,13 +116,6 @@ def stored() -> pd.DataFrame:
     return rows.assign(sha256=rows["instance"], options=None, seed=0, status="done")
 
 
-def sensitive() -> Axes:
-    points = tuple(Point(x, 2.0 / x, 1.5 / x, 0.3, True, x == 10) for x in (1.0, 10.0, 100.0))
-    curves = tuple(Curve(name, "Gbit/s", points) for name in ("network card", "intra"))
-    study = Sensitivity("placement", LONG, LONG[:30], "iteration time", "ms", 1e3, curves)
-    return plotting.plot_sensitivity(study)
-
-
 def traced() -> Axes:
     trace = (TracePoint(0.01, None, -inf), TracePoint(0.1, 900.0, 1.0), TracePoint(90.0, 2.0, 1.5))
     result = optsched.solve("placement/fig2", "heavy-edge")
@@ -137,7 +129,6 @@ def traced() -> Axes:
         lambda: plotting.plot_excess(stored()),
         lambda: plotting.plot_profile(table(8)),
         lambda: plotting.plot_cost_by_policy(list(run_policies(optsched.load(RUN)))),
-        sensitive,
         traced,
     ],
 )
