@@ -1,8 +1,7 @@
 """Irreducible infeasible subsystems (IIS) of Pyomo models.
 
-Variable bounds and integrality are kept. If the linear relaxation is infeasible, the search starts
-from HiGHS's own IIS; that counts variable bounds as members, so some of its rows may not be needed.
-Rows are then removed by QuickXplain (U. Junker, AAAI 2004), first by families, then one by one.
+Variable bounds and integrality are kept. Rows are removed by QuickXplain (U. Junker, AAAI 2004),
+first by families, then one by one.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +14,6 @@ import pyomo.environ as pyo
 
 from optsched.backends.highs import QuietHighs, run_with_retries, set_options
 from optsched.backends.models import pyomo_highs
-from optsched.backends.running import call_highs, run_highs
 from optsched.conflict import Member, Proof
 from optsched.display import counted
 from optsched.result import Settings, Termination
@@ -47,11 +45,11 @@ def irreducible_rows(
     search = _Search(model, settings)
     if len(search.lp.a_matrix_.value_) > MAX_NONZEROS:
         return nothing
-    rows = search.lp_iis_rows() or list(range(search.lp.num_row_))
+    rows = list(range(search.lp.num_row_))
     if not search.is_infeasible(rows):
         return nothing
     families: dict[str, list[int]] = {}
-    for row in sorted(rows):
+    for row in rows:
         families.setdefault(search.constraints[row].parent_component().name, []).append(row)
     chosen = search.quickxplain([], [], list(families.values()))
     if not search.undecided:
@@ -101,24 +99,6 @@ class _Search:
         first, second = candidates[: len(candidates) // 2], candidates[len(candidates) // 2 :]
         later = self.quickxplain(background + first, first, second)
         return self.quickxplain(background + later, later, first) + later
-
-    def lp_iis_rows(self) -> list[int]:
-        """Return the rows of HiGHS's irreducible set; none if the linear relaxation is feasible."""
-        highs = self._highs(range(self.lp.num_row_))
-        count, continuous = highs.getNumCol(), int(highspy.HighsVarType.kContinuous)
-        highs.changeColsIntegrality(
-            count, np.arange(count, dtype=np.int32), np.full(count, continuous, dtype=np.uint8)
-        )
-        run_highs(highs, self.settings.deadline)
-        if highs.getModelStatus() != highspy.HighsModelStatus.kInfeasible:
-            return []
-        strategy = highspy.IisStrategy
-        flags = int(strategy.kIisStrategyFromLp) | int(strategy.kIisStrategyIrreducible)
-        highs.setOptionValue("iis_strategy", flags)
-        status, iis = call_highs(highs, highs.getIis, self.settings.deadline)
-        failed = status == highspy.HighsStatus.kError or not iis.valid_
-        rows = [] if failed else [int(row) for row in iis.row_index_]
-        return rows if rows and self.is_infeasible(rows) else []
 
     def _highs(self, active_rows: Sequence[int]) -> Any:
         free = np.ones(len(self.lower), dtype=bool)

@@ -10,14 +10,12 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import highspy
 
 from optsched.deadline import Deadline
 from optsched.errors import SolverError
-
-Result = TypeVar("Result")
 
 POLL_SECONDS = 0.1
 """Seconds between two checks of the deadline."""
@@ -29,31 +27,17 @@ _scip_threads: ThreadPoolExecutor
 def run_highs(highs: Any, deadline: Deadline, on_poll: Callable[[], None] | None = None) -> None:
     """Run HiGHS to its end, the deadline or an interrupt; call `on_poll` between the checks.
 
-    Raises SolverError if HiGHS did not run at all.
-    """
-    call_highs(highs, highs.run, deadline, on_poll)
-    status, known = highs.getModelStatus(), highspy.HighsModelStatus
-    if status in (known.kNotset, known.kLoadError, known.kModelError):
-        raise SolverError(f"HiGHS did not run: {highs.modelStatusToString(status)}")
-
-
-def call_highs(
-    highs: Any,
-    run: Callable[[], Result],
-    deadline: Deadline,
-    on_poll: Callable[[], None] | None = None,
-) -> Result:
-    """Call a method of HiGHS that solves, and return its result.
-
-    The call gets a new thread, however small the model: HiGHS keeps a pool of worker threads for
+    Each run gets a new thread, however small the model: HiGHS keeps a pool of worker threads for
     each thread that calls it, and refuses a thread count other than that pool's. In the caller's
-    own thread the pool may be a user's, and ours would constrain the user's later runs.
+    own thread the pool may be a user's, and ours would constrain the user's later runs. Raises
+    SolverError if HiGHS did not run at all.
     """
     if not highs.HandleUserInterrupt:
         highs.HandleUserInterrupt = True
-    results: list[Result] = []
-    _run_in_thread(lambda: results.append(run()), highs.cancelSolve, deadline, on_poll)
-    return results[0]
+    _run_in_thread(highs.run, highs.cancelSolve, deadline, on_poll)
+    status, known = highs.getModelStatus(), highspy.HighsModelStatus
+    if status in (known.kNotset, known.kLoadError, known.kModelError):
+        raise SolverError(f"HiGHS did not run: {highs.modelStatusToString(status)}")
 
 
 class InterruptibleScip:
