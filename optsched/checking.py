@@ -76,7 +76,6 @@ class Violation:
         return f"{self.rule}, {self.equation}, violated at {self.where} by {self.amount:g}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The violation as a JSON object."""
         return asdict(self)
 
 
@@ -124,7 +123,6 @@ class CheckReport(Displayed):
         return {"feasible": self.feasible, "violations": violations}
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict and the objective as a JSON object."""
         return {"feasible": self.feasible, "objective": self.objective, **self.verdict()}
 
 

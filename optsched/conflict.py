@@ -67,11 +67,9 @@ class Conflict(Explanation):
         return "; ".join(part for part in (self.reason, self.remedy) if part)
 
     def with_rows(self, rows: Sequence[Member], proof: Proof) -> Conflict:
-        """The same with the rows of a model that conflict."""
         return replace(self, rows=tuple(rows), rows_proof=proof)
 
     def to_dict(self) -> dict[str, Any]:
-        """The conflict as a JSON object."""
         return {
             "instance": self.instance,
             "status": "infeasible",
@@ -87,7 +85,6 @@ class Conflict(Explanation):
         }
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
-        """Title, headings, a row per member and constraint, and closing lines."""
         rows = [[m.kind, m.name, m.asks] for m in (*self.members, *self.rows)]
         closing = [line for line in (self.reason, self.remedy) if line]
         for members, proof in ((self.members, self.proof), (self.rows, self.rows_proof)):

@@ -119,7 +119,6 @@ class Options:
         return cls()._with_values(values)
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as a JSON object."""
         options: dict[str, Any] = {}
         options_class: Any = type(self)
         for field in fields(options_class):

@@ -321,7 +321,6 @@ def instance_and_problem(instance: Any) -> tuple[Any, Problem]:
 
 
 def problem_for(instance: Any) -> Problem:
-    """Return the problem an instance belongs to."""
     schema = getattr(instance, "schema_", "")
     problem = PROBLEMS.get(str(schema).removeprefix("optsched/"))
     if problem is None:

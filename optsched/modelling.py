@@ -122,7 +122,6 @@ class ModelSummary(Explanation):
     size: str
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
-        """Title, headings, a row a component, and the model's size."""
         headings = ["kind", "name", "indexed by", "count", "meaning", "unit"]
         return self.title, headings, [list(row) for row in self.rows], self.size
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import isnan
 from typing import (
@@ -202,6 +202,15 @@ def fault(where: str, found: str, expected: str) -> PydanticCustomError:
     return PydanticCustomError(
         "fault", "{expected}", {"where": where, "found": found, "expected": expected}
     )
+
+
+def require_new_names(where: str, records: Iterable[Any]) -> None:
+    """Raise the error of the first record whose name another one before it has."""
+    seen: set[str] = set()
+    for index, record in enumerate(records):
+        if record.name in seen:
+            raise fault(f"{where}[{index}].name", repr(record.name)[:80], "a new name")
+        seen.add(record.name)
 
 
 def _check_name(value: Any) -> str:

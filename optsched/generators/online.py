@@ -278,7 +278,6 @@ def shape_of(workload: Workload, duration: Floats, cluster: OnlineCluster) -> Wo
 
 
 def _groups(jobs: int, shape: WorkloadShape, rng: np.random.Generator) -> tuple[Ints, int]:
-    """The group of each job, recurring groups first, and the number of recurring groups."""
     repeated = round(shape.recurring_share * jobs)
     count = max(1, round(repeated / shape.jobs_per_group)) if repeated else 0
     group = np.arange(jobs, dtype=np.int64) - repeated + count

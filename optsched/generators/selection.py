@@ -191,7 +191,6 @@ def generate_selection(
 
 
 def shape_of(network: str) -> Shape:
-    """The shape of a network; raises InputError."""
     for shape in SHAPES:
         if shape.network.lower() == network.lower():
             return shape

@@ -16,7 +16,6 @@ KEYS = {"sha256", "objective", "bound", "method", "command"}
 
 
 def read_best_known(path: str | Path) -> dict[str, dict[str, Any]]:
-    """Read a best_known.json; raises InputError."""
     entries = read_document(path)
     for name, entry in entries.items():
         if not isinstance(entry, dict) or set(entry) != KEYS:

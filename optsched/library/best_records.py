@@ -61,13 +61,11 @@ class BestRecords:
 
     @property
     def proved_by_certificate(self) -> bool:
-        """Whether a certificate alone proves it."""
         excess = _excess(self.value, self.certified)
         return excess is not None and excess <= PROVED_GAP
 
     @property
     def has_certified_bound(self) -> bool:
-        """Whether the best bound has a certificate."""
         return self.bound is not None and self.bound is self.certified
 
     @property
@@ -149,7 +147,6 @@ def _records_of(set_name: str, store: str | Path | None) -> list[Record]:
 
 @lru_cache(maxsize=32)
 def shipped_records(path: Path) -> tuple[Record, ...]:
-    """Read the records of a shipped set, once in a process."""
     return tuple(read_records(path))
 
 
@@ -183,6 +180,5 @@ def known_bound(
 
 
 def certificate_in(record: Record) -> Mapping[str, Any]:
-    """The certificate of a bound; raises InputError."""
     document = unpacked(record.certificate or "", f"{record.instance}: certificate")
     return document if isinstance(document, dict) else {}

@@ -57,7 +57,6 @@ class Record(FileModel):
     by: Text
 
     def line(self) -> bytes:
-        """The record's line in its file."""
         document = self.model_dump(mode="json", exclude_none=True)
         return json.dumps(document, sort_keys=True, allow_nan=False).encode() + b"\n"
 
@@ -163,5 +162,4 @@ def without_certificate(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def today() -> str:
-    """The day in UTC."""
     return datetime.now(UTC).date().isoformat()

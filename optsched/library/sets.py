@@ -31,8 +31,6 @@ FILE_NAME = re.compile(r"^([a-z0-9.-]+)-([0-9]{3})$")
 
 @dataclass(frozen=True)
 class Entry:
-    """One instance of a set."""
-
     name: str  # ``problem/set/number``
     arguments: Mapping[str, Any]  # of the generator
     seed: int
@@ -71,13 +69,11 @@ class LibrarySet:
 
 
 def library_folder() -> Path:
-    """The folder of the sets and records that ship."""
     return shipped_folder() / "library"
 
 
 @lru_cache
 def set_names() -> tuple[str, ...]:
-    """Names of all sets, such as "placement/plans-1"."""
     root = library_folder()
     files = (path for problem in FOLDERS for path in sorted((root / problem).glob("*.json")))
     return tuple(path.relative_to(root).with_suffix("").as_posix() for path in files)
@@ -105,13 +101,11 @@ def library_set(name: str) -> LibrarySet:
 
 
 def all_entries() -> Iterator[Entry]:
-    """All instances of all sets."""
     for name in set_names():
         yield from library_set(name).entries
 
 
 def entry_of(reference: str) -> Entry | None:
-    """The instance with a name; None if there is none."""
     match = NAME.match(reference)
     if match is None or match[1] not in set_names():
         return None

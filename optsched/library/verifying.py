@@ -67,7 +67,6 @@ class Verdict:
     notes: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict as a JSON object."""
         return {**vars(self), "holds": not self.faults}
 
 
@@ -128,7 +127,6 @@ def _bound_faults(instance: Any, record: Record) -> Iterator[str]:
 
 
 def verify_many(entries: Sequence[Entry], store: str | Path | None = None) -> Iterator[Verdict]:
-    """Verify instances, one after another."""
     return map(verify_entry, best_records(entries, store))
 
 

@@ -74,8 +74,6 @@ def find_conflict(
 
 
 def naming(instance: MakespanInstance) -> Naming:
-    """Names of the indices of the makespan's models."""
-
     def job(j: Any) -> str:
         return f"job {instance.jobs[j].name}"
 
@@ -92,7 +90,6 @@ def naming(instance: MakespanInstance) -> Naming:
 
 
 def counted_slots(value: float) -> str:
-    """A number of slots in words."""
     return f"{number(value)} slot{'' if value == 1 else 's'}"
 
 

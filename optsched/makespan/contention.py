@@ -78,7 +78,6 @@ class Running(NamedTuple):
 
 @register_jitable
 def none_running(jobs: Jobs) -> Running:
-    """State in which no job runs."""
     n = len(jobs.gpus)
     return Running(
         np.empty(n, np.int64),
@@ -260,12 +259,10 @@ class Evaluation:
 
     @property
     def mean_completion_time(self) -> float:
-        """Mean of the ends, in slots."""
         return float(self.ends.mean())
 
     @property
     def mean_run_time(self) -> float:
-        """Mean of the ends less the starts, in slots."""
         return float((self.ends - self.schedule.starts).mean())
 
     @cached_property
@@ -312,8 +309,6 @@ class Evaluation:
 
 
 def job_arrays(instance: MakespanInstance) -> Jobs:
-    """Job arrays of an instance for the compiled loops."""
-
     def column(values: Sequence[float]) -> Floats:
         return np.array(values, dtype=np.float64)
 
@@ -341,14 +336,12 @@ def job_arrays(instance: MakespanInstance) -> Jobs:
 
 
 def empty_schedule(jobs: Jobs) -> ScheduleArrays:
-    """Arrays for the compiled loops to write a schedule into."""
     n, workers = len(jobs.gpus), int(jobs.offset[-1])
     server, gpus = np.zeros((2, workers), dtype=np.int64)
     return ScheduleArrays(np.zeros(n), np.zeros(n), server, gpus, np.zeros(n, dtype=np.int64))
 
 
 def schedule_from_arrays(jobs: Jobs, arrays: ScheduleArrays) -> Schedule:
-    """Schedule in the arrays of a compiled loop."""
     placed = []
     for base, count in zip(jobs.offset.tolist(), arrays.num_servers.tolist(), strict=False):
         servers = arrays.server[base : base + count].tolist()

@@ -73,7 +73,6 @@ class MakespanBreakdown(Explanation):
         return held / sum(row.gpus * (row.alone - row.spread) for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """The breakdown as a JSON object."""
         return {
             "instance": self.instance,
             "makespan": self.makespan,
@@ -89,7 +88,6 @@ class MakespanBreakdown(Explanation):
         }
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
-        """Title, headings, rows and closing lines, as the command line shows them."""
         rows = [
             [
                 ">" if row is self.bottleneck else "",

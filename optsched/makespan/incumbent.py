@@ -90,13 +90,11 @@ class Incumbent:
             self._methods_tried.append(name)
 
     def update_bound(self, bound: Bound) -> None:
-        """Keep a bound if it is better."""
         if bound.value > self.bound.value:
             self.bound = bound
             self._report()
 
     def compute_bound(self, deadline: Deadline, *, contention: bool = True) -> None:
-        """Compute the combinatorial bound unless the gap is closed."""
         if not self.is_optimal:
             self.update_bound(best_bound(self.instance, deadline=deadline, contention=contention))
 

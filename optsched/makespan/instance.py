@@ -158,7 +158,6 @@ class MakespanInstance(InstanceFile):
     jobs: Annotated[tuple[RingJob, ...], Items(MAX_JOBS), About("The jobs, released at slot 0.")]
 
     def facts(self) -> dict[str, str]:
-        """Summary of the instance for display."""
         return {
             "makespan": self.name,
             "jobs": str(len(self.jobs)),
@@ -348,6 +347,5 @@ def duration(instance: MakespanInstance, job: RingJob, servers: int, level: int)
 
 
 def min_servers(instance: MakespanInstance) -> list[int]:
-    """Smallest number of servers that hold each job."""
     largest_first = list(accumulate(sorted(instance.servers, reverse=True)))
     return [bisect_left(largest_first, job.gpus) + 1 for job in instance.jobs]

@@ -46,7 +46,6 @@ class MakespanSolution(SolutionFile):
     ] = Field(default_factory=dict)
 
     def facts(self) -> dict[str, str]:
-        """Summary of the solution for display."""
         return {
             "instance": self.instance,
             "jobs": str(len(self.jobs)),

@@ -197,7 +197,6 @@ def _replica_violations(
 
 
 def _held(segments: Segments) -> list[tuple[int, ...]]:
-    """GPUs by server of each segment."""
     taken = segments.taken.tolist()
     return [tuple(taken[begin:end]) for begin, end in pairwise(segments.first.tolist())]
 

@@ -76,7 +76,6 @@ class Segments:
 
     @property
     def ended(self) -> Bools:
-        """Whether the segment is its job's last."""
         return np.append(self.job[1:] != self.job[:-1], True)[: len(self)]
 
     def compute_seconds(self, restore: float) -> Floats:

@@ -132,7 +132,6 @@ def mark_comparable(runs: Sequence[Run]) -> list[Run]:
 def run_policy(
     name: str, instance: OnlineInstance, options: OnlineOptions, settings: Settings
 ) -> Outcome:
-    """Run a policy on the workload, with lengths predicted from the seed."""
     run = _run(predict_instance(instance, options, settings.seed), name, options.policy)
     return outcome_of_run(instance, options, settings, run)
 

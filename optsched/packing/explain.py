@@ -29,11 +29,9 @@ class Breakdown(Explanation):
     rows: tuple[tuple[str, float, int], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The breakdown as a JSON object."""
         return asdict(self)
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
-        """Title, headings, a row for each reason, and the rejected tasks."""
         headings = ["reason", "GPUs", "share of idle", "nodes"]
         rows = [
             [reason, f"{gpus:.2f}", f"{gpus / self.idle:.1%}", str(nodes)]

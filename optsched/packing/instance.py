@@ -9,7 +9,17 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from optsched.display import listed
-from optsched.schema import FORMAT, About, Between, FileModel, InstanceFile, Items, Name, fault
+from optsched.schema import (
+    FORMAT,
+    About,
+    Between,
+    FileModel,
+    InstanceFile,
+    Items,
+    Name,
+    fault,
+    require_new_names,
+)
 
 SCHEMA = "optsched/packing"
 MILLI = 1000
@@ -105,7 +115,6 @@ class PackingInstance(InstanceFile):
         return sum(task.count * task.gpu_milli for task in self.tasks)
 
     def facts(self) -> dict[str, str]:
-        """Key figures for display."""
         return {
             "packing": self.name,
             "nodes": str(len(self.nodes)),
@@ -137,12 +146,8 @@ class PackingInstance(InstanceFile):
             raise fault("nodes", "no GPU", "at least one")
         if not self.arrivals:
             raise fault("arrivals", "none", "at least one task")
-        for where, named in (("nodes", self.nodes), ("tasks", self.tasks)):
-            seen: set[str] = set()
-            for index, name in enumerate(record.name for record in named):
-                if name in seen:
-                    raise fault(f"{where}[{index}].name", repr(name)[:80], "a new name")
-                seen.add(name)
+        require_new_names("nodes", self.nodes)
+        require_new_names("tasks", self.tasks)
         for index, t in enumerate(self.arrivals):
             if t >= len(self.tasks):
                 expected = f"an index of tasks, below {len(self.tasks)}"

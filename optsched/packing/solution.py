@@ -39,7 +39,6 @@ class PackingSolution(SolutionFile):
         return [(placed.task, placed.node, placed.gpus) for placed in self.placements]
 
     def facts(self) -> dict[str, str]:
-        """Key figures for display."""
         return {
             "instance": self.instance,
             "placed": f"{len(self.placements)} tasks",

@@ -52,7 +52,6 @@ class Tables:
 
     @cached_property
     def firsts(self) -> list[int]:
-        """The first node of each class."""
         return np.unique(self.class_of, return_index=True)[1].tolist()
 
     @cached_property

@@ -154,7 +154,6 @@ class Breakdown(Explanation):
         return parts
 
     def to_dict(self) -> dict[str, Any]:
-        """The breakdown as a JSON object."""
         return {
             "instance": self.instance,
             "iteration_time": self.iteration_time,
@@ -166,7 +165,6 @@ class Breakdown(Explanation):
         }
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
-        """Title, headings, the rows in ms, and how the bottleneck's time splits."""
         worst = self.bottleneck
         sliced = worst.gpus is not None
         headings = ["", "stage", "server", "replicas", *(["GPUs"] if sliced else [])]

@@ -115,7 +115,6 @@ class Job(FileModel):
 
     @property
     def replicas(self) -> int:
-        """Replicas of all stages."""
         return sum(stage.replicas for stage in self.stages)
 
     @property
@@ -173,7 +172,6 @@ class PlacementInstance(InstanceFile):
     job: Annotated[Job, About("The job that is placed.")]
 
     def facts(self) -> dict[str, str]:
-        """Summary of the instance for display."""
         return {
             "placement": self.name,
             "model": self.job.model,

@@ -39,7 +39,6 @@ class PlacementSolution(SolutionFile):
     options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)
 
     def facts(self) -> dict[str, str]:
-        """Summary of the solution for display."""
         servers = [sum(column) for column in zip(*self.counts, strict=False)]
         return {
             "instance": self.instance,

@@ -51,7 +51,6 @@ def breakdown_of(
     kind: type[Kind],
     options: Mapping[str, object] | None = None,
 ) -> Kind:
-    """The breakdown of a solution by `optsched.explain`."""
     breakdown = explain(instance, solution, options=options)
     if not isinstance(breakdown, kind):
         raise InputError("plot", "instance", shown(instance), "an instance of this problem")

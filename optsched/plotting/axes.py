@@ -235,7 +235,6 @@ def literal(words: str) -> str:
 
 
 def line_style(number: int, label: str | None = None) -> dict[str, Any]:
-    """Colour, dash and name of a line."""
     colour, dash = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
     return {"color": colour, "linestyle": dash, "label": label}
 

@@ -63,12 +63,10 @@ class Cells(NamedTuple):
 
     @property
     def gpus(self) -> int:
-        """GPUs of all replicas."""
         return self.time.replicas if self.time.gpus is None else self.time.gpus
 
     @property
     def replica_edges(self) -> list[int]:
-        """Where each replica begins, and where the last ends."""
         return [*range(self.first, self.first + self.gpus + 1, self.gpus // self.time.replicas)]
 
 

@@ -224,7 +224,6 @@ def plot_strips(
     *,
     middle: Callable[[Sequence[float]], float] = fmean,
 ) -> Axes:
-    """Draw values by name."""
     ax = axes(ax, WIDTH, 1.4 + 0.32 * len(values))
     for row, (name, numbers) in enumerate(values.items()):
         shown = sorted(numbers)[:: max(1, -(-len(numbers) // MAX_DOTS))]

@@ -219,7 +219,6 @@ class Choice:
 
     @property
     def gpus(self) -> int:
-        """GPUs of the plan."""
         return self.iteration.tensor_parallel * sum(self.plan.replicas)
 
 

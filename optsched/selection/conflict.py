@@ -105,7 +105,6 @@ def _types_of(instance: SelectionInstance, job: SelectionJob) -> Types:
 def _violators(
     groups: Groups, usable: NDArray[np.bool_], flow: NDArray[np.int32]
 ) -> Iterator[list[int]]:
-    """For each group with an unmatched member, count the members of each group in its violator."""
     matched = flow.sum(axis=1)
     for start, group in enumerate(groups.values()):
         if matched[start] == len(group):

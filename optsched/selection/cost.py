@@ -82,7 +82,6 @@ class NodeClass:
 
     @cached_property
     def node_array(self) -> NDArray[np.int64]:
-        """The nodes as an array."""
         return np.array(self.nodes)
 
 

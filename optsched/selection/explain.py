@@ -75,7 +75,6 @@ class Breakdown(Explanation):
 
     @property
     def waiting(self) -> int:
-        """How many jobs are postponed."""
         return sum(row.node is None for row in self.jobs)
 
     @property
@@ -84,7 +83,6 @@ class Breakdown(Explanation):
         return self.energy + self.tardiness + self.postponement
 
     def to_dict(self) -> dict[str, Any]:
-        """The breakdown as a JSON object."""
         return {
             "instance": self.instance,
             "total": self.total,
@@ -98,7 +96,6 @@ class Breakdown(Explanation):
         }
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
-        """Title, headings, a row for each open node, and the split of the cost."""
         headings = ["node", "type", "GPUs", "jobs", "first to end", "after s", "energy $"]
         rows = [
             [

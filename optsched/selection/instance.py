@@ -26,6 +26,7 @@ from optsched.schema import (
     Number,
     Positive,
     fault,
+    require_new_names,
 )
 from optsched.uncertainty.epochs import Epochs
 
@@ -201,7 +202,6 @@ class SelectionInstance(InstanceFile):
     ]
 
     def facts(self) -> dict[str, str]:
-        """Key figures for display."""
         return {
             str(self.schema_).removeprefix("optsched/"): self.name,
             "jobs": str(len(self.jobs)),
@@ -246,7 +246,8 @@ class SelectionInstance(InstanceFile):
     def _fits_together(self) -> Self:
         if not self.nodes or not self.jobs:
             raise fault("nodes" if not self.nodes else "jobs", "none", "at least one")
-        self._names_differ()
+        require_new_names("nodes", self.nodes)
+        require_new_names("jobs", self.jobs)
         for index, node in enumerate(self.nodes):
             if node.gpu_type not in self.gpu_types:
                 known = ", ".join(self.gpu_types) or "a key of gpu_types"
@@ -277,14 +278,6 @@ class SelectionInstance(InstanceFile):
                 found = f"costs of up to {max(cost, total):.2g} dollars with job {job.name}"
                 expected = f"at most {LARGEST:g}: count money in a larger unit"
                 raise fault(f"jobs[{index}]", found, expected)
-
-    def _names_differ(self) -> None:
-        for where, named in (("nodes", self.nodes), ("jobs", self.jobs)):
-            seen: set[str] = set()
-            for index, name in enumerate(one.name for one in named):
-                if name in seen:
-                    raise fault(f"{where}[{index}].name", repr(name)[:80], "a new name")
-                seen.add(name)
 
     def _job_fits(self, index: int, job: SelectionJob, largest: Mapping[str, int]) -> None:
         for name, times in job.epoch_time.items():

@@ -77,7 +77,6 @@ class SelectionSolution(SolutionFile):
     ] = None
 
     def facts(self) -> dict[str, str]:
-        """Key figures for display."""
         placed = sum(job.node is not None for job in self.jobs)
         return {
             "instance": self.instance,

@@ -49,7 +49,6 @@ class Breakdown(Explanation):
         return self.work / self.deadline if self.deadline else None
 
     def to_dict(self) -> dict[str, Any]:
-        """The breakdown as a JSON object."""
         return {
             "instance": self.instance,
             "status": self.status,
@@ -61,7 +60,6 @@ class Breakdown(Explanation):
         }
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
-        """Title, headings, a row for each piece, and the time it takes at most."""
         headings = ["from", "to", "GPUs", "seconds", "P(W > from)", "energy"]
         rows = [
             [
@@ -77,7 +75,6 @@ class Breakdown(Explanation):
         return self.lines()[0], headings, rows, self.lines()[-1]
 
     def lines(self) -> list[str]:
-        """The breakdown in words."""
         lines = [f"{self.instance}: {self.status}, expected energy {self.energy:.6g}"]
         for row in self.rows:
             lines.append(

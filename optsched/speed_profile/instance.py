@@ -102,7 +102,6 @@ class SpeedProfileInstance(InstanceFile):
     ]
 
     def facts(self) -> dict[str, str]:
-        """Key figures for display."""
         return {
             "speed profile": self.name,
             "speeds": f"{len(self.speeds)}, {number(self.speeds[0])} to "

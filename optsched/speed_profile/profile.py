@@ -61,7 +61,6 @@ def outcome_of(
     source: str | None = None,
     gap: float = 0.0,
 ) -> Outcome:
-    """The outcome of a profile: optimal if a bound proves it at the requested relative gap."""
     pieces = [{"from": a, "to": b, "speed": k} for a, b, k in profile.pieces]
     solution = SpeedProfileSolution(
         schema="optsched/speed-profile-solution",

@@ -44,7 +44,6 @@ class SpeedProfileSolution(SolutionFile):
     options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)
 
     def facts(self) -> dict[str, str]:
-        """Key figures for display."""
         return {
             "instance": self.instance,
             "status": self.status,

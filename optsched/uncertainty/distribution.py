@@ -63,7 +63,6 @@ class Distribution:
 
     @property
     def max_epochs(self) -> float:
-        """The largest value, w^max."""
         return float(self.values[-1])
 
     def tardiness(self, seconds_per_epoch: Floats, due: float) -> Floats:

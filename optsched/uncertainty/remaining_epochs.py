@@ -48,7 +48,6 @@ class RemainingEpochs:
 
     @cached_property
     def max_epochs(self) -> Floats:
-        """w^max - w by job."""
         return self.values[self.start[1:] - 1]
 
     @cached_property
@@ -100,7 +99,6 @@ class RemainingEpochs:
 
 @kernel
 def normalise_each(weights: Any, start: Any) -> None:
-    """Make the sum of each job's exactly 1."""
     for j in range(len(start) - 1):
         _normalise(weights[start[j] : start[j + 1]])
 
@@ -134,7 +132,6 @@ def fill_remaining(
     left: Any,
     probabilities_left: Any,
 ) -> None:
-    """Fill the remaining epochs and their probabilities."""
     for i in range(len(first)):
         a, b = start[i], start[i + 1]
         for k in range(b - a if first[i] >= 0 else 0):

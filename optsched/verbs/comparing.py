@@ -200,7 +200,6 @@ def _loaded(instances: Any) -> Iterator[Any]:
 def _solve_or_error_row(
     instance: Any, method: Method, settings: Mapping[str, Any], stops: bool, is_named: bool
 ) -> Result:
-    """Return a method's result, or a row with the status "error", its message and traceback."""
     try:
         return solve(instance, method, **settings)
     except NotApplicableError as error:

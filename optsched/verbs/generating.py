@@ -145,13 +145,11 @@ def _parameter_docs(documented: Any) -> dict[str, str]:
 
 
 def data_class(hint: Any) -> Any | None:
-    """Return the data class in a type hint such as ``Hardware | None``; None without one."""
     classes = (c for c in choices_of(hint) if isinstance(c, type) and is_dataclass(c))
     return next(classes, None)
 
 
 def factory_of(settings_class: Any) -> Callable[..., Any]:
-    """Return what makes a settings class of flat names."""
     name = settings_class.__name__
     return resolve(SETTINGS_FACTORIES[name]) if name in SETTINGS_FACTORIES else settings_class
 

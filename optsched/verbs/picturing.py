@@ -115,7 +115,6 @@ def _table_of(subject: Any) -> Any | None:
 
 
 def _instance_and_solution(subject: Any) -> tuple[Any, Any]:
-    """Return the instance and the solution of a subject that is one of them, a result or a file."""
     if isinstance(subject, str | Path):
         subject = _read(subject)
     if isinstance(subject, Mapping):
@@ -162,7 +161,6 @@ def _read_table(file: str | Path) -> pd.DataFrame:
 
 
 def _runs(store: str | Path, instance: Any = None) -> Any:
-    """Return the runs of a store, of one instance if it is given."""
     frame = read_store(store)
     if instance is None:
         return frame

@@ -64,7 +64,6 @@ def linear(net: NetworkBuilder, name: str, x: Tensor, features: int) -> Tensor:
 
 
 def residual_sum(net: NetworkBuilder, name: str, x: Tensor, skip: Tensor) -> Tensor:
-    """Add the sum of a branch and of its skip connection."""
     if x.shape != skip.shape:
         raise ValueError(f"{name}: {x.shape} cannot be added to {skip.shape}")
     return net.add(name, (x, skip), x.shape, flops=x.elements)

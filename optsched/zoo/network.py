@@ -126,5 +126,4 @@ class NetworkBuilder:
         return Tensor(output_shape, index)
 
     def build(self) -> Network:
-        """The finished network."""
         return Network(self.name, self.sample, tuple(self._layers), tuple(self._edges), self.heads)

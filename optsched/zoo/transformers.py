@@ -175,7 +175,6 @@ def linear_flops(rows: int, inputs: int, outputs: int) -> int:
 
 
 def linear_parameters(inputs: int, outputs: int, bias: bool = True) -> int:
-    """Parameters of a matrix product: weights and, if any, one bias for each output."""
     return inputs * outputs + (outputs if bias else 0)
 
 

@@ -152,7 +152,6 @@ def reproduce(
 def verdicts(
     folder: str | Path, artefacts: Mapping[str, Artefact] = ARTEFACTS
 ) -> dict[str, Verdict | None]:
-    """The verdict of every artefact in a folder of results; None where there is none."""
     return {name: read_verdict(Path(folder), name) for name in artefacts}
 
 

@@ -51,7 +51,6 @@ class Claim:
         return self.with_range(median(values), min(values), max(values))
 
     def with_range(self, *numbers: float) -> str:
-        """A value with the smallest and the largest."""
         middle, low, high = (f"{number:{self.form}}" for number in numbers)
         unit = self.unit if self.unit in ("", "%") else f" {self.unit}"
         return f"{middle}{unit}" if low == high else f"{middle}{unit} ({low} to {high})"

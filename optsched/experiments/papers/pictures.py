@@ -107,7 +107,6 @@ def strips(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str) -> F
 
 
 def headline(figure: Figure, text: str) -> Figure:
-    """Add a wrapped title, and enlarge the figure by its lines."""
     title = figure.suptitle("", fontsize="medium", x=0.01, ha="left")
     wrap(title, text, figure.bbox.width - 16)
     lines = title.get_text().count("\n") + 1

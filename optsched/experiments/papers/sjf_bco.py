@@ -135,7 +135,6 @@ class Shape:
 
     @property
     def claims(self) -> tuple[Claim, Claim]:
-        """The claims on the medians and on the single draws."""
         paper = "a plot of one draw"
         return (
             Claim(f"{self.text}, in the median", paper, self.quantity, self.unit),

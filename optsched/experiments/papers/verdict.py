@@ -85,7 +85,6 @@ def write_verdict(folder: Path, verdict: Verdict) -> None:
 
 
 def read_verdict(folder: Path, artefact: str) -> Verdict | None:
-    """Read an artefact's verdict from a folder; None if there is none."""
     path = verdict_file(folder, artefact)
     if not path.is_file():
         return None

@@ -81,7 +81,6 @@ def _documents(
 
 
 def require_allowed(method: str, allow: Collection[str], source: str, where: str) -> None:
-    """Raise InputError if the method is in a module that is not allowed."""
     module = module_of(method)
     if module is not None and module not in allow:
         raise InputError(source, where, shown(method), f"--allow {module}, if you trust that code")
@@ -127,7 +126,6 @@ def _units(
 
 
 def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
-    """Yield the instances of a family, in the plan's order."""
     if family.generator is None:
         for entry in family.instances:
             for path in _files(plan, family, entry):

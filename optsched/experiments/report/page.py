@@ -152,7 +152,6 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _run_of_sweep(run: Mapping[str, Any]) -> str:
-    """Command line and versions of one start of a sweep."""
     versions = json.loads(run["environment"])
     words = ", ".join(f"{name} {value}" for name, value in versions.items())
     return (

@@ -151,8 +151,6 @@ class Pairing:
 
 @dataclass(frozen=True)
 class FamilyTable:
-    """The gap table of a family."""
-
     plan: str
     family: str
     problem: str

@@ -65,7 +65,6 @@ def percent(share: float | None) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """Format a ratio of times without an exponent."""
     if value is None:
         return "-"
     if value >= 100:

@@ -28,8 +28,6 @@ _lock = threading.Lock()
 
 
 class ClusterPool:
-    """The workers of a Dask scheduler."""
-
     def __init__(self, address: str, problems: tuple[str, ...]) -> None:
         require_extras(["distributed"])
         from distributed import Client

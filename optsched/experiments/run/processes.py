@@ -40,8 +40,6 @@ Task = tuple[Unit, str, Limits, Future[Row]]
 
 
 class LocalPool:
-    """Worker processes on this machine."""
-
     def __init__(self, workers: int, problems: tuple[str, ...]) -> None:
         self.workers = workers
         self.name = f"{workers} processes" if workers > 1 else "1 process"
@@ -242,7 +240,6 @@ def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
 
 @contextmanager
 def memory_limit(memory: int | None) -> Iterator[None]:
-    """Limit the additional memory of this process, where that is supported."""
     used = None
     with suppress(ImportError, OSError, ValueError):
         import resource

@@ -135,7 +135,6 @@ def sweep(
 
 
 def _modules(plan: Plan, dask: str | None) -> Iterator[str]:
-    """Optional modules that the plan's methods need."""
     if dask is not None:
         yield "distributed"
     names = {name for family in plan.families for name in family.methods}

@@ -219,7 +219,6 @@ class Store:
         return number
 
     def record_start(self, plan: str, command: str, workers: str, environment: str) -> None:
-        """Record a start of a sweep: its command line and what it runs on."""
         with self._transaction() as base:
             base.execute(
                 "INSERT INTO runs (plan, command, workers, environment, started) "

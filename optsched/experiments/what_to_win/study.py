@@ -102,7 +102,6 @@ def placement_neutral(workload: Workload, seconds: Floats) -> tuple[Workload, Ca
 
 
 def can_stop_jobs(scheduler: str) -> bool:
-    """Whether a scheduler stops running jobs."""
     return POLICIES[scheduler].preempts != "never"
 
 

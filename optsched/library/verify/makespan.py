@@ -159,7 +159,6 @@ def least_slots(instance: Document, job: Document, capacity: int) -> float:
 
 
 def _min_servers(instance: Document, job: Document) -> int:
-    """The fewest servers that hold a job."""
     capacities = accumulate(sorted(instance["servers"], reverse=True))
     return 1 + sum(capacity < job["gpus"] for capacity in capacities)
 

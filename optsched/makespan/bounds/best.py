@@ -126,7 +126,6 @@ def best_bound(
 
 
 def clear_cache() -> None:
-    """Drop the cached bounds (used for timing)."""
     _cache.clear()
 
 

@@ -27,7 +27,6 @@ class ColumnCertificate(_Deadline):
     prices: tuple[int, ...]  # duals y_j in the instance's order of jobs
 
     def to_dict(self) -> dict[str, Any]:
-        """The certificate as a JSON object."""
         return {
             "kind": "columns",
             "deadline": self.deadline,
@@ -59,7 +58,6 @@ class ContentionCertificate(_Deadline):
     running: Mapping[int, int]
 
     def to_dict(self) -> dict[str, Any]:
-        """The certificate as a JSON object."""
         return {
             "kind": "contention",
             "deadline": self.deadline,

@@ -64,7 +64,6 @@ def _best_column(size: Ints, dual: Floats, capacity: int, members: Bools) -> flo
 
 
 def warm_up_knapsacks() -> None:
-    """Load the compiled knapsack."""
     _best_column(np.ones(1, np.int64), np.ones(1), 1, np.zeros(1, np.bool_))
 
 

@@ -48,7 +48,6 @@ class State(NamedTuple):
 
     @property
     def running(self) -> dict[int, Placement]:
-        """Placements of the running jobs."""
         runs = enumerate(self.runs)
         return {j: run[1] for j, run in runs if run is not None and self.remaining[j]}
 
@@ -116,7 +115,6 @@ class StateSearch:
         self.bound = self.cutoff
 
     def _successors(self, state: State, slot: int) -> Iterator[State]:
-        """States a slot later, until a limit is reached."""
         free = self.instance.servers
         for placement in state.running.values():
             free = _without(free, placement)

@@ -43,8 +43,6 @@ NUM_LINK_LIMITS = 4
 
 
 class SpanningRules(NamedTuple):
-    """How each job takes its servers, by job."""
-
     spans: Bools  # whether it may span servers though one could hold it
     link_limit: Ints  # maximum spanning jobs on each of its links, with itself; 0: no limit
     prefers_shared_server: Bools  # whether, with a limit, it first fills a server others span
@@ -273,7 +271,6 @@ def longest_order(instance: MakespanInstance) -> Ints:
 
 
 def longest_first_schedule(instance: MakespanInstance) -> SearchResult:
-    """Schedule of longest-first."""
     scheduler = ListScheduler(instance)
     variants = scheduler.spanning_variants(longest_order(instance))
     return SearchResult(scheduler.best(variants).schedule)
@@ -282,5 +279,4 @@ def longest_first_schedule(instance: MakespanInstance) -> SearchResult:
 def longest_first(
     instance: MakespanInstance, options: MakespanOptions, settings: Settings
 ) -> Outcome:
-    """Schedule longest first."""
     return Incumbent(instance, settings).heuristic(lambda _: longest_first_schedule(instance))

@@ -352,7 +352,6 @@ def anneal(
 
 
 def compute_loads(blocks: Blocks, position: Ints, load: Floats) -> None:
-    """Compute the load of every GPU, in slots."""
     load[:] = 0.0
     for j, (first, gap) in enumerate(position.tolist()):
         _add_to_block(load, first, gap, int(blocks.width[j]), blocks.duration[j])

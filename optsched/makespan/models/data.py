@@ -43,8 +43,6 @@ def without_starts(plan: Plan) -> Plan:
 
 @dataclass(frozen=True)
 class MakespanModelData:
-    """What a time-indexed model is built from."""
-
     instance: MakespanInstance
     durations: Durations
     horizon: int  # H: every job ends by then

@@ -41,7 +41,6 @@ def build(data: MakespanModelData) -> pyo.ConcreteModel:
 
 
 def read_schedule(model: pyo.ConcreteModel, data: MakespanModelData) -> Schedule:
-    """Starts and placements of the values in the model."""
     starts = [0.0] * len(data.jobs)
     placed: list[dict[int, int]] = [{} for _ in data.jobs]
     for j, s, a in model.INSIDE_RUNS:

@@ -58,7 +58,6 @@ MAX_ANNEALING_MOVES = 100_000_000
 
 
 def ilp(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
-    """Solve by the pipeline."""
     require_solver(settings.solver)
     incumbent = Incumbent(instance, settings)
     with incumbent.until_deadline():

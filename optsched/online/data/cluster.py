@@ -119,7 +119,6 @@ class OnlineCluster(FileModel):
 
     @property
     def gpus(self) -> int:
-        """G, GPUs in all."""
         return sum(gpus * count for gpus, count in self._groups())
 
     @property

@@ -185,7 +185,6 @@ class OfflineData:
 
     @property
     def nonzeros(self) -> int:
-        """Estimate of the model's nonzeros."""
         servers = self.jobs.cluster.num_servers
         return sum(
             max(0, self.last_start[i, name] + 1 - self.first_slot[i])

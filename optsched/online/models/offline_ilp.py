@@ -140,7 +140,6 @@ def records_of_plan(data: OfflineData, options: OnlineOptions, plan: Plan) -> Re
 
 
 def _total_flow(data: OfflineData, plan: Plan) -> float:
-    """Total flow of a schedule, in seconds."""
     return data.slot * sum(data.flow(run) for run, _ in plan)
 
 

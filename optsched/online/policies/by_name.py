@@ -237,7 +237,6 @@ class PolicyOptions(Options):
 
 
 def find_policy(name: str) -> Policy:
-    """The policy of that name; raises InputError."""
     if name not in POLICIES:
         raise InputError("simulate", "policy", shown(name), suggestion(name, POLICIES))
     return POLICIES[name]

@@ -70,7 +70,6 @@ Model = Callable[[Codes, Codes], Floats]
 
 
 def fit_constant(examples: Examples, seed: int) -> Model:
-    """The mean of all; 0 without examples."""
     value = float(examples.iterations.mean()) if len(examples) else 0.0
     return lambda user, group: np.full(len(group), value)
 

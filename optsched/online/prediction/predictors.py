@@ -165,7 +165,6 @@ def predict(
 
 
 def predict_instance(instance: OnlineInstance, options: OnlineOptions, seed: int) -> Prediction:
-    """Predict the iterations of the simulated jobs of an instance."""
     prediction = predict(
         prepare_jobs(instance.workload, instance.catalogue, instance.cluster),
         options.predictor,

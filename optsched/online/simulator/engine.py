@@ -155,7 +155,6 @@ def event_loop_input(
 
 
 def idle_runs(n: int, policy: Policy) -> event_loop.Runs:
-    """Return the runs of n jobs that have not started."""
     num_delayed = n if policy.delays else 0
     return event_loop.Runs(
         start=np.full(n, np.nan),
@@ -221,7 +220,6 @@ def _run_preemptive(
 
 
 def _server_columns(allocations: Ints, begin: Ints, count: Ints) -> dict[str, Ints]:
-    """Return the columns first, server and taken: `count` allocations per job from `begin` on."""
     first = np.cumsum([0, *count], dtype=np.int64)
     order = np.arange(first[-1]) + np.repeat(begin - first[:-1], count)
     packed = allocations.astype(np.int64)[order]

@@ -236,7 +236,7 @@ def simulate(
             if rules.overtaking != HEAD_ONLY:  # the head is the first job of its bucket
                 _pop(bucket_heaps, bucket_first, nonempty_buckets, bucket_of[configuration])
             end = now + jobs.iterations[row] * alpha
-            _start(runs, servers, row, gpus, rule, alpha, now, end, allocations, end_heap)
+            start_job(runs, servers, row, gpus, rule, alpha, now, end, allocations, end_heap)
             started, queued = started + 1, queued - 1
             if rules.overtaking == EASY:
                 length = expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
@@ -293,7 +293,7 @@ def simulate(
                 entry = (now + length, row)
                 expected_ends.insert(bisect_left(expected_ends, entry), entry)
             end = now + jobs.iterations[row] * alpha
-            _start(runs, servers, row, gpus, rule, alpha, now, end, allocations, end_heap)
+            start_job(runs, servers, row, gpus, rule, alpha, now, end, allocations, end_heap)
             started, queued = started + 1, queued - 1
         for rank in passed_over[1:]:
             bucket = bucket_of[configuration_of[row_of_rank[rank]]]
@@ -441,7 +441,6 @@ def _next_behind(
 
 @register_jitable
 def _push(heaps: list[list[int]], first: Ints, nonempty: list[int], bucket: int, rank: int) -> None:
-    """Add a waiting job to a bucket."""
     if first[bucket] == SENTINEL:
         nonempty.insert(bisect_left(nonempty, bucket), bucket)
     heapq.heappush(heaps[bucket], rank)
@@ -450,7 +449,6 @@ def _push(heaps: list[list[int]], first: Ints, nonempty: list[int], bucket: int,
 
 @register_jitable
 def _pop(heaps: list[list[int]], first: Ints, nonempty: list[int], bucket: int) -> None:
-    """Remove the first job of a bucket."""
     heapq.heappop(heaps[bucket])
     first[bucket] = heaps[bucket][0]
     if first[bucket] == SENTINEL:
@@ -499,7 +497,7 @@ def bisect_left(entries: Any, entry: Any) -> int:
 
 
 @register_jitable
-def _start(
+def start_job(
     runs: Runs,
     servers: FreeServers,
     row: int,

@@ -28,7 +28,6 @@ class TimeTable(NamedTuple):
 
 
 def empty_table(gpus_per_server: int) -> TimeTable:
-    """Return a table without entries."""
     entries = MAX_ENTRIES
     while entries > 1024 and entries * (gpus_per_server + 1) > MAX_KEY_ELEMENTS:
         entries //= 2

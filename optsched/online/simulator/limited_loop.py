@@ -31,6 +31,7 @@ from optsched.online.simulator.event_loop import (
     expected_length,
     is_accepted,
     next_multiple,
+    start_job,
     submit_virtually,
 )
 from optsched.online.simulator.iteration_times import TimeTable, cached_time, compute_and_cache_time
@@ -41,7 +42,6 @@ from optsched.online.simulator.offers import (
     release,
     rule_for,
     set_free,
-    take,
 )
 
 FAIR = 4  # fair-share: the user with the least GPU-seconds is next
@@ -67,8 +67,6 @@ class Limits(NamedTuple):
 
 
 class LimitedJobs(NamedTuple):
-    """The jobs and their limits."""
-
     jobs: event_loop.JobData
     limits: Limits
 
@@ -267,16 +265,13 @@ def simulate(
             # the start
             first = len(allocations)
             rule = rule_for(rules.offer, heavy[configuration])
-            runs.first_allocation[row] = first
-            runs.num_allocations[row] = take(scratch, rule, gpus, allocations)
+            end = now + jobs.iterations[row] * alpha
+            start_job(runs, scratch, row, gpus, rule, alpha, now, end, allocations, end_heap)
             open_gpus -= gpus
             if windows_ahead:
                 for i in range(first, len(allocations)):
                     server, taken = allocations[i] >> GPU_BITS, allocations[i] % (1 << GPU_BITS)
                     set_free(servers, server, servers.free[server] - taken)
-            end = now + jobs.iterations[row] * alpha
-            runs.start[row], runs.end[row], runs.alpha[row] = now, end, alpha
-            heapq.heappush(end_heap, (end, row))
             held_by_user[limits.user[row]] += gpus
             held_by_group[limits.group[row]] += gpus
             started, queued = started + 1, queued - 1

@@ -122,7 +122,6 @@ def take(servers: FreeServers, rule: int, gpus: int, allocations: list[int]) -> 
 
 @register_jitable
 def release(servers: FreeServers, allocation: int) -> None:
-    """Free the GPUs of an allocation."""
     server, gpus = allocation >> GPU_BITS, allocation & ((1 << GPU_BITS) - 1)
     set_free(servers, server, servers.free[server] + gpus)
 

@@ -155,7 +155,6 @@ class View:
 
     @property
     def gpus(self) -> int:
-        """GPUs of the cluster."""
         return self._jobs.cluster.gpus
 
     @property
@@ -165,7 +164,6 @@ class View:
 
     @property
     def free_gpus(self) -> int:
-        """Free GPUs of the cluster."""
         return int(self._servers.total[0])
 
     def offer(self, job: QueuedJob, rule: str) -> dict[int, int] | None:

@@ -230,7 +230,6 @@ def simulate(
 def _release(
     servers: FreeServers, segments: list[Segment], allocations: list[int], segment: int
 ) -> None:
-    """Free the GPUs of a segment."""
     first = segments[segment - 1][4] if segment > 0 else 0
     for i in range(first, segments[segment][4]):
         release(servers, allocations[i])

@@ -199,7 +199,6 @@ class CsvTable:
     """Line numbers from 2 and cells."""
 
     def by_role(self, cells: Sequence[str]) -> dict[str, str]:
-        """Return the cells of a row by their roles."""
         if len(cells) != len(self.header):
             raise UnreadableError("wrong number of columns", f"{len(cells)} of {len(self.header)}")
         return {role: cells[position] for role, position in self.positions.items()}

@@ -84,7 +84,6 @@ def rows_of(
     columns: Mapping[str, str] | None = None,
     time_format: str | None = None,
 ) -> Iterator[TraceRow | RejectedRow]:
-    """Stream the rows of a trace; the arguments are those of `import_trace`."""
     if file_format not in FORMATS:
         raise InputError("import", "format", shown(file_format), f"one of {', '.join(FORMATS)}")
     if throughputs is not None and file_format != "gavel":

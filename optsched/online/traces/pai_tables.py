@@ -71,7 +71,6 @@ class Table:
 
 
 def table_of_pai(path: str | Path) -> Table | None:
-    """Return the table in a file, or None if it is none of them."""
     path = Path(path)
     text = _first_line(path)
     if "\0" in text:
@@ -151,8 +150,6 @@ def read_pai_tables(paths: Sequence[str | Path], source: str) -> Iterator[TraceR
 
 @dataclass
 class _Job:
-    """A job while its tables are joined."""
-
     line: int
     inst_id: str
     user: str

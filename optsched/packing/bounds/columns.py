@@ -49,7 +49,6 @@ class Prices:
     bound: float
 
     def to_dict(self) -> dict[str, Any]:
-        """The certificate as a JSON object."""
         lists = {key: getattr(self, key).tolist() for key in ("cpu", "memory", "shares")}
         return {"kind": "prices", **lists, "bound": self.bound}
 
@@ -177,7 +176,6 @@ class _Programme:
         return prices, improving, np.array([self._pattern(choices[k]) for k in improving])
 
     def _pattern(self, choices: Ints) -> Ints:
-        """The numbers of shares that a knapsack's choices make."""
         numbers, room = np.zeros(len(self.sizes), dtype=np.int64), len(choices) - 1
         while room > 0:
             f = choices[room]

@@ -42,13 +42,11 @@ class Packing(NamedTuple):
 
 
 def offline(instance: PackingInstance, options: PackingOptions, settings: Settings) -> Outcome:
-    """Pack offline."""
     tables = Tables(instance)
     return packing_outcome(tables, offline_placements(tables, settings), settings.deadline.spent)
 
 
 def offline_placements(tables: Tables, settings: Settings) -> list[Placement]:
-    """The tasks placed by `offline`."""
     generator = np.random.default_rng(settings.seed)
     nodes, packing, done = len(tables.capacity), empty_packing(tables), -1
     pairs = PAIRS_PER_NODE * nodes if settings.iterations is None else settings.iterations

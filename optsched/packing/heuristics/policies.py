@@ -63,7 +63,6 @@ class State(NamedTuple):
 def run_policy(
     name: str, instance: PackingInstance, options: PackingOptions, settings: Settings
 ) -> Outcome:
-    """Place all arrivals by a policy."""
     began, tables = clock(), Tables(instance)
     nodes, gpus = placements_of(name, tables, settings.seed)
     placed = [
@@ -74,7 +73,6 @@ def run_policy(
 
 
 def packing_outcome(tables: Tables, placed: list[Placement], seconds: float) -> Outcome:
-    """The outcome of a heuristic."""
     idle, ended = tables.idle_beside(placed), Termination.FEASIBLE
     return Outcome(tables.solution(placed), ended, claimed=idle, solve_time=seconds)
 
@@ -91,7 +89,6 @@ def placements_of(name: str, tables: Tables, seed: int) -> Any:
 
 
 def initial_state(tables: Tables) -> State:
-    """All nodes empty."""
     cpu, memory, gpus = np.ascontiguousarray(tables.capacity.T)
     width = int(gpus.max())
     milli = np.where(np.arange(width) < gpus[:, None], MILLI, -1)

@@ -49,7 +49,6 @@ class PatternCertificate:
     prices: tuple[int, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The certificate as a JSON object."""
         return {"kind": "patterns", "threshold": self.threshold, "prices": list(self.prices)}
 
 

@@ -32,7 +32,6 @@ MAX_NODES = 300
 
 
 def all_counts(tables: CostTables) -> CountMask:
-    """All minimum counts, of all stages."""
     return np.broadcast_to(np.arange(tables.all_reduce.shape[1]) > 0, tables.all_reduce.shape)
 
 

@@ -23,7 +23,6 @@ from optsched.result import Outcome, Settings
 def first_fit(
     instance: PlacementInstance, options: PlacementOptions, settings: Settings
 ) -> Outcome:
-    """Place a job by First Fit; the options change its cost, never its placement."""
     began = clock()
     replicas = np.array([stage.replicas for stage in instance.job.stages], dtype=np.int64)
     gpus = np.array([stage.tensor_parallel for stage in instance.job.stages], dtype=np.int64)
@@ -52,5 +51,4 @@ def first_fit_counts(replicas: Ints, gpus: Ints, free: Ints) -> Ints:
 
 
 def fill_in_order(room: Ints, replicas: int) -> Ints:
-    """Fill servers in order up to their room until all replicas are placed."""
     return np.diff(np.minimum(np.cumsum(room), replicas), prepend=0)

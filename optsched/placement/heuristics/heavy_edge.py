@@ -81,7 +81,6 @@ def greedy_outcome(
     build_time: float,
     solve_time: float,
 ) -> Outcome:
-    """Outcome of a greedy heuristic: no solution if replicas remain unplaced."""
     message = unplaced(instance, counts, heuristic)
     return Outcome(
         None if message else PlacementSolution.of(instance.name, counts.tolist()),

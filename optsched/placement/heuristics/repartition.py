@@ -48,7 +48,6 @@ class StartingPlacement(NamedTuple):
 
 
 def no_placement(termination: Termination, solver: str | None = None) -> Outcome:
-    """Outcome of a method without any placement."""
     message = "no placement found by the time limit"
     if termination is Termination.INFEASIBLE:
         message = "the servers cannot hold all replicas"

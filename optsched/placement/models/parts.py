@@ -51,12 +51,10 @@ class ModelData:
 
     @cached_property
     def gpus(self) -> list[int]:
-        """q_s."""
         return [int(q) for q in self.tables.gpus]
 
     @property
     def is_synchronous(self) -> bool:
-        """Whether the job has micro-batches."""
         return self.tables.micro_batches is not None
 
     def counts(self, stage: int, server: int) -> range:
@@ -259,7 +257,6 @@ def counts_from(model: pyo.ConcreteModel, terms: Terms) -> Ints:
 def with_reader(
     model: pyo.ConcreteModel, instance: PlacementInstance, terms: Callable[..., Terms]
 ) -> pyo.ConcreteModel:
-    """Add the function that reads a solution, for `optsched.solution_of`."""
     model.reader = lambda solved: PlacementSolution.of(
         instance.name, counts_from(solved, terms(solved)).tolist()
     )
@@ -276,7 +273,6 @@ def model_outcome(
     bound: Bound | None = None,
     details: Mapping[str, object] | None = None,
 ) -> Outcome:
-    """The fastest of some placements, and the better of a bound and the solver's."""
     value, counts = min(
         ((iteration_time(instance, c, options), c) for c in placements), key=lambda pair: pair[0]
     )

@@ -106,7 +106,6 @@ def vertex_data(
 
 
 def _greedy_placement(instance: PlacementInstance) -> Ints | None:
-    """Heavy-Edge's placement, if it places all replicas."""
     counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
     return None if unplaced(instance, counts) else counts
 

@@ -358,7 +358,6 @@ def _add_use(share: float, i: int, mu: float, job: Job, slots: Slots, use: Any) 
 
 @register_jitable
 def _best_in(h: int, mu: float, job: Job, dual: Any) -> Any:
-    """m_h(mu), and the configuration that attains it (-1: idle)."""
     best, best_configuration = 0.0, -1
     for c in range(len(job.kind)):
         value = job.energy[c] + dual[job.kind[c], h] * job.size[c] - mu * job.speed[c]

@@ -22,8 +22,6 @@ MODELS = ("patterns", "milp", "minlp", "columns")
 
 @dataclass(frozen=True)
 class PolicyEntry:
-    """A row of the table of policies."""
-
     name: str
     summary: str
     # class of ``(world, name, settings)``, a `Policy`, or ``module:class``
@@ -73,7 +71,6 @@ POLICIES: dict[str, PolicyEntry] = {policy.name: policy for policy in _ALL}
 
 
 def find_policy(name: str) -> PolicyEntry:
-    """The policy of that name; raises InputError."""
     if name not in POLICIES:
         raise InputError("roll", "policy", shown(name), suggestion(name, POLICIES))
     return POLICIES[name]

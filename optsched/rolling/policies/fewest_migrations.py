@@ -67,7 +67,6 @@ def with_fewest_migrations(
 
 
 def _target_nodes(tables: Tables, placed: Placed, before: Previous) -> Ints:
-    """The node that each node's contents move to."""
     target = np.arange(len(tables.kind_of))
     position = np.full(len(target) + 1, -1)  # index within the class; last entry: no node
     for node_class in tables.classes:

@@ -23,7 +23,6 @@ class Assignment(Mapping[int, Placement]):
 
     @classmethod
     def waiting(cls, jobs: int, width: int) -> Assignment:
-        """All jobs wait; G is `width`."""
         node, gpus = np.full(jobs, NO_NODE), np.full((jobs, width), NO_GPU)
         return cls(node, np.zeros(jobs, np.int64), gpus)
 

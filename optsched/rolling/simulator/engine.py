@@ -145,7 +145,6 @@ class Execution:
         self.intervals: list[NodeInterval] = []
 
     def done_at(self, jobs: Ints, now: float) -> Floats:
-        """Epochs completed by each job."""
         productive = np.maximum(now - self._productive[jobs], 0.0)
         done = self._done[jobs] + productive / self._seconds[jobs]  # inf while a job waits
         return np.minimum(done, self._target[jobs])

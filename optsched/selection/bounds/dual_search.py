@@ -68,7 +68,6 @@ class Duals(NamedTuple):
     opening: float = 0.0
 
     def combined(self, other: Duals, weight: float) -> Duals:
-        """The convex combination with other duals."""
         return Duals(
             weight * self.slots + (1 - weight) * other.slots,
             weight * self.nodes + (1 - weight) * other.nodes,
@@ -277,7 +276,6 @@ class _Search:
         return Duals(slots, np.minimum(nodes, 0.0), opening_dual)
 
     def _add(self, roles: Ints, cost: Floats) -> None:
-        """Add one column per group of jobs."""
         pricing, groups = self.pricing, self.pricing.groups
         ones = np.ones(len(roles))
         shape = (groups, pricing.role_coefficients.shape[0])

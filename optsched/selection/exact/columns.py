@@ -144,7 +144,6 @@ class _Search:
         self._solve_over(restricted, leaders, replace(self.settings, gap=gap / 2))
 
     def solve_classes(self, flow: ArcFlow) -> None:
-        """Steps 1 to 4 on the true classes."""
         if self.is_done:
             return
         duals = self._search_duals(flow, self.settings.gap, self.dual_bound)
@@ -157,7 +156,6 @@ class _Search:
             self._solve_and_prove(flow, leaders, duals.bound + left_out)
 
     def outcome(self) -> Outcome:
-        """Return the outcome with its certificate."""
         clock, tables = self.settings.deadline, self.tables
         build_seconds = self.build_seconds or 0.0
         outcome = Outcome(

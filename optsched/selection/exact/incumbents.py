@@ -46,7 +46,6 @@ def heuristic_assignments(tables: Tables) -> list[Assignment]:
 
 
 def report_start(tables: Tables, incumbent: Assignment | None, settings: Settings) -> None:
-    """Report the incumbent and the first bound."""
     value = None if incumbent is None else expected_cost(tables, incumbent)
     settings.progress.report(value, tables.unavoidable_cost)
 

@@ -44,7 +44,6 @@ def model_outcome(
     unit: float,
     settings: Settings,
 ) -> Outcome:
-    """The outcome of a model whose money is counted in `unit` dollars."""
     if answer.termination is Termination.INFEASIBLE and incumbent is None:
         return infeasible_outcome(tables, answer)
     bound, source = tables.unavoidable_cost, TARDINESS

@@ -127,7 +127,6 @@ def costs_of(tables: Tables) -> Costs:
 
 
 def heuristic_outcome(tables: Tables, assignment: Assignment, started: float) -> Outcome:
-    """The outcome of a heuristic's assignment; `started` is a time of the clock."""
     seconds, value = clock() - started, expected_cost(tables, assignment)
     solution = solution_of(tables, assignment)
     return Outcome(solution, Termination.FEASIBLE, claimed=value, solve_time=seconds)

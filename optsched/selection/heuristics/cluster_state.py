@@ -19,7 +19,6 @@ class Nodes(NamedTuple):
 
 
 def nodes_of(instance: SelectionInstance, kind_of: Any) -> Nodes:
-    """An instance's nodes, of the types given."""
     gpus = np.array([node.gpus for node in instance.nodes])
     rates = np.full((len(gpus), int(gpus.max())), np.inf)
     for n, node in enumerate(instance.nodes):

@@ -42,8 +42,6 @@ NODE, FIRST_GPU, PLACED, WANTED, FINAL, ADDED_GPU = range(6)
 
 
 class Jobs(NamedTuple):
-    """The jobs' data that STS reads."""
-
     seconds: Any
     """(J, T, C): seconds per epoch; infinite if not usable."""
     curves: Curves
@@ -57,8 +55,6 @@ class Jobs(NamedTuple):
 
 
 class Kinds(NamedTuple):
-    """GPU types."""
-
     gpus: Any
     """(T,): GPUs of the largest node."""
     rates: Any
@@ -99,7 +95,6 @@ class Free(NamedTuple):
 
 
 def sts(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Select resources by STS."""
     started = clock()
     tables = tables_of(instance, options)
     return heuristic_outcome(tables, sts_assignment(tables), started)

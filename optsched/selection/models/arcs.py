@@ -64,7 +64,6 @@ class ArcFlow:
 
     @property
     def max_configurations(self) -> int:
-        """The largest number of configurations of a type."""
         return int(self.tables.tardiness_cost.shape[2])
 
     def row(self, family: str, t: int, index: int = 0) -> int:
@@ -223,7 +222,6 @@ class ArcFlow:
 
     @cached_property
     def row_bounds(self) -> tuple[Floats, Floats]:
-        """Lower and upper bounds of the rows."""
         start = self.first_rows
         lower, upper = np.full(start["end"], -np.inf), np.zeros(start["end"])
         lower[: self.tables.jobs] = upper[: self.tables.jobs] = 1.0

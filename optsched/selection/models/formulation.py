@@ -217,7 +217,6 @@ def with_reader(model: Model, data: FormulationData) -> Model:
 
 
 def read_assignment(model: Model, data: FormulationData) -> Assignment:
-    """The assignment of the values in the model."""
     assignment = {}
     for j in model.JOBS:
         gpus = [(n, g) for n, g in model.GPUS if _is_one(model.assigned[j, n, g])]

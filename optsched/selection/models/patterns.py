@@ -173,7 +173,6 @@ def nonzeros(tables: Tables) -> int:
 
 
 def pattern_data(tables: Tables) -> PatternData:
-    """Enumerate patterns and fills."""
     count = pattern_count(tables)
     if count > MAX_PATTERNS:
         found = f"{count} node patterns"

@@ -45,7 +45,6 @@ class Hull(NamedTuple):
 
 @register_jitable
 def empty_hull(speeds: int) -> Hull:
-    """Allocate arrays for `speeds` speeds."""
     vertices = np.empty(speeds, np.int64)
     return Hull(vertices, np.empty(speeds), np.empty(speeds), np.empty(speeds))
 
@@ -203,7 +202,6 @@ def time_of(
 
 @register_jitable
 def curve_of(curves: Curves, j: int) -> Curve:
-    """The curve of one of many jobs."""
     a, b = curves.start[j], curves.start[j + 1]
     return Curve(curves.knots[a + j : b + j + 1], curves.high[a:b], curves.low[a:b])
 

@@ -69,7 +69,6 @@ def rounds_to(value: float, printed: float) -> bool:
 
 
 def cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """A cell per model."""
     return cells_of(
         (CLAIM.text, row["model"], "", [row["difference"]], row["agrees"])
         for row in rows.to_dict("records")

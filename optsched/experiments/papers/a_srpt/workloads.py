@@ -118,7 +118,6 @@ def with_single_gpu_share(trace: Trace, share: float, rng: np.random.Generator) 
 
 
 def trace_of(source: Source | Scale) -> Trace:
-    """The user's trace, read once."""
     assert source.trace is not None
     path = Path(source.trace)
     written = path.stat().st_mtime_ns if path.exists() else 0

@@ -45,7 +45,6 @@ FIXED_2 = (
 
 
 def rows_of_2(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """One row per job; nothing is run."""
     import pandas as pd
 
     rows = [
@@ -122,7 +121,6 @@ def submissions(instance: Any, options: object, settings: object) -> Outcome:
 
 
 def rows_of_3(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """One row per point of a curve."""
     jobs: Any = [list(range(JOBS // CURVE_POINTS, JOBS + 1, JOBS // CURVE_POINTS))] * len(runs)
     times = [details["times"] for details in runs["details"]]
     rows = runs.assign(arrivals=runs["family"], jobs=jobs, time=times)

@@ -46,7 +46,6 @@ def plan(scale: Scale) -> list[Family]:
 
 
 def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """One row per decision."""
     parts = runs["family"].str.split("|", expand=True)
     rows = runs.assign(load=parts[0], nodes=parts[1].astype(int), seconds=runs["solve_time"])
     return rows[["load", "nodes", "seed", "method", "seconds"]]
