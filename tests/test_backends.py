@@ -2,8 +2,6 @@
 
 import io
 import logging
-import shutil
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,7 +20,7 @@ from optsched.backends.models import solve_model
 from optsched.backends.pyomo_solvers import solve_with_pyomo, solver_version
 from optsched.backends.running import run_highs
 from optsched.deadline import Deadline
-from optsched.errors import InputError, MissingExtraError
+from optsched.errors import InputError
 from optsched.generators.placement import generate_placement
 from optsched.placement.bounds.combinatorial import combinatorial_bound
 from optsched.placement.cost import iteration_time, tables_of
@@ -230,14 +228,6 @@ def test_unknown_solver_is_refused(name: str) -> None:
     """ipopt would answer with the relaxation: not every solver of Pyomo's is one for integers."""
     with pytest.raises(InputError, match="expected one of highs, scip, cbc"):
         solve_model(knapsack(), Settings(solver=name))
-
-
-def test_a_pulp_that_carries_no_cbc_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Version 4 has no such folder, and no program in it."""
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    monkeypatch.setitem(sys.modules, "pulp.solverdir", None)
-    with pytest.raises(MissingExtraError, match=r"pulp below version 4.*optsched\[cbc\]"):
-        solve_model(knapsack(), Settings(solver="cbc"))
 
 
 def test_a_solver_that_is_not_installed_is_refused() -> None:

@@ -18,7 +18,6 @@ from optsched.errors import SolverError
 from optsched.experiments import ARTEFACTS
 from optsched.experiments.run.runner import SweepState
 from optsched.io.schemas import SCHEMAS
-from optsched.library import shipped_folder
 from optsched.problems import PROBLEMS
 from optsched.result import Outcome, Termination
 
@@ -131,12 +130,6 @@ def test_explain_without_a_solution_is_one_line() -> None:
     assert "found no solution by sjf-bco" in refusal("explain tight.json --method sjf-bco")
 
 
-def test_explain_names_the_bottleneck() -> None:
-    run("solve", "small.json", "-o", "solution.json")
-    assert "bottleneck: stage" in quiet("explain small.json solution.json")
-    assert isinstance(json_of("explain small.json --method heavy-edge"), dict)
-
-
 def test_an_option_changes_the_objective_and_travels_with_the_solution() -> None:
     command = "solve small.json --method heavy-edge"
     option = "--option all_reduce_bandwidth=bottleneck -o bottleneck.json"
@@ -176,11 +169,6 @@ def test_methods_refuse_the_other_reading_by_name() -> None:
 )
 def test_nothing_help_and_list_say_what_there_is(command: str, word: str) -> None:
     assert word in quiet(command)
-
-
-def test_methods_after_a_space() -> None:
-    rows = json_of("compare small.json --methods heavy-edge exact")
-    assert [row["method"] for row in rows] == ["heavy-edge", "exact"]
 
 
 def test_a_failing_method_is_named_and_costs_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,29 +263,6 @@ def test_code_2_one_line(command: str, line: str) -> None:
     before = sorted(os.listdir())
     assert run(command) == (2, "", f"optsched: {line}\n")
     assert sorted(os.listdir()) == before
-
-
-def test_a_rolling_file_is_solved_like_any_other() -> None:
-    """Once refused; and a run is no instance, an instance no run."""
-    write("roll.json", json.loads((shipped_folder() / "rolling/three-by-hand.json").read_text()))
-    out = quiet("solve roll.json --method sts --json -o run.json")
-    assert json.loads(out)["objective"] == 123.0
-    printed("check roll.json run.json")
-    assert "found 'optsched/rolling'" in refusal("check roll.json roll.json")
-    assert "found 'optsched/rolling-solution'" in refusal("solve run.json")
-
-
-def test_a_shell_completes_names() -> None:
-    """The shell asks for what may follow: a command, a shipped instance, a method."""
-    asked = {
-        "optsched solve makespan/contended-4": {"makespan/contended-4x3"},
-        "optsched solve placement/fig2 --method heavy": {"heavy-edge"},
-    }
-    for words, completions in asked.items():
-        environment = {"_OPTSCHED_COMPLETE": "complete_bash", "COMP_WORDS": words}
-        environment["COMP_CWORD"] = str(len(words.split()) - 1)
-        done = python("-m", "optsched", code=None, variables=environment)
-        assert set(done.stdout.split()) == completions, done
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,10 @@ from optsched.cli import _code
 from optsched.declared import Options, declared, expected_of, require_declared
 from optsched.errors import InputError
 from optsched.experiments.plans.plan import Limits, read_plan
-from optsched.online.options import OnlineOptions
 from optsched.placement.instance import PlacementInstance
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
 from optsched.result import Settings
-from optsched.rolling.options import RollingOptions
 from optsched.schema import Between
 
 
@@ -87,26 +85,10 @@ def test_files_and_options_take_the_same_integers(found: object) -> None:
         Settings(threads=found)  # type: ignore[arg-type]
 
 
-def test_values_are_read_and_told() -> None:
-    read = Some.from_dict({"count": "7", "lambda": 2, "share": "0.75"})
-    assert read == Some(7, "on", 2.0, Inner(0.75))
-    assert type(read.lambda_) is float
-    assert read.to_dict() == {"count": 7, "lambda": 2.0, "share": 0.75}
-    assert Some.from_dict({}).to_dict() == {"count": None, "lambda": 1.0, "share": 0.25}
-    assert Some(word="off").to_dict()["word"] == "off"
-    with pytest.raises(InputError, match="share"):
-        Inner(1.0)
-
-
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_options_of_every_problem_come_back(name: str) -> None:
     made = resolve(PROBLEMS[name].options)
     assert made.from_dict(made().to_dict()) == made()
-
-
-def test_text_of_the_command_line_is_read_over_time_too() -> None:
-    assert OnlineOptions.from_dict({"tau": "50", "slot": "1.5"}).policy.tau == 50.0
-    assert RollingOptions.from_dict({"repeat": "2", "rounds": "4"}).constants.rounds == 4
 
 
 @pytest.mark.parametrize("name", ["iterations", "time_limit", "gap", "threads"])

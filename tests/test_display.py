@@ -105,13 +105,6 @@ def test_the_gap_table_reads_in_full_in_a_narrow_terminal(
         assert word in text
 
 
-def test_one_instance_is_not_one_instances(capsys: pytest.CaptureFixture[str]) -> None:
-    from optsched.cli.show import table
-
-    table(compare_each("placement/fig2", ["heavy-edge"]), quiet=False)
-    assert capsys.readouterr().out.rstrip().endswith("over 1 instance")
-
-
 EXPLAINED = {
     "placement/vgg19-16": "heavy-edge",
     "makespan/fig2": "sjf-bco",

@@ -242,14 +242,6 @@ def test_a_problem_from_outside_goes_through_every_command(folder: Path) -> None
     run(folder, "explain three.json", code=2)  # it has none, and says so
 
 
-def test_compare_puts_them_beside_each_other(folder: Path) -> None:
-    rows = json.loads(run(folder, "compare three.json --json"))
-    values = {row["method"]: row["objective"] for row in rows}
-    assert values == {"as-filed": AS_FILED, "smith": BEST}
-    assert {row["bound"] for row in rows} == {BEST}
-    assert rows[0]["excess"] == pytest.approx(AS_FILED / BEST - 1)
-
-
 def test_a_sweep_its_table_and_report(folder: Path) -> None:
     output = run(folder, "sweep plan.toml --store s.sqlite --workers 0")
     assert "7 units, 7 run, 0 failed" in output

@@ -62,13 +62,6 @@ def test_size_decides_who_runs(place: Path) -> None:
     assert python_runs() == before + 1
 
 
-def test_a_users_own_kernels_keep_their_folder() -> None:
-    numba.config.reload_config()  # from the environment, which a test before may have changed
-    before = numba.config.CACHE_DIR
-    kernel(total.py_func)(np.arange(10.0))
-    assert before == numba.config.CACHE_DIR
-
-
 def test_without_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     assert kernel(total.py_func)(np.arange(10.0)) == 78.0

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import threading
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from sampling import first, one_in
 
 import optsched
 from optsched.cli import _code
-from optsched.errors import InputError, MethodError
+from optsched.errors import MethodError
 from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.solution import PlacementSolution
 from optsched.progress import Event, Progress
@@ -82,16 +81,6 @@ def test_a_callback_changes_nothing() -> None:
     assert result.solution == alone.solution
     assert result.bound == alone.bound
     assert [p.bound for p in result.trace][-1] == [p.bound for p in alone.trace][-1]
-
-
-def test_events_come_in_the_callers_thread() -> None:
-    threads: list[threading.Thread] = []
-
-    def listener(_: Event) -> None:
-        threads.append(threading.current_thread())
-
-    optsched.solve("selection/10x40", "patterns", callback=listener)
-    assert set(threads) == {threading.current_thread()}
 
 
 VERBOSE = [("selection/5x10", "patterns"), ("makespan/fig2", "sjf-bco")]
@@ -183,8 +172,3 @@ def test_a_bound_above_the_incumbent_is_the_incumbent() -> None:
     progress.report(None, 4.0)
     assert [(e.incumbent, e.bound) for e in events] == [(5.0, 3.0), (5.0, 5.0)]
     assert "excess 66.67%" in str(events[0])
-
-
-def test_a_callback_is_a_callable() -> None:
-    with pytest.raises(InputError, match="callback: found 3, expected a callable"):
-        optsched.solve("placement/fig2", callback=3)  # type: ignore[arg-type]

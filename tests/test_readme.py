@@ -140,14 +140,6 @@ def test_one_version_everywhere() -> None:
     assert f"\nversion: {optsched.__version__}\n" in read("CITATION.cff")
 
 
-def test_steps_to_contribute_are_few() -> None:
-    pattern = r"^## (.+)\n\n((?:(?!## ).*\n)+)"
-    sections = dict(re.findall(pattern, read("CONTRIBUTING.md"), re.MULTILINE))
-    assert {"Add a method", "Add a problem", "Add an importer", "Releases"} <= set(sections)
-    for heading, body in sections.items():
-        assert len(body.strip().splitlines()) <= 10, heading
-
-
 def test_every_row_of_the_gap_table_is_defended_in_a_sentence() -> None:
     families = [row.split(" | ")[:2] for row in (*rows_of("gaps"), *rows_of("parts"))]
     assert len(families) > 30

@@ -53,13 +53,6 @@ def test_an_error_is_raised_here_and_the_thread_works_on() -> None:
     assert failing.thread == usual == thread_of(Solver())
 
 
-def test_a_run_within_another_has_its_own_thread() -> None:
-    """One that works, also for a caller who has gone, is not waited for."""
-    inner: list[int] = []
-    outer = thread_of(Solver(lambda: inner.append(thread_of(Solver()))))
-    assert inner != [outer]
-
-
 def test_a_deadline_stops_the_run() -> None:
     solver = Solver()
     solver.run = lambda: solver.stopped.wait(600 * POLL_SECONDS)

@@ -6,7 +6,6 @@ import pytest
 from commands import json_of, printed, refusal, stderr_of
 
 import optsched
-from optsched.errors import InputError
 from optsched.problems import PROBLEMS
 from optsched.result import ONLY_A_BOUND
 
@@ -71,16 +70,6 @@ def test_export_writes_a_model_or_says_that_there_is_none(problem: str, tmp_path
     assert not file.exists()
 
 
-def test_the_model_of_a_rolling_policy_is_that_of_its_first_decision() -> None:
-    """Two of three jobs are there at once: (P1) for them, as a selection instance states it."""
-    document = optsched.load("rolling/three-by-hand").to_dict()
-    document["jobs"][1]["submit_time"] = document["jobs"][0]["submit_time"] = document["now"]
-    document["jobs"][2]["submit_time"] = document["now"] + 1
-    rolling = type(optsched.load("rolling/three-by-hand")).from_dict(document)
-    model = optsched.build_model(rolling, "milp")
-    assert len(model.JOBS) == 2
-
-
 @pytest.mark.parametrize(("problem", "method"), BOUNDS)
 def test_a_row_that_is_only_a_bound_says_so_everywhere(
     problem: str, method: str, tmp_path: Path
@@ -118,15 +107,3 @@ def test_the_commands_over_time_show_the_bound_as_a_row(command: str) -> None:
 def test_the_defaults_of_compare_hold(problem: str) -> None:
     """A bound among them is no failure."""
     printed("compare", SMALL[problem])
-
-
-def test_a_store_is_drawn_by_instance(tmp_path: Path) -> None:
-    plan, store = tmp_path / "p.toml", tmp_path / "s.sqlite"
-    plan.write_text('[[families]]\nname = "f"\ninstances = ["placement/fig2"]\n')
-    printed("sweep --workers 0", plan, "--store", store)
-    for arguments in ([store], ["placement/fig2", store]):
-        picture = tmp_path / f"{len(arguments)}.png"
-        printed("plot", *arguments, "-o", picture)
-        assert picture.read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(InputError, match="no run of 'vgg19-16'"):
-        optsched.plot("placement/vgg19-16", store)

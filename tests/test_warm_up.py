@@ -4,16 +4,14 @@ from pathlib import Path
 
 import pytest
 from processes import python
-from typer.testing import CliRunner
 
 from optsched import deadline
-from optsched.cli import app, execute
+from optsched.cli import execute
 from optsched.deadline import Deadline
 from optsched.experiments.papers import artefacts as running
 from optsched.experiments.papers.a_srpt import table2
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.sts import fig7
-from optsched.progress import notify_compiling
 
 
 def test_no_deadline_comes_nearer_while_code_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,29 +38,6 @@ def test_warm_up_once_on_a_machine(tmp_path: Path) -> None:
     assert names[1] == ["selection, 1 of 1"]
     assert names[0][-1] == names[1][0]
     assert any(line.startswith("compiling ") for line in names[0])
-
-
-def test_warm_up_of_an_unknown_problem(capsys: pytest.CaptureFixture[str]) -> None:
-    assert execute(["warm-up", "selecton"]) == 2
-    assert "selection" in capsys.readouterr().err
-
-
-def test_the_command_line_names_what_is_compiled_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert CliRunner().invoke(app, ["warm-up", "--help"]).exit_code == 0
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("optsched.methods.warm_up", lambda name: _notify(name))
-        assert execute(["warm-up", "placement", "makespan"]) == 0
-    assert capsys.readouterr().err.splitlines() == [
-        "compiling same (a) (once per machine)",
-        "placement, 1 of 2: 0.5 s",
-        "makespan, 2 of 2: 0.5 s",
-    ]
-
-
-def _notify(_: str) -> float:
-    notify_compiling("same (a)")
-    notify_compiling(None)
-    return 0.5
 
 
 @pytest.mark.parametrize("runs", [0, 3])

@@ -13,9 +13,8 @@ from sampling import first
 pytest.importorskip("matplotlib")
 
 from optsched import read_store
-from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS, reproduce
-from optsched.experiments.papers.a_srpt import runs, table1, table2
+from optsched.experiments.papers.a_srpt import runs, table2
 from optsched.experiments.papers.a_srpt.runs import ACCURACY, BASELINES, COLUMNS, KNOWN, PREDICTIONS
 from optsched.experiments.papers.a_srpt.simulations import FIGURES, cells
 from optsched.experiments.papers.a_srpt.table2 import SETTINGS, VGG19
@@ -29,17 +28,6 @@ from optsched.online.prediction.predictors import predict
 
 FIGURE = {figure.number: figure for figure in FIGURES}
 JUDGE = {number: ARTEFACTS[f"a-srpt-fig{number}"].judge for number in range(4, 10)}
-
-
-def test_table_1_counts_parameters() -> None:
-    """BERT-large: 24 blocks of 12 d^2 + 13 d, (30522 + 512 + 2) d, a norm, the pooler, the head."""
-    d = 1024
-    by_hand = 24 * (12 * d**2 + 13 * d) + 31036 * d + 2 * d + (d**2 + d) + (2 * d + 2)
-    assert table1.parameters_of("BERT-large") == by_hand
-    rounded = [(6.65e9, 6.7e9), (6.64e9, 6.7e9), (335e6, 340e6), (334e6, 340e6)]
-    assert [table1.rounds_to(*pair) for pair in rounded] == [True, False, True, False]
-    verdict = table1.judge(table1.rows_of(pd.DataFrame(), Scale()), Scale())
-    assert verdict.parts[0].count == "8 of 9"
 
 
 def test_table_2_holds_at_some_cards() -> None:
@@ -111,14 +99,6 @@ def test_perfect_prediction_is_not_judged_against_itself() -> None:
     verdict = JUDGE[5](rows, Scale())
     assert [part.count for part in verdict.parts] == ["1 of 1"] * 2 + ["2 of 2"] * 4
     assert verdict.parts[-1].ours == "makespan above the shortest work-conserving 100%"
-
-
-def test_the_reason_lists_the_predictions() -> None:
-    rows = pd.concat([rows_by_hand({"a": 40}, world=f"25 servers, {x}") for x in PREDICTIONS])
-    verdict = JUDGE[7](rows, Scale())
-    assert verdict.finding is Finding.PARTLY
-    for kind in PREDICTIONS:
-        assert f"\n- {kind}: 2 and 3; 50% at load 0.8" in verdict.why
 
 
 @pytest.mark.parametrize("number", [4, 9])
@@ -230,21 +210,6 @@ def test_a_traces_groups_are_set_to_a_cases_single_gpu_share(tmp_path: Path) -> 
     assert (generate_case(100, Machine(4), source=Source(trace)).workload.gpus > 1).all()
 
 
-def test_a_traces_times_are_scaled(tmp_path: Path) -> None:
-    """Load is that of the fifth that runs; lengths change with the time scale alone."""
-    trace = _pai(tmp_path / "pai.csv", 300, 200)
-    case = {"jobs": 200, "machine": Machine(4), "seed": 3}
-    plain, short, loaded = (
-        generate_case(**case, source=Source(trace, **how))  # type: ignore[arg-type]
-        for how in ({}, {"time_scale": 0.1}, {"trace_load": 1.3, "time_scale": 0.1})
-    )
-    assert short.workload.submit_time == pytest.approx(0.1 * plain.workload.submit_time)
-    assert short.workload.iterations == pytest.approx(0.1 * plain.workload.iterations)
-    assert loaded.workload.iterations == pytest.approx(0.1 * plain.workload.iterations)
-    jobs = prepare_jobs(loaded.workload, loaded.catalogue, loaded.cluster)
-    assert jobs.after(160).load == pytest.approx(1.3)
-
-
 @pytest.mark.parametrize(
     ("name", "trace", "options", "message"),
     [
@@ -267,15 +232,3 @@ def test_a_trace_that_cannot_carry_a_claim_is_refused_for_it(
     more = [] if trace is None else ["--trace", _pai(tmp_path / "pai.csv", *trace)]
     command = f"reproduce a-srpt-{name} --quick {options} -o"
     assert message in refusal(command, tmp_path / "out", *more)
-
-
-def test_scales_are_refused_where_they_mean_nothing(tmp_path: Path) -> None:
-    assert {name for name in ARTEFACTS if ARTEFACTS[name].is_scalable} == {
-        f"a-srpt-fig{number}" for number in range(4, 10)
-    }
-    with pytest.raises(InputError):
-        reproduce("a-srpt-table2", tmp_path, full=True)
-    with pytest.raises(InputError):
-        reproduce("a-srpt-table2", tmp_path, trace="x.csv")
-    with pytest.raises(InputError):
-        reproduce("a-srpt-fig5", tmp_path, quick=True, full=True)

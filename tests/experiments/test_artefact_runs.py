@@ -7,11 +7,10 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 import pytest
-from commands import printed, stderr_of
+from commands import printed
 from processes import started
 
 import optsched
@@ -21,9 +20,7 @@ from optsched.experiments.papers.artefact import STORE, Scale, seeded
 from optsched.experiments.papers.artefacts import ARTEFACTS, runs_of
 from optsched.experiments.papers.verdict import read_verdict
 from optsched.experiments.plans.plan import Family, Plan
-from optsched.experiments.run.processes import run_unit
 from optsched.experiments.run.runner import SweepState, sweep
-from optsched.experiments.store.store import Row
 from optsched.generators.makespan import generate_makespan
 
 NAME = "sjf-bco-fig7"
@@ -121,30 +118,6 @@ def rewrite(store: Path, document: str) -> None:
     """Put a text in the place of every instance of a store."""
     with sqlite3.connect(store) as base:
         base.execute("UPDATE instances SET document = ?", (document,))
-
-
-def test_answers_go_without_a_bound_where_the_plan_says_so(tmp_path: Path) -> None:
-    size = {"nodes": 2, "jobs": 4}
-    families = tuple(seeded("f", "selection", size, 0, ["edf"], bound=b) for b in (True, False))
-    sweep(Plan("p", families, "", "test"), tmp_path / "s.sqlite", workers=0)
-    frame = optsched.read_store(tmp_path / "s.sqlite")
-    assert list(frame["bound"].isna()) == [False, True]
-    assert [settings.get("bound") for settings in frame["settings"]] == [None, False]
-
-
-def test_an_interrupted_command_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = count(1)
-
-    def interrupted(*arguments: object) -> Row:
-        if next(calls) == 3:
-            raise KeyboardInterrupt
-        return run_unit(*arguments)
-
-    monkeypatch.setitem(ARTEFACTS, NAME, replace(ARTEFACTS[NAME], plan=plan_of(5)))
-    monkeypatch.setattr("optsched.experiments.run.processes.run_unit", interrupted)
-    said = stderr_of("reproduce --quick -o", tmp_path, NAME, code=130)
-    assert "repeat the command to resume" in said
-    assert finished(tmp_path) == 2
 
 
 @pytest.mark.full

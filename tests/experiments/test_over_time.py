@@ -4,16 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import json_of, printed
+from commands import printed
 from stored_results import content
 
 import optsched
 from optsched.errors import InputError
 from optsched.experiments import gap_table
-from optsched.library import load
-from optsched.online.policies.by_name import POLICIES as ONLINE
-from optsched.problems import PROBLEMS
-from optsched.rolling.policies.by_name import POLICIES as ROLLING
 
 ROLLING_PLAN = """
 [limits]
@@ -40,17 +36,6 @@ options = { predictor = "perfect" }
 
 
 Swept = Callable[[str], Path]
-
-
-def test_every_policy_is_a_method() -> None:
-    for name, policies in (("rolling", ROLLING), ("online", ONLINE)):
-        problem = PROBLEMS[name]
-        assert problem.over_time
-        others = {method.name for method in problem.methods if method.kind != "policy"}
-        assert {method.name for method in problem.methods} == {*policies, *others}
-        assert others - {*problem.bounds} == ({"offline-ilp"} if name == "online" else set())
-    for problem in PROBLEMS.values():
-        assert {*problem.defaults, problem.standard} <= {method.name for method in problem.methods}
 
 
 def test_the_hand_worked_timeline_is_a_row(swept: Swept) -> None:
@@ -82,13 +67,6 @@ def test_a_bound_holds_for_its_own_seed_only(swept: Swept) -> None:
     assert len(set(bounds.values())) == 3  # other epochs, another bound
 
 
-def test_as_the_command_rolls() -> None:
-    (said,) = json_of("roll rolling/delay-3x30 --policy edf --seed 4 --bound 0")
-    result = optsched.solve(load("rolling/delay-3x30"), "edf", seed=4)
-    assert result.objective == pytest.approx(said["total_cost"], rel=1e-12)  # the audit's own sum
-    assert result.options == said["options"]
-
-
 def test_online_policies_beside_a_flow_bound(swept: Swept) -> None:
     store = swept(ONLINE_PLAN)
     (table,) = gap_table(store)
@@ -103,14 +81,6 @@ def test_online_policies_beside_a_flow_bound(swept: Swept) -> None:
     first = content(store)
     store.unlink()
     assert content(swept(ONLINE_PLAN)) == first
-
-
-def test_a_folder_that_generate_wrote_is_an_instance(tmp_path: Path, swept: Swept) -> None:
-    printed("generate workload --jobs 40 --servers 4 -o", tmp_path / "w")
-    text = '[[families]]\nname = "mine"\ninstances = ["w"]\nmethods = ["flow-bound", "spjf"]\n'
-    (table,) = gap_table(swept(text))
-    assert [run.instance for run in table.runs] == ["w", "w"]
-    assert table.lines[1].checked == 1
 
 
 def test_a_store_is_a_frame_with_a_row_a_run(tmp_path: Path, swept: Swept) -> None:

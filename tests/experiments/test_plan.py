@@ -9,7 +9,6 @@ from commands import refusal
 from optsched.errors import InputError
 from optsched.experiments.plans.plan import Limits, read_plan
 from optsched.experiments.plans.units import expand
-from optsched.experiments.run.runner import sweep
 from optsched.library import find, shipped_folder
 from optsched.problems import METHODS, PROBLEMS
 from optsched.verbs.generating import generators
@@ -135,25 +134,11 @@ def test_a_bad_value_is_one_line(table: str, entry: str, line: str, plan_file: W
     assert line in str(caught.value)
 
 
-def test_many_units(tmp_path: Path, plan_file: Written, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A glob's units are known only when its files are read."""
-    monkeypatch.setattr("optsched.experiments.plans.units.MAX_UNITS", 8)
-    with pytest.raises(InputError, match="families: found more units, expected at most 8"):
-        sweep(plan_file(GOOD), tmp_path / "results.sqlite", workers=1)
-    assert not (tmp_path / "results.sqlite").exists()
-
-
 def test_an_endless_plan() -> None:
     if Path("/dev/zero").exists():
         line = r"^/dev/zero: found more than \d+ bytes, expected at most \d+ bytes$"
         with pytest.raises(InputError, match=line):
             read_plan("/dev/zero")
-
-
-def test_a_plan_that_is_not_there() -> None:
-    for name in ("plans/nothing", "placement"):
-        with pytest.raises(InputError, match="No such file"):
-            read_plan(name)
 
 
 def test_the_shipped_plans() -> None:

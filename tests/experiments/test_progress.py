@@ -3,7 +3,7 @@
 import pytest
 
 from optsched.cli import progress
-from optsched.cli.progress import StepProgress, SweepProgress
+from optsched.cli.progress import SweepProgress
 from optsched.experiments.run.runner import SweepState
 
 
@@ -35,30 +35,3 @@ def test_the_rest_is_reckoned_from_the_first_that_landed(
         "3 of 10 units, 1 failed now, about 84 s remaining",
         "10 of 10 units, 3 failed now",
     ]
-
-
-@pytest.mark.parametrize(
-    ("steps", "last"),
-    [
-        # 50 of 100 from an earlier start, then one each 20 s: 35/3 s each, 46 left
-        (
-            [(0, 50, 100), (5, 51, 100), (20, 52, 100), (25, 53, 100), (40, 54, 100)],
-            "54 of 100 steps, about 537 s remaining",
-        ),
-        # two rounds of 30 steps, 10 s each: after 2 of the second, 28 are left
-        (
-            [(10 * at, at, 30) for at in range(31)] + [(300 + 10 * at, at, 30) for at in range(3)],
-            "2 of 30 steps, about 280 s remaining",
-        ),
-    ],
-)
-def test_what_was_done_before_is_no_speed(
-    steps: list[tuple[float, int, int]],
-    last: str,
-    clock: list[float],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with StepProgress("a-srpt-fig6") as said:
-        for clock[0], done, total in steps:
-            said(done, total)
-    assert capsys.readouterr().err.splitlines()[-1] == f"a-srpt-fig6: {last}"

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from commands import printed, quiet
+from commands import printed
 from processes import ROOT
 from sampling import first
 from scripts import script
 
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS
-from optsched.experiments.papers.artefacts import OTHERS, names_of, reproduce
+from optsched.experiments.papers.artefacts import OTHERS, reproduce
 from optsched.experiments.papers.claims import Claim, cells_of, judge
 from optsched.experiments.papers.pictures import maps
 from optsched.experiments.papers.verdict import Finding, Part, Verdict, read_verdict, write_verdict
@@ -50,15 +50,6 @@ def test_quick_reproduction_leaves_files(tmp_path: Path, monkeypatch: pytest.Mon
         with (tmp_path / "r" / f"{name}.csv").open(encoding="utf-8") as stream:
             assert len(list(csv.reader(stream))) > 2
     assert "(smoke)" in target.read_text(encoding="utf-8")
-
-
-def test_list_names_claim_command_and_runtime() -> None:
-    out = quiet("reproduce --list")
-    assert re.match(r"a-srpt-table1 .*\n +optsched reproduce a-srpt-table1 -o results\n", out)
-    assert "sts, Table III     prices of GPUs" in out
-    for artefact in ARTEFACTS.values():
-        for part in (artefact.name, artefact.claim, artefact.command, artefact.runtime):
-            assert part in out
 
 
 def test_a_claim_is_counted_over_its_settings() -> None:
@@ -138,15 +129,6 @@ def test_the_page_says_what_the_command_finds(name: str, tmp_path: Path) -> None
     reproduce(name, tmp_path)
     text = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
     assert page({name: read_verdict(tmp_path, name)}, text) == text
-
-
-def test_names() -> None:
-    assert names_of(["all"]) == list(ARTEFACTS)
-    assert names_of(["a-srpt-table2", "a-srpt-table2"]) == ["a-srpt-table2"]
-    with pytest.raises(InputError, match="expected one of a-srpt-table1, a-srpt-table2"):
-        names_of(["table3"])
-    with pytest.raises(InputError, match=r"reproduction\.py"):  # a file is no folder
-        reproduce("sts-fig2", __file__, quick=True)
 
 
 @pytest.mark.parametrize("name", ["reproduction", "beyond"])

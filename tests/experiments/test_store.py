@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from commands import printed, refusal
+from commands import refusal
 from privileges import as_nobody, read_only
 from stored_results import content
 
@@ -17,7 +17,7 @@ from optsched.experiments.plans.plan import read_plan
 from optsched.experiments.plans.units import Unit, expand
 from optsched.experiments.report.page import page
 from optsched.experiments.run.processes import run_unit
-from optsched.experiments.store.store import Row, Status, Store, StoreReader, done, failed
+from optsched.experiments.store.store import Row, Status, Store, StoreReader, failed
 
 PLAN = """
 name = "p"
@@ -173,18 +173,6 @@ def test_the_commands_say_it_in_one_line(tmp_path: Path) -> None:
     assert "no plan" in refusal("table", missing)
 
 
-def test_details_become_json() -> None:
-    import numpy as np
-
-    import optsched
-
-    result = optsched.solve("placement/fig2", "heavy-edge")
-    odd = {"nan": float("nan"), "array": [np.float64(1.5)], "path": Path("x")}
-    object.__setattr__(result, "details", odd)
-    unit = Unit("f", "placement", "fig2", "a", "heavy-edge", "{}", "{}", 0)
-    assert done(unit, result, 0.0).details == '{"array":[1.5],"nan":null,"path":"x"}'
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -209,18 +197,6 @@ def test_a_value_that_no_sweep_writes(store: Path, change: str) -> None:
     line = refused(lambda: page(store))
     assert line.startswith(f"{store}: ")
     assert (f"{table}.problem" if column == "problem" else column) in line
-
-
-def test_a_store_is_not_written_over(store: Path, tmp_path: Path) -> None:
-    before = store.read_bytes()
-    link = tmp_path / "link.html"
-    link.symlink_to(store)
-    for target in (store, link, f"{store}-wal", tmp_path / "x" / ".." / store.name):
-        refusal("report", store, "-o", target)
-        for option in ("--csv", "--pairs"):
-            refusal("table", store, option, target)
-    assert store.read_bytes() == before
-    printed("table", store, "--csv", tmp_path / "t.csv")
 
 
 def test_a_plan_that_another_replaced(store: Path, plan_file: Callable[[str], Path]) -> None:

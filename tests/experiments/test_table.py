@@ -153,13 +153,6 @@ def test_parts_stand_for_an_excess_that_counts_waiting_jobs(swept: Callable[[str
     assert [(pair.first, pair.second) for pair in tables[0].pairings] == [("sts", "exact")]
 
 
-def test_the_table_on_the_terminal(store: Path) -> None:
-    out = printed("table", store)
-    assert "31.67" in out
-    assert "2 of 3 (1 failed)" in out
-    assert "heavy-edge against exact: 0 wins, 1 ties, 2 losses" in out
-
-
 def test_the_report_is_one_page_that_fetches_nothing(store: Path, tmp_path: Path) -> None:
     printed("report", store, "-o", tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -173,10 +166,6 @@ def test_the_report_is_one_page_that_fetches_nothing(store: Path, tmp_path: Path
     assert "the &lt;worker&gt; died" in text
     assert "optsched sweep &lt;x&gt;" in text
     assert re.search(r"vgg19-16: largest excess 50\.00%, bound 100000\.000 ms by hand", text)
-
-
-def test_a_store_without_results_still_reports(stored: Stored) -> None:
-    assert "0 of 3 (3 not run)" in page(stored(PLAN, lambda unit: None))
 
 
 def test_runs_without_a_solution_are_counted_by_how_they_ended(stored: Stored) -> None:

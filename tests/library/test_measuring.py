@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from scripts import script
 
-from optsched.library.best_records import BestRecords, best_records, status_counts
-from optsched.library.records import read_records
+from optsched.library.best_records import best_records, status_counts
 from optsched.library.sets import library_set
 
 SET = "placement/shared-batch-1"
@@ -42,21 +41,3 @@ def test_what_methods_find_becomes_records(store: Path, capsys: pytest.CaptureFi
     assert status_counts(found)["certified"] == 2
     measuring.main([*command, "--open", "--methods", "repartition"])
     assert capsys.readouterr().out == ""  # nothing is open
-
-
-def test_a_record_of_another_instance_counts_for_nothing(store: Path) -> None:
-    measuring.main([SET, "--store", str(store), "--methods", "exact"])
-    entry = library_set(SET).entries[0]
-    history = [r for r in read_records(store / f"{SET}.jsonl") if r.instance == entry.name]
-    assert BestRecords.of(entry, history).proved
-    other = replace(entry, sha256="0" * 64)
-    assert BestRecords.of(other, history).value is None
-
-
-def test_a_method_that_does_not_exist(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        measuring.main([SET, "--store", str(store), "--methods", "magic"])
-    error = capsys.readouterr().err
-    assert "magic" in error
-    assert error.count("\n") == 1
-    assert not store.exists()

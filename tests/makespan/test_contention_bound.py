@@ -7,7 +7,7 @@ import pytest
 
 import optsched
 from optsched.generators.makespan import generate_makespan
-from optsched.makespan.bounds.best import area, best_bound, simple_bound
+from optsched.makespan.bounds.best import area, best_bound
 from optsched.makespan.bounds.certificate import MAX_DUAL
 from optsched.makespan.bounds.contention import contention_bound
 from optsched.makespan.bounds.durations import durations_of
@@ -53,18 +53,6 @@ def test_its_certificate_proves_its_own_deadline_only(progress: str) -> None:
     ):
         changed = certificate_violations(instance, replace(found, **change))
         assert bool(changed) == (change.keys() != {"inside"}), change
-
-
-def test_where_nothing_has_to_span_it_adds_nothing() -> None:
-    for seed in range(3):
-        instance = generate_makespan(40, 6, contention="strong", largest_job=4, seed=seed)
-        durations = durations_of(instance)
-        assert contention_bound(durations, simple_bound(durations).value) is None
-
-
-def test_the_explanation_says_what_it_is() -> None:
-    text = str(optsched.explain("makespan/must-span-40x8", method="longest-first"))
-    assert "bound 436 (contention bound: link contention limits" in text
 
 
 def test_whole_slots_close_the_last_gap() -> None:

@@ -29,13 +29,6 @@ def with_table(seed: int) -> dict[str, Any]:
     return document
 
 
-def tabulated(instance: MakespanInstance) -> MakespanInstance:
-    """The same slowdowns as a table, as far as jobs can meet; the share is altered."""
-    k = [instance.network.contention_share * p for p in range(1, len(instance.jobs) + 1)]
-    table = [max(1.0, each + instance.network.degradation * (each - 1)) for each in k]
-    return instance.with_(network={"degradation": table, "contention_share": 0.25})
-
-
 @pytest.mark.parametrize("seed", first(4, range(40)))
 def test_exact_equals_the_oracle(seed: int) -> None:
     """All others are on their side of the optimum; the checker's ends are the oracle's."""

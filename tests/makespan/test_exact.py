@@ -1,7 +1,6 @@
 """The exact pipeline: where it stops, what it refuses, and the paper's own ILPs."""
 
 import re
-from pathlib import Path
 
 import pytest
 from makespan.small import crowded
@@ -15,7 +14,6 @@ from optsched.makespan.bounds.best import best_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate
 from optsched.makespan.exact.starting_schedules import candidates
-from optsched.methods import export
 from optsched.result import Settings, Termination
 from optsched.verbs.judging import certificate_violations
 
@@ -40,11 +38,6 @@ def test_exact_hands_back_what_heuristics_find_of_continuous_progress(limit: flo
         assert result.objective <= quick.objective
         assert result.status in ("optimal", "feasible")
         assert result.details["stopped_at"] == "search: the models are indexed by slots"
-
-
-def test_the_pipeline_says_where_it_stopped() -> None:
-    bounds = optsched.solve("makespan/uniform-10x4", "ilp")
-    assert (bounds.details["stopped_at"], bounds.proved) == ("bounds", True)
 
 
 @pytest.mark.full
@@ -121,8 +114,3 @@ def test_theta_bound_is_at_least_the_area() -> None:
     durations = durations_of(instance)
     work = float((durations.minimum * durations.gpus).sum())
     assert bound >= work / instance.gpus
-
-
-def test_the_model_of_schedules_is_written(tmp_path: Path) -> None:
-    export("makespan/contended-3x3", "ilp-schedules", "lp", tmp_path / "model.lp")
-    assert (tmp_path / "model.lp").stat().st_size > 100

@@ -5,20 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import printed
-from makespan.small import crowded
 from sampling import first
 
 import optsched
-from optsched.deadline import Deadline
 from optsched.errors import InputError
 from optsched.generators.makespan import ZOO_MODELS, generate_makespan
-from optsched.makespan.bounds import best as bounds
-from optsched.makespan.bounds.best import simple_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate
 from optsched.makespan.explain import explain
 from optsched.makespan.heuristics.list_scheduling import ListScheduler, longest_order
-from optsched.makespan.heuristics.nested import is_applicable
 from optsched.makespan.heuristics.sjf_bco import PACKING, Simulator, distinct_kappas
 from optsched.makespan.instance import MakespanInstance, iteration_time
 from optsched.makespan.options import MakespanOptions
@@ -36,21 +31,6 @@ def run(name: str, method: str, **settings: object) -> Result:
     result = optsched.solve(name, method, **{"iterations": 3000, **settings})  # type: ignore[arg-type]
     assert result.check.feasible
     return result
-
-
-@pytest.mark.parametrize(
-    "name", first(2, ["uniform-10x4-strong", "continuous-12x3", "paper-160x20"])
-)
-@pytest.mark.parametrize("method", HEURISTICS)
-def test_equal_seeds_equal_schedules(name: str, method: str) -> None:
-    found, again = (run(f"makespan/{name}", method, seed=3) for _ in range(2))
-    assert found.solution == again.solution
-    assert found.bound <= found.objective * (1 + 1e-9)
-    ends = [job.end for job in found.solution.jobs]
-    assert found.details["mean_completion_time"] == pytest.approx(sum(ends) / len(ends))
-    waits = sum(job.start for job in found.solution.jobs) / len(ends)
-    assert found.details["mean_run_time"] == pytest.approx(sum(ends) / len(ends) - waits)
-    assert run(f"makespan/{name}", method, seed=3, bound=False).bound <= found.bound
 
 
 @pytest.mark.parametrize(
@@ -89,12 +69,6 @@ def test_bad_options_are_refused(options: dict[str, object]) -> None:
         MakespanOptions.from_dict(options)
 
 
-def test_options_from_text() -> None:
-    options = MakespanOptions.from_dict({"kappa": "4", "lambda": "2"})
-    assert options == MakespanOptions(4, 2.0)
-    assert MakespanOptions.from_dict({"kappa": "all"}).kappa is None
-
-
 def test_theorem_5_is_false_on_its_erratum() -> None:
     """Every factor of n_g phi u / l is 1 where SJF-BCO takes half as long again as the optimum."""
     instance = optsched.load("makespan/theorem5-2x1")
@@ -120,43 +94,6 @@ def test_explained_slots_add_up() -> None:
         assert row.contention >= 0
         assert row.spread >= 0
     assert found.to_dict()["bottleneck"] == found.bottleneck.name
-
-
-def test_generated_shares_are_the_papers() -> None:
-    instance = generate_makespan(seed=5)
-    sizes = [job.gpus for job in instance.jobs]
-    assert [sizes.count(g) for g in (1, 2, 4, 8, 16, 32)] == [80, 14, 26, 30, 8, 2]
-    assert len(instance.servers) == 20
-    assert set(instance.servers) <= {4, 8, 16, 32}
-    assert all(1000 <= job.iterations <= 6000 for job in instance.jobs)
-    assert generate_makespan(seed=5) == instance != generate_makespan(seed=6)
-
-
-def test_nested_keeps_a_schedule_that_spans_where_blocks_queue_up() -> None:
-    """Five jobs of 8 GPUs and one server that holds them: blocks alone would queue them there."""
-    instance = crowded(0)
-    assert is_applicable(instance)
-    result = optsched.solve(instance, "nested", iterations=3000)
-    assert result.details["best_method"] == "local search"
-    assert any(len(job.gpus) > 1 for job in result.solution.jobs)
-    assert result.objective <= optsched.solve(instance, "longest-first").objective < 30
-
-
-@pytest.mark.parametrize("method", ["local-search", "nested"])
-def test_a_time_limit_covers_the_bound(method: str) -> None:
-    """The row's bound is the method's own, made within its time; the solve adds no other."""
-    result = run("makespan/paper-160x20", method, iterations=None, time_limit=0.2)
-    assert result.bound_source in ("area", "longest job", "column bound")
-    assert result.bound >= simple_bound(durations_of(optsched.load("makespan/paper-160x20"))).value
-
-
-@pytest.mark.full
-def test_a_bound_cut_by_time_is_not_kept() -> None:
-    instance = optsched.load("makespan/paper-160x20")
-    bounds.clear_cache()
-    cut = bounds.best_bound(instance, deadline=Deadline(0.0))
-    assert cut.source in ("area", "longest job")
-    assert bounds.best_bound(instance).value > cut.value
 
 
 def short_of_links(seed: int) -> MakespanInstance:

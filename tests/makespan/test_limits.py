@@ -22,14 +22,11 @@ from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate
 from optsched.makespan.exact.exact import StateSearch
 from optsched.makespan.exact.starting_schedules import candidates, take_starting_schedules
-from optsched.makespan.heuristics import local_search
 from optsched.makespan.heuristics.nested import is_applicable
-from optsched.makespan.heuristics.sjf_bco import search_by_name
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation, ilp, pools
 from optsched.makespan.models.data import MakespanModelData
-from optsched.makespan.options import MakespanOptions
 from optsched.problems import METHODS
 from optsched.result import Settings, Termination
 from optsched.verbs.judging import certificate_violations
@@ -125,40 +122,6 @@ class Ticks:
 
     def perf_counter(self) -> float:
         return float(next(self.ticks))
-
-
-@pytest.fixture
-def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "time", Ticks())
-    monkeypatch.setattr(deadlines, "_seconds_stopped", 0.0)
-
-
-@pytest.mark.usefixtures("ticking")
-def test_a_search_cut_by_moves_looks_at_the_clock() -> None:
-    """A million millions of moves, in twenty steps: only looks between moves can end it."""
-    instance = optsched.load("makespan/paper-160x20")
-    endless = Settings(iterations=10**12)
-    found = local_search.search(instance, endless, 0.0, Deadline(20.0, began=0.0))
-    assert found.timed_out
-    assert found.schedule is not None
-    assert 0 < found.details["moves"] < 10**7
-
-
-def test_looks_at_the_clock_change_no_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = optsched.load("makespan/paper-160x20-strong")
-    found = local_search.search(instance, Settings(iterations=1000), 0.0)
-    monkeypatch.setattr(local_search, "STEPS_BETWEEN_CLOCK_CHECKS", 1)  # one move at a time
-    assert local_search.search(instance, Settings(iterations=1000), 0.0) == found
-    assert found.details["moves"] == 1000
-
-
-@pytest.mark.usefixtures("ticking")
-def test_sjf_bco_stops_between_simulations() -> None:
-    instance = optsched.load("makespan/paper-160x20")
-    cut = search_by_name("sjf-bco", instance, MakespanOptions(), Deadline(6.0, began=0.0))
-    assert cut.timed_out
-    whole = search_by_name("sjf-bco", instance, MakespanOptions(), Deadline())
-    assert evaluate(instance, cut.schedule).makespan >= evaluate(instance, whole.schedule).makespan
 
 
 @pytest.mark.full

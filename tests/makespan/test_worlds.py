@@ -22,11 +22,3 @@ def test_where_spanning_pays_no_schedule_without_it_is_as_good() -> None:
     alone = sorted((row.alone - row.spread for row in said.rows), reverse=True)
     # 10 jobs on 4 servers, one at a time: no better than all of their slots shared out evenly
     assert said.makespan < sum(alone) / 4
-
-
-def test_where_spanning_is_prohibitive_no_job_does() -> None:
-    instance = optsched.load("makespan/spanning-never-24x8")
-    assert all(job.gpus <= min(instance.servers) for job in instance.jobs)
-    said = best("makespan/spanning-never-24x8")
-    assert (said.spanning, said.contended) == (0, 0)
-    assert said.inflation == 1

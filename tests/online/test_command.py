@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -58,27 +57,6 @@ def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (row,) = json.loads(capsys.readouterr().out)
     assert row["flow_bound"] is None
     assert row["audit"] is None
-
-
-@pytest.mark.parametrize("terminal", [True, False])
-def test_tables_are_printed_in_full(
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    terminal: bool,
-) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-    if terminal:
-        monkeypatch.setenv("FORCE_COLOR", "1")
-    policies = "a-srpt-perfect,srpt-workload-hold,las"
-    assert _code(simulate(folder, "--policy", policies, "--bound", "--audit")) == 0
-    out = re.sub("\x1b[^m]*m", "", capsys.readouterr().out)
-    assert "\u2026" not in out
-    table = [line for line in out.splitlines() if line[:1] in "┏┃┡│└"]
-    assert max(map(len, table)) <= 100 or not terminal
-    assert sum("policy" in line for line in table) == (3 if terminal else 1)
-    for word in ("srpt-workload-hold", "best-fit-last", "engine s", "not comparable", "passed"):
-        assert any(word in line for line in table)
 
 
 def test_a_folder_or_a_shipped_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

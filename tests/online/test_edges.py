@@ -12,7 +12,7 @@ from optsched.errors import InputError
 from optsched.online.audit import audit
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
-from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.data.jobs import prepare_jobs
 from optsched.online.data.workload import Workload
 from optsched.online.metrics import compute_metrics
 from optsched.online.policies.by_name import POLICIES, PolicyOptions
@@ -38,15 +38,6 @@ def test_one_job_starts_when_the_virtual_machine_says(name: str) -> None:
     assert (record.submit, record.start, record.end) == (0.0, released, released + 10)
     assert record.servers == ((0, 1),)
     assert record.alpha == 1.0
-
-
-@pytest.mark.parametrize("name", [name for name in POLICIES if not POLICIES[name].perfect])
-@pytest.mark.parametrize("offer", RULES)
-def test_all_equal_times_fill_the_cluster_in_row_order(name: str, offer: str) -> None:
-    jobs = jobs_of(*[(5, 1, 3)] * 9, servers=2)
-    records = simulate_online(jobs, name, np.zeros(9), PolicyOptions(offer=offer))
-    assert records.start.tolist() == [0.0] * 4 + [3.0] * 4 + [6.0]
-    assert audit(jobs, records).violations == ()
 
 
 def test_larger_than_the_cluster_is_refused_by_name() -> None:
@@ -84,15 +75,6 @@ def test_slices_wait_for_a_server(policy: str) -> None:
     pieces = {"server": np.array([0, 1, 0, 1]), "taken": np.ones(4, dtype=np.int64)}
     elsewhere = replace(records, **pieces, first=np.array([0, 1, 2, 4]))
     assert "slices" in {v.rule for v in audit(jobs, elsewhere).violations}
-
-
-def test_wrong_sum_becomes_one_stage() -> None:
-    workload = Workload.of(submit_time=[0, 0], gpus=[3, 1], iterations=[1, 1], model=["m", "m"])
-    jobs = prepare_jobs(workload, Catalogue.of({"m": one_stage(1)}), OnlineCluster.of(2, 2))
-    assert jobs.replaced == 1
-    made = jobs.configurations.jobs[jobs.configuration[0]]
-    assert [stage.replicas for stage in made.stages] == [3]
-    assert audit(jobs, simulate_online(jobs, "a-srpt")).violations == ()
 
 
 @pytest.mark.parametrize(
@@ -159,27 +141,11 @@ def test_interrupted_runs_keep_what_started(name: str, monkeypatch: pytest.Monke
     assert audit(jobs, part).violations == ()
 
 
-def test_equal_input_equal_output() -> None:
-    jobs, predicted = random_case(1)
-    first, second = (list(simulate_online(jobs, "a-srpt", predicted)) for _ in range(2))
-    assert first == second
-
-
 def test_slots_delay_actions_and_not_completions() -> None:
     jobs = jobs_of((0, 2, 4.5), (3, 2, 1))
     records = simulate_online(jobs, "wcs-subtime", None, PolicyOptions(slot=10.0))
     assert records.start.tolist() == [0.0, 10.0]
     assert records.end.tolist() == [4.5, 11.0]
-
-
-@pytest.mark.parametrize("slot", [2.0**-31, 1e-9, 1e-300])
-def test_slots_finer_than_the_clock_delay_nothing(slot: float) -> None:
-    """They used to be refused below a nanosecond, or to search for a multiple for ever."""
-    submit = [0.0, 7.2e10, 7.2e10 + 1 / 3]
-    jobs = jobs_of(*((moment, 1, 1) for moment in submit), servers=2)
-    records = simulate_online(jobs, "wcs-subtime", None, PolicyOptions(slot=slot))
-    assert records.start == pytest.approx(submit, rel=1e-15)
-    assert (records.start >= records.submit).all()
 
 
 @pytest.mark.full
@@ -195,60 +161,6 @@ def test_a_million_jobs_at_time_zero(name: str) -> None:
     policy = POLICIES[name]
     if policy.preempts == "never" and not policy.virtual:  # no GPU is free while such a job waits
         assert records.end.max() <= busy + 8.0
-
-
-def consolidating(rows: list[tuple[float, str, float]], servers: int, each: int) -> Jobs:
-    """Jobs (submission, model, iterations) of models of so many GPUs; of an iteration 1 s or more.
-
-    "ring2" and "ring4" add 2 (k - 1)/k bytes at 2 bytes/s on one server, and on several at
-    x/each bytes/s with x replicas there.
-    """
-    models = {
-        name: one_stage(int(name[-1]), name, parameter_bytes=float(name.startswith("ring")))
-        for _, name, _ in rows
-    }
-    given = ((at, models[name], iterations) for at, name, iterations in rows)
-    return jobs_of(*given, servers=servers, per_server=each, links=(1.0, 2.0))
-
-
-@pytest.mark.parametrize(("comm_heavy", "starts"), [(1.5, (30, 15)), (2.0, (15, 21))])
-def test_a_job_waits_for_near_gpus(comm_heavy: float, starts: tuple[float, float]) -> None:
-    """Two servers of two. From 15 s one GPU of each is free: 3 s an iteration instead of 1.5."""
-    rows = [
-        (0.0, "ring2", 4.0),  # on server 0 until 6
-        (0.0, "plain1", 15.0),  # on server 1 until 15, and the next until 30
-        (0.0, "plain1", 30.0),
-        (5.0, "plain1", 9.0),  # on server 0 from 6 until 15, and the next until 46
-        (5.0, "plain1", 40.0),
-        (7.0, "ring2", 2.0),  # alpha~ 1.5
-        (7.0, "plain1", 20.0),
-    ]
-    jobs = consolidating(rows, 2, 2)
-    records = simulate_online(jobs, "spwf-consolidated", None, PolicyOptions(comm_heavy=comm_heavy))
-    assert records.start.tolist() == [0, 0, 0, 6, 6, *starts]
-    assert records[5].servers == (((1, 2),) if comm_heavy < 2 else ((0, 1), (1, 1)))
-    assert records.alpha[5] == (1.5 if comm_heavy < 2 else 3.0)
-    assert audit(jobs, records).violations == ()
-
-
-def test_what_a_start_leaves_may_suit_a_job_whose_turn_is_over() -> None:
-    """Free are 3, 2 and 2: offers of 3 + 1 are refused, and 2 + 2 at the next pass."""
-    rows = [
-        (0.0, "plain3", 10.0),
-        (1.0, "plain2", 99.0),
-        (2.0, "plain2", 8.0),
-        (3.0, "plain2", 97.0),
-        (4.0, "plain2", 6.0),
-        (5.0, "plain1", 95.0),
-        (6.0, "ring4", 1.0),  # 1.75 s on one server, 4 on two and two, 7 on three and one
-        (7.0, "plain3", 5.0),  # takes the three at 10
-        (12.0, "plain4", 50.0),
-    ]
-    jobs = consolidating(rows, 3, 4)
-    records = simulate_online(jobs, "spwf-consolidated", None, PolicyOptions(comm_heavy=3.0))
-    assert records.start.tolist()[6:8] == [12, 10]
-    assert records[6].servers == ((1, 2), (2, 2))
-    assert audit(jobs, records).violations == ()
 
 
 @pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 12), marks=pytest.mark.full)])

@@ -1,13 +1,11 @@
 """The synthetic generator: equal seeds, the shape asked for, and a trace's shape matched."""
 
 import hashlib
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-import optsched
 from optsched.errors import InputError
 from optsched.generators.online import WorkloadShape, generate_workload, shape_of
 from optsched.online.data.cluster import OnlineCluster
@@ -44,31 +42,6 @@ def test_recurring_share() -> None:
     count = np.bincount(jobs.workload.group.codes)
     repeated = (count[jobs.workload.group.codes] >= 5).mean()
     assert 0.55 <= repeated <= 0.66
-
-
-def test_small_groups_have_the_sizes_asked_for() -> None:
-    """Two to four jobs are common, one is rare; (1,) gives the workloads of before."""
-    shape = WorkloadShape(recurring_share=0.0)
-    size = np.bincount(made(shape).workload.group.codes)
-    for jobs, share in enumerate(shape.small_groups, 1):
-        assert (size == jobs).mean() == pytest.approx(share, abs=0.05)
-    assert size.sum() == 3000
-    once = np.bincount(made(replace(shape, small_groups=(1.0,))).workload.group.codes)
-    assert (once == 1).all()
-    old = optsched.load("online/small-400x40").workload
-    asked: dict[str, Any] = {"jobs": 400, "servers": 40, "load": 0.8, "seed": 1}
-    again = optsched.generate("online", **asked, small_groups=(1.0,)).workload
-    assert again.group.text() == old.group.text()
-    # logarithms and exponentials differ in their last bits between processors
-    np.testing.assert_allclose(again.submit_time, old.submit_time, rtol=1e-12)
-    np.testing.assert_allclose(again.iterations, old.iterations, rtol=1e-12)
-    assert optsched.generate("online", **asked).workload.group.text() != old.group.text()
-
-
-def test_small_groups_are_read_off_a_workload() -> None:
-    jobs = made(WorkloadShape(recurring_share=0.0, small_groups=(1.0, 3.0)))
-    read = shape_of(jobs.workload, jobs.iterations * jobs.estimate, CLUSTER).small_groups
-    assert read[1] / read[0] == pytest.approx(3, rel=0.15)
 
 
 def test_a_shape_read_off_a_workload_is_matched() -> None:

@@ -58,17 +58,3 @@ def test_fragmentation_against_a_slow_sweep(seed: int) -> None:
         queued += end - begin
         weighted += (end - begin) * (partly / free.sum() if free.sum() else 0.0)
     assert fragmentation(records) == pytest.approx(weighted / queued if queued else 0.0)
-
-
-def test_plots() -> None:
-    pytest.importorskip("matplotlib").use("Agg")
-    from optsched.plotting import plot_flow, plot_queue
-
-    jobs, predicted = random_case(1)
-    runs = [simulate_online(jobs, name, predicted) for name in ("a-srpt", "spwf")]
-    for plot in (plot_queue, plot_flow):
-        ax = plot(None, runs)
-        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a-srpt", "spwf"]
-    line = plot_queue(None, runs[:1]).lines[0]
-    assert np.max(line.get_ydata()) <= len(jobs)
-    assert line.get_ydata()[-1] == 0

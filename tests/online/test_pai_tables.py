@@ -13,7 +13,7 @@ from optsched.errors import InputError
 from optsched.online.data.workload_files import read_workload
 from optsched.online.traces import pai_tables
 from optsched.online.traces.importing import import_trace
-from optsched.online.traces.pai_tables import TABLES, table_of_pai
+from optsched.online.traces.pai_tables import TABLES
 from optsched.online.traces.trace import Trace
 
 NAMES = {
@@ -71,22 +71,6 @@ def test_the_tables_make_one_workload(tmp_path: Path, headers: bool) -> None:
     assert trace.group.text() == ["gb", "ga", "job c"]
     assert trace.report.dropped == {}
     assert trace.report.changed == {"submitted before the row above; sorted": 1}
-
-
-def test_files_in_any_order_and_under_any_name(tmp_path: Path) -> None:
-    made = folder(tmp_path)
-    files = []
-    for name in reversed(NAMES.values()):
-        files.append((made / name).rename(tmp_path / f"{len(files)}.txt"))
-    trace = import_trace("pai", files)
-    assert trace.gpus.tolist() == [3, 2, 2]
-    assert trace.group.text() == ["gb", "ga", "job c"]
-
-
-def test_headers_beside_the_tables_and_columns_in_another_order(tmp_path: Path) -> None:
-    made = folder(tmp_path, job=[",".join(reversed(row.split(","))) for row in JOBS])
-    (made / "pai_job_table.header").write_text(",".join(reversed(TABLES["job"])) + "\n")
-    assert import_trace("pai", made).submit.tolist() == [0, 10, 30]
 
 
 def test_without_instances_it_runs_as_its_tasks_do(tmp_path: Path) -> None:
@@ -164,23 +148,6 @@ def test_an_instance_that_never_ran_does_not_keep_its_job_open(tmp_path: Path) -
     rows[2] = "a,worker,n3,w3,i1,Running,170.0,,m1"
     with pytest.raises(InputError, match="no usable job"):
         read(tmp_path, job=JOBS[:1], instance=rows)
-
-
-def test_other_tables_are_left_alone(tmp_path: Path) -> None:
-    made = folder(tmp_path)
-    (made / "pai_machine_spec.csv").write_text("m1,T4,96,512.0,2\n")
-    (made / "machines.csv").write_text("m1,T4,96,512.0,2\n")  # five columns, as the groups'
-    (made / "pai_sensor_table.csv").write_text(",".join("x" * 16) + "\n")
-    assert import_trace("pai", made).gpus.tolist() == [3, 2, 2]
-
-
-def test_a_summary_is_no_table(tmp_path: Path) -> None:
-    path = tmp_path / "pai.csv"
-    for more in ("", ",user", ",user,num_pod,group,gpu_type,wait_time", ",user,a,b,c,d,e"):
-        cells = ",x" * more.count(",")
-        path.write_text(f"job_id,num_gpu,duration,submit_time,more{more}\n1,3,60,0,x{cells}\n")
-        assert table_of_pai(path) is None
-        assert import_trace("pai", path).gpus.tolist() == [3]
 
 
 def test_what_is_no_workload_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

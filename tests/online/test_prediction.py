@@ -61,19 +61,6 @@ def test_a_job_like_none_known_by_hand() -> None:
     assert predict(small(), "group-mean", **share).unseen == pytest.approx(2 / 3)  # type: ignore[arg-type]
 
 
-def test_lengths_are_seconds_whatever_the_model() -> None:
-    """A new group's job of slow iterations is said to have as few as make the mean length."""
-    jobs = case(count=300)
-    made = predict(jobs, "group-mean", training_share=0.5)
-    seen = set(jobs.workload.group.codes[:150].tolist())
-    new = [code not in seen for code in made.jobs.workload.group.codes.tolist()]
-    assert any(new)
-    mean = (jobs.iterations * jobs.estimate)[:150].mean()
-    lengths = made.iterations * made.jobs.estimate
-    assert lengths[new] == pytest.approx(np.full(sum(new), mean))
-    assert len({*made.iterations[new]}) > 1
-
-
 @pytest.mark.parametrize("name", ["group-mean", "group-median"])
 def test_running_statistics_are_refits_at_every_row(name: str) -> None:
     jobs = case(count=150)
@@ -106,14 +93,6 @@ def test_every_predictor_and_its_report(name: str) -> None:
         unseen = [code not in seen for code in first.jobs.workload.group.codes.tolist()]
         assert (first.iterations[unseen] == 0).all()
         assert any(unseen)
-
-
-def test_groups_carry_information() -> None:
-    jobs = case(count=3000)
-    error = {name: report(predict(jobs, name, training_share=0.8)).mean_absolute_error
-             for name in ("forest", "group-mean", "constant")}  # fmt: skip
-    assert error["forest"] < error["constant"]
-    assert error["group-mean"] < error["constant"]
 
 
 def test_bad_arguments() -> None:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,6 @@ from optsched.online.records import Records, Segments
 from optsched.online.runs import mark_comparable, run_policies
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.own_policy import View, simulate_policy
-from optsched.online.solution import write_records
 
 PREEMPTIVE = [name for name, policy in POLICIES.items() if policy.preempts != "never"]
 ROUNDS = PolicyOptions(checkpoint=0.25, round=4.0)
@@ -268,14 +266,6 @@ def test_a_preemptive_run_is_compared_with_its_own_bound_alone() -> None:
     assert "not comparable" in second
 
 
-def test_the_librarys_bound_does_not_hold_for_a_preemptive_run() -> None:
-    instance = optsched.load("online/mixed-1/013")
-    table = optsched.compare(instance, ["a-srpt", "las"]).set_index("method")
-    alone = optsched.solve(instance, "las")
-    assert alone.details["preemptions"] > 0
-    assert table.loc["las", "bound"] == alone.bound
-
-
 def test_a_policy_gets_the_flow_bound_of_its_workload() -> None:
     jobs, _ = random_case(4)
     bound = optsched.solve(instance_of(jobs), "flow-bound", options={"training_share": 0.3})
@@ -313,33 +303,3 @@ def test_a_run_with_segments_is_checked_from_its_file() -> None:
     stopped[0]["segments"].pop()
     with pytest.raises(InputError, match="segments that do not match"):
         type(result.solution).from_dict(document)
-
-
-def test_files_of_runs_that_stop_nothing_are_as_ever(tmp_path: Path) -> None:
-    jobs, _ = random_case(4)
-    runs = list(run_policies(predict(jobs, "perfect"), ["fifo", "las"], ROUNDS))
-    fifo, las = (run.to_dict() for run in runs)
-    assert set(las) - set(fifo) == {"preemptions", "restoring"}
-    assert not {"checkpoint", "round"} & set(fifo["settings"])
-    assert las["settings"]["round"] == 4.0
-    for run, columns in zip(runs, (11, 12), strict=True):
-        write_records(tmp_path / "run.csv", [run.records])
-        assert (tmp_path / "run.csv").read_text().partition("\n")[0].count(",") == columns - 1
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "expected"),
-    [
-        ("max-min", PolicyOptions(checkpoint=5.0, round=5.0), "would only restore"),
-        ("las", PolicyOptions(checkpoint=400.0), "would only restore"),
-    ],
-)
-def test_settings_refused_by_name(name: str, options: PolicyOptions, expected: str) -> None:
-    with pytest.raises(InputError, match=expected):
-        simulate_online(jobs_of((0, 1, 1)), name, None, options)
-
-
-def test_rounds_finer_than_the_clock_end() -> None:
-    jobs = jobs_of((0, 2, 1.0), (1e15, 2, 1.0), (1e15, 2, 1.0))
-    records = simulate_online(jobs, "las", None, PolicyOptions(checkpoint=0, round=2.0**-6))
-    assert len(records) == 3

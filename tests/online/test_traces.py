@@ -1,6 +1,5 @@
 """Importers: every format by hand, rules counted, wrong units and junk refused, real files read."""
 
-import gzip
 import json
 import os
 from pathlib import Path
@@ -126,14 +125,6 @@ def test_formats(tmp_path: Path, name: str) -> None:
     assert trace.report.rows == len(trace) + len(DROPPED[name])
 
 
-def test_report(tmp_path: Path) -> None:
-    report = imported(tmp_path, "pai").report
-    changed = {"fractional GPUs rounded up": 1, "submitted before the row above; sorted": 1}
-    assert report.changed == changed
-    assert "dropped 1: 0 GPUs (first at line 4)" in report.lines()
-    assert "dropped 1: wrong number of columns (first at line 8: '3 of 12')" in report.lines()
-
-
 def test_pai_multiplies_only_what_is_per_instance(tmp_path: Path) -> None:
     """num_gpu is a total beside num_pod, and that of one instance beside num_inst."""
     common = "duration,submit_time,group"
@@ -205,20 +196,6 @@ def test_throughputs_of_another_form_are_refused(tmp_path: Path, text: str) -> N
 
 
 HEAD = "timestamp,duration,num_gpus,cluster\n"
-READ = {  # seconds between submissions, durations, GPUs
-    "csv-duration-clock": ([0, 300], [5400, 600], [8, 1]),
-    "csv-duration-days": ([0, 300, 360], [93784, 600, 60], [8, 1, 1]),
-    "csv-thousands": ([0, 300], [5400, 1200], [8, 1]),
-    "csv-gres": ([0, 300], [5400, 600], [8, 1]),
-    "csv-date-dots": ([0, 300], [5400, 600], [8, 1]),
-    "csv-epoch-milliseconds": ([0, 300], [5400, 600], [8, 1]),
-}
-
-
-@pytest.mark.parametrize("name", READ)
-def test_notations_that_are_read(name: str) -> None:
-    trace = import_trace("philly-csv", CASES / f"{name}.csv")
-    assert (trace.submit.tolist(), trace.duration.tolist(), trace.gpus.tolist()) == READ[name]
 
 
 @pytest.mark.parametrize(
@@ -337,22 +314,6 @@ def test_estimates_of_users(tmp_path: Path) -> None:
     assert np.array_equal(walltime, trace.walltime, equal_nan=True)
 
 
-def test_json_on_one_line(tmp_path: Path) -> None:
-    """Of any length: what counts is the size of one job."""
-    attempt = {"start_time": "2017-10-09 07:02:00", "end_time": "2017-10-09 07:03:00"}
-    job = {
-        "submitted_time": "2017-10-09 07:01:55",
-        "attempts": [attempt | {"detail": [{"gpus": ["g"]}]}],
-        "note": "{]\u00e9" * 30_000,
-    }
-    text = json.dumps([job | {"jobid": f"j{n}"} for n in range(12)], ensure_ascii=False)
-    assert len(text) > 2**20
-    assert imported(tmp_path, "philly-json", text).job_id.tolist() == [f"j{n}" for n in range(12)]
-    for broken in (text[:-50], text.replace('"note"', '"note', 1), text[1:], "[1]", "{}"):
-        with pytest.raises(InputError):
-            imported(tmp_path, "philly-json", broken)
-
-
 @pytest.mark.parametrize("name", FORMATS)
 def test_iterations_are_duration_over_alpha(tmp_path: Path, name: str) -> None:
     trace = imported(tmp_path, name)
@@ -363,15 +324,6 @@ def test_iterations_are_duration_over_alpha(tmp_path: Path, name: str) -> None:
     assert np.allclose(jobs.iterations * jobs.estimate, trace.duration, rtol=1e-12)
     again, _ = workload_of_trace(trace, seed=5, reference=cluster)
     assert again.model.text() == workload.model.text()
-
-
-def test_compressed(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv.gz"
-    path.write_bytes(gzip.compress(SAMPLES["chronus"].encode()))
-    assert len(import_trace("chronus", path)) == 1
-    path.write_bytes(b"no gzip")
-    with pytest.raises(InputError):
-        import_trace("chronus", path)
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -9,7 +9,7 @@ import pytest
 import optsched
 from optsched.errors import InputError
 from optsched.generators.placement import Hardware, generate_placement, random_offer
-from optsched.library import BEST_KNOWN, find, shipped_files
+from optsched.library import BEST_KNOWN, shipped_files
 from optsched.library.best_known import read_best_known
 from optsched.profiles import Training
 from optsched.zoo import MODELS
@@ -124,18 +124,3 @@ def test_compare_shows_plans_that_one_would_run() -> None:
     assert len(gpus) == 17
     assert set(gpus) == {16, 32, 64}
     assert frame["efficiency"].min() >= 0.5
-
-
-@pytest.mark.parametrize("name", ["fig2", "vgg19-32", "bert-large-16-50g", "vgg19-64-50g"])
-def test_names_with_and_without_the_folder(name: str) -> None:
-    (path,) = find(f"placement/{name}")
-    assert path.stem == name
-    for other in (f"efficient/{name}", f"communication-bound/{name}.json", f"{name}.json"):
-        assert find(f"placement/{other}") == [path]
-    with pytest.raises(InputError, match=f"did you mean 'placement/{name}'"):
-        find(f"placement/other/{name}")
-
-
-def test_names_are_unique() -> None:
-    files = find("placement")[0].parent.rglob("*.json")
-    assert len(FILES) == len([path for path in files if path.name != BEST_KNOWN])

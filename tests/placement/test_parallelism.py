@@ -10,8 +10,8 @@ from placement import by_hand, jobs
 import optsched
 from optsched.errors import InputError
 from optsched.placement.bounds.combinatorial import combinatorial_bound
-from optsched.placement.cost import iteration_time, tables_of, worst_iteration_time
-from optsched.placement.instance import Job, PlacementInstance, Stage
+from optsched.placement.cost import iteration_time, tables_of
+from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 
@@ -35,7 +35,6 @@ def document(micro_batches: int | None = None, **of_b: Any) -> dict[str, Any]:
 APART = ((1, 1), (1, 1))
 TOGETHER = ((0, 2), (2, 0))
 WORK = {APART: (9.375, 12.375), TOGETHER: (15.0, 13.25)}
-ALL_REDUCE = {APART: (10.0, 6.0), TOGETHER: (0.625, 0.375)}
 """Seconds of the slowest work and of the slowest all-reduce, by stage.
 
 a computes 3 and sends 2 * 3 = 6 bytes; b computes 6, all-reduces 2 (1/2) 8 = 8 bytes among its
@@ -137,16 +136,6 @@ def test_the_slowest_all_reduce_of_a_stage_is_that_of_its_least_count() -> None:
     assert [row.experts for row in rows] == pytest.approx([4.25, 8.0])
 
 
-def test_the_last_stage_may_end_last() -> None:
-    """Of 60 bytes b all-reduces 60 s: 17.0625 - 2/2 + 60, apart, with 2 micro-batches."""
-    made = instance(2, parameter_bytes=60)
-    assert values(made, APART) == pytest.approx([76.0625] * 3, rel=1e-12)
-    pipeline = optsched.explain(made, PlacementSolution.of(made.name, APART)).pipeline
-    assert pipeline.bottleneck == pytest.approx(12.375)
-    assert pipeline.fill_and_drain == pytest.approx(4.6875)
-    assert pipeline.exposed_all_reduce == pytest.approx(59)
-
-
 def test_tables_by_hand() -> None:
     """By counts 0 to 4; a GPU's share costs 2 s a byte, a replica's of b 1 s, inside 1/8 s."""
     made = tables_of(instance(2))
@@ -230,13 +219,6 @@ def test_the_explanation_names_each_part() -> None:
     assert told.to_dict()["pipeline"]["micro_batches"] == 2
 
 
-def test_every_replica_alone() -> None:
-    """a: 15 + 10; b: 7 + 6 + 2 + 6; in 2 micro-batches (15 + 2 * 15)/2 + 10."""
-    for micro_batches, worst in ((None, 25.0), (2, 32.5)):
-        made = instance(micro_batches)
-        assert worst_iteration_time(made.job, made.cluster) == pytest.approx(worst)
-
-
 def test_the_checker_counts_slices() -> None:
     """Three of a and one of b's two replicas would fit into 4 GPUs if it had one slice."""
     for b, server, over in (((2, 0), 0, 2), ((0, 2), 1, 1)):
@@ -251,22 +233,6 @@ def test_the_checker_refuses_the_asynchronous_value_of_a_synchronous_job() -> No
         solution = PlacementSolution.of(made.name, APART).model_copy(update={"objective": claim})
         rules = [violation.rule for violation in optsched.check(made, solution).violations]
         assert rules == (["claimed objective"] if broken else [])
-
-
-def test_what_is_not_there_is_not_written() -> None:
-    plain = document()
-    for stage in plain["job"]["stages"]:
-        for key in ("tensor_parallel", "tensor_bytes", "expert_bytes"):
-            stage.pop(key, None)
-    plain["free_gpus"] = [2, 2]
-    made = PlacementInstance.from_dict(plain)
-    assert made.to_dict() == plain
-    assert "tensor" not in repr(made)
-    given = document(3)
-    assert PlacementInstance.from_dict(given).to_dict() == given
-    stage = Stage(**{**plain["job"]["stages"][1], "input_bytes": 0, "name": "only", "replicas": 2})
-    job = Job(model="one", all_reduce="ring", stages=(stage,))
-    assert (job.gpus, job.replicas, job.has_tensor_slices, job.micro_batches) == (2, 2, False, None)
 
 
 def test_an_offer_may_exceed_what_slices_need_and_nothing_else() -> None:

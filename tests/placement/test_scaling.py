@@ -91,10 +91,6 @@ def test_every_row_carries_it_and_what_is_slower_than_one_gpu_is_marked(
     assert said in printed("explain", path, tmp_path / "s.json")
 
 
-def test_a_makespan_has_no_speed_up() -> None:
-    assert "speed_up" not in optsched.solve("makespan/fig2", "first-fit").to_dict()
-
-
 def test_an_iteration_has_a_mini_batch_for_each_gpu_or_one_in_all() -> None:
     per_gpu = instance_from_profile(PROFILE, 3, [1, 1, 1], stages=1, hardware=NIC)
     shared = instance_from_profile(PROFILE, 3, [1, 1, 1], stages=1, training=GLOBAL, hardware=NIC)
@@ -129,18 +125,6 @@ def test_the_fewest_accumulation_steps_that_fit() -> None:
     assert choose(stages=1, accumulation_steps=5).accumulation_steps == 5
 
 
-def test_fewer_gpus_where_communication_decides() -> None:
-    """At a byte a second every transfer takes longer than all the computing: one GPU is best."""
-    assert choose(4, bandwidth=1.0, batch="global").gpus == 4
-    assert choose(4, bandwidth=1.0, batch="global", fewer_gpus=True).gpus == 1
-    assert choose(4, bandwidth=1e9, batch="global", fewer_gpus=True).gpus == 4
-    assert choose(4, bandwidth=1e9, fewer_gpus=True).gpus == 4
-    slow, fewer = Hardware(2, 2.0, 1e9), Training("global", fewer_gpus=True)
-    instance = instance_from_profile(PROFILE, 4, [2, 1, 1], hardware=slow, training=fewer)
-    assert instance.free_gpus == (1,)
-    assert instance.provenance["plan"]["gpus_offered"] == 4
-
-
 @pytest.mark.parametrize(
     ("make", "arguments", "expected"),
     [
@@ -156,13 +140,3 @@ def test_fewer_gpus_where_communication_decides() -> None:
 def test_what_is_refused(make: Any, arguments: dict[str, Any], expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         make(**arguments)
-
-
-def test_the_provenance_states_it_all() -> None:
-    instance = generate_placement("BERT-large", 16, hardware=Hardware(inter_bandwidth=6.25e9))
-    said = instance.provenance["scaling"]
-    result = optsched.solve(instance, "repartition")
-    assert said["iteration_time"] == result.objective
-    assert (said["speed_up"], said["efficiency"]) == tuple(result.measures.values())
-    assert said["efficiency"] > 0.5
-    assert 0 < instance.provenance["memory"]["bytes_per_gpu"] <= 32e9

@@ -9,8 +9,6 @@ import optsched
 from optsched.backends import sizes
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
-from optsched.placement.bounds import combinatorial as bounds
-from optsched.placement.cost import tables_of
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.models import cut_formulation, formulation, vertex_formulation
 from optsched.placement.options import PlacementOptions
@@ -66,15 +64,6 @@ def test_models_beyond_memory_are_refused(method: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(sizes, "MAX_NONZEROS", 10)
     with pytest.raises(NotApplicableError, match=r"about \d+ nonzeros, expected at most 10: use"):
         optsched.solve("placement/vgg19-16", method)
-
-
-def test_a_bound_in_what_is_left_of_the_time() -> None:
-    instance = optsched.load("placement/vgg19-16")
-    whole, _ = bounds.quick_bound(instance, OWN, Deadline())
-    value, source = bounds.quick_bound(instance, OWN, Deadline(0.0))
-    assert source == "stage bound"
-    assert 0 < value <= whole
-    assert bounds.combinatorial_bound(instance, tables_of(instance, OWN)).value == whole
 
 
 def test_a_bound_of_the_callers_own_method_asks_the_same_clock() -> None:

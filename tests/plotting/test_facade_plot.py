@@ -3,7 +3,6 @@
 import sys
 from pathlib import Path
 
-import matplotlib
 import pytest
 from commands import printed
 from matplotlib.axes import Axes
@@ -16,7 +15,6 @@ from optsched.experiments.plans.plan import Family, Plan
 from optsched.online import runs as online
 from optsched.online.options import OnlineOptions
 from optsched.online.prediction.predictors import predict_instance
-from optsched.plotting.axes import house_style
 from optsched.problems import PROBLEMS
 from optsched.rolling import runs as rolling
 
@@ -62,12 +60,6 @@ def test_a_solution_of_a_shipped_instance_finds_it(tmp_path: Path) -> None:
     foreign = solution.model_copy(update={"instance": "../placement/fig2"})
     with pytest.raises(InputError, match=r"expected its instance too: plot\(instance, solution\)"):
         optsched.plot(foreign)
-
-
-def test_several_runs_share_a_picture() -> None:
-    costs = [optsched.solve("selection/3x6", name) for name in ("sts", "edf")]
-    split = optsched.plot(costs[0].instance_data, costs, picture="cost-split")
-    assert [label.get_text() for label in split.get_yticklabels()] == ["sts", "edf"]
 
 
 @pytest.mark.parametrize(
@@ -160,15 +152,3 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"optsched\[plot\]"):
         optsched.plot("placement/fig2")
-
-
-def test_a_notebooks_first_picture_leaves_figures_shown() -> None:
-    """Its backend turns `interactive` on as the first figure loads it, here in the midst of one."""
-    before = matplotlib.is_interactive()
-    try:
-        matplotlib.interactive(False)
-        with house_style():
-            matplotlib.interactive(True)
-        assert matplotlib.is_interactive()
-    finally:
-        matplotlib.interactive(before)

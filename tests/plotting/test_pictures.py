@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import replace
 from math import inf, isnan
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from rolling.small import three_jobs
@@ -39,13 +38,6 @@ def test_gantt_draws_every_job_on_its_servers() -> None:
     assert hatched == {run.name for run in solution.jobs if len(run.gpus) > 1}
 
 
-def test_contention_is_drawn_on_the_axes_given() -> None:
-    _, ax = plt.subplots()
-    solution = optsched.solve("makespan/contended-3x3").solution
-    assert plotting.plot_contention("makespan/contended-3x3", solution, ax=ax) is ax
-    assert max(line.get_ydata().max() for line in ax.lines) == 2
-
-
 def test_a_broken_schedule_is_refused() -> None:
     solution = optsched.solve("makespan/contended-3x3").solution
     late = solution.jobs[0].model_copy(update={"start": 59})
@@ -66,34 +58,12 @@ def test_selection_draws_every_share() -> None:
             assert drawn[f"job-{placement.name}"] == pytest.approx(wanted)
 
 
-def test_cost_split_adds_up() -> None:
-    result = optsched.solve("selection/12x6-light", "exact")
-    ax = plotting.plot_cost_split("selection/12x6-light", [result, "rg"])
-    widths = [bar.get_width() for bar in ax.patches if str(bar.get_gid()).startswith("exact-")]
-    assert sum(widths) == pytest.approx(result.objective)
-
-
 def test_speed_profile_steps() -> None:
     ax = plotting.plot_speed_profile("speed-profile/alexnet-8")
     solution = optsched.solve("speed-profile/alexnet-8").solution
     steps = next(patch for patch in ax.patches if patch.get_gid() == "gpus")
     assert list(steps.get_data().values) == [piece.speed + 1 for piece in solution.pieces]
     plotting.plot_speed_profile("speed-profile/infeasible")
-
-
-def test_a_run_shows_each_segments_gpus(rolled: list[Run]) -> None:
-    """b holds one GPU from 4 to 12 s, two from 12 to 15 and from 20 to 24.5: 28 GPU seconds."""
-    ax = plotting.plot_run(three_jobs(), rolled[0].records)
-    bars = [bar for bar in ax.collections if bar.get_gid() == "job-b"]
-    widths = [np.ptp(path.vertices[:, 0]) for bar in bars for path in bar.get_paths()]
-    assert sum(widths) == pytest.approx(8 + 2 * 3 + 2 * 4.5)
-
-
-def test_nodes_in_use_rise_and_fall(rolled: list[Run]) -> None:
-    ax = plotting.plot_nodes_in_use(three_jobs(), [run.records for run in rolled])
-    line = next(line for line in ax.lines if line.get_label() == "sts")
-    assert (line.get_ydata()[0], line.get_ydata()[-1]) == (1, 0)
-    assert line.get_xdata()[-1] == pytest.approx(32.5)
 
 
 def test_a_run_over_time_adds_up_to_its_metrics(rolled: list[Run]) -> None:
@@ -131,17 +101,3 @@ def test_a_trace_is_drawn_in_milliseconds(traced: Result) -> None:
     assert list(lines["bound"].get_ydata())[1:] == pytest.approx([100, 150])
     assert ax.get_xlabel().endswith(", seconds")
     assert ax.get_ylabel() == "iteration time, milliseconds"
-
-
-def test_the_title_of_a_trace_states_how_it_ended(traced: Result) -> None:
-    for bound, gap in ((0.1, ", gap 50 %"), (None, "")):
-        ax = plotting.plot_trace(replace(traced, objective=0.2, bound=bound))
-        assert ax.get_title(loc="left") == f"fig2 by heavy-edge: feasible{gap}"
-
-
-def test_a_solver_s_own_trace_ends_at_its_objective() -> None:
-    solved = optsched.solve("placement/vgg19-16", "ilp-vertex")
-    ax = optsched.plot("placement/vgg19-16", solved, picture="trace")
-    lines = {line.get_label(): line for line in ax.lines}
-    assert lines["incumbent"].get_ydata()[-1] == pytest.approx(1e3 * solved.objective)
-    assert lines["bound"].get_ydata()[-1] == pytest.approx(1e3 * solved.objective, rel=1e-5)

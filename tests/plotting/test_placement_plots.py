@@ -108,17 +108,6 @@ def test_slices_experts_and_micro_batches_in_titles_and_stacks() -> None:
     assert ax.get_xlim()[1] > 6250
 
 
-def test_many_stages_get_a_colour_bar_and_a_number_in_each_cell() -> None:
-    result = optsched.solve("placement/gpt-175b-64x1", "heavy-edge")
-    ax = plot_placement(result.instance_data, result.solution)
-    assert ax.get_legend() is None
-    (other,) = (other for other in ax.figure.axes if other is not ax)
-    assert other.get_ylabel() == "stage, counted from 0"
-    numbers = [text.get_text() for text in ax.texts if text.get_text().isdigit()]
-    assert sorted(map(int, numbers)) == list(range(64))
-    assert len({bar.get_facecolor() for bar in _bars(ax, "stage-").values()}) == 64
-
-
 @pytest.mark.parametrize("name", ["fig2", "vgg19-16", "gpt-175b-64x1"])
 def test_the_frame_stands_where_explain_puts_the_bottleneck(name: str) -> None:
     result = optsched.solve(f"placement/{name}", "heavy-edge")
@@ -158,31 +147,3 @@ def test_the_stack_of_each_row_is_its_breakdown() -> None:
     assert left == pytest.approx([1e3 * row.total for row in rows])
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert names == [f"{row.name} on server {row.server} (x{row.replicas})" for row in rows]
-
-
-def test_the_breakdown_frames_its_longest_stack() -> None:
-    ax = plot_breakdown(_instance(), SOLUTION)
-    frame = _bars(ax, "bottleneck")["bottleneck"]
-    assert (frame.get_x(), frame.get_width()) == (0, pytest.approx(8000))
-    assert _row(frame) == 1
-    assert "bottleneck, 8,000 ms" in _words(ax)
-    assert ax.get_xlabel().endswith(", milliseconds")
-
-
-def test_of_many_rows_the_slowest_are_drawn_and_the_axis_says_so() -> None:
-    stages = [{**_stage(f"s{s}", 1, 0, 0, 0), "forward_time": s} for s in range(70)]
-    ax = plot_breakdown(_instance(*stages, free=(70,)), PlacementSolution.of("by hand", [[1]] * 70))
-    names = [text.get_text() for text in ax.get_yticklabels()]
-    assert names == [f"s{s} on server 0 (x1)" for s in range(6, 70)]
-    assert ax.get_ylabel() == "the 64 slowest of 70"
-
-
-@pytest.mark.parametrize("plot", [plot_placement, plot_breakdown])
-def test_names_are_drawn_as_they_are(plot: Any) -> None:
-    stages = _stage("_$x_{$", 2, 0, 10, 30), _stage("a" * 200, 1, 20, 0, 50)
-    ax = plot(_instance(*stages), SOLUTION)
-    ax.figure.canvas.draw()  # matplotlib reads formulas only now
-    drawn = [text.get_text() for text in ax.get_yticklabels()]
-    drawn += [text.get_text() for text in ax.get_legend().get_texts()]
-    assert any(text.startswith(r"_\$x_{\$") for text in drawn)
-    assert max(map(len, drawn)) < 50

@@ -69,15 +69,6 @@ def test_160_jobs_have_a_bar_each_and_the_widest_a_name() -> None:
     assert named < drawn
 
 
-def test_rows_of_a_low_picture_are_not_all_named() -> None:
-    result = optsched.solve("placement/gpt-175b-64x1", "heavy-edge", bound=False)
-    figure, ax = plt.subplots(figsize=(8, 2.5), layout="constrained")
-    optsched.plot(result, ax=ax)
-    assert faults(figure) == []
-    shown = [label for label in ax.get_yticklabels() if label.get_visible()]
-    assert 2 < len(shown) < len(result.instance_data.free_gpus)
-
-
 @pytest.mark.full
 def test_of_more_jobs_the_load_of_each_server_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Server 1 has 2 GPUs, of which one is held half of the time; server 0 is idle.

@@ -1,13 +1,12 @@
 """Generated instances with tensor slices, experts and micro-batches, from Python and as files."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from commands import printed, refusal, stderr_of
+from commands import stderr_of
 from processes import ROOT
 
 import optsched
@@ -72,19 +71,6 @@ def test_offers_hold_whole_replicas_and_keep_what_is_over() -> None:
             if replica == 1:
                 assert sum(free) == gpus
     assert over > 0
-
-
-def test_files_from_the_command_line(tmp_path: Path) -> None:
-    command = "generate placement --model BERT-large --gpus 8 --tensor-parallel 2 --micro-batches 4"
-    printed(f"{command} --seed 3 -o", tmp_path)
-    (path,) = tmp_path.glob("*.json")
-    assert path.name == "bert-large-8-q2-m4-s3.json"
-    document = json.loads(path.read_text(encoding="utf-8"))
-    assert document["job"]["micro_batches"] == 4
-    assert {stage["tensor_parallel"] for stage in document["job"]["stages"]} == {2}
-    assert optsched.load(path).to_dict() == document
-    line = refusal("generate placement --model VGG19 --tensor-parallel 2 -o", tmp_path)
-    assert "tensor_parallel: found 2 for VGG19" in line
 
 
 def test_the_page_says_what_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,40 +56,6 @@ def test_reads_layers_in_seconds_and_bytes(tmp_path: Path) -> None:
     assert profile.provenance == {**source, "sha256": sha256}
 
 
-def test_free_layers_stand_in_numeric_order(tmp_path: Path) -> None:
-    # 3 must wait for 9; 4, 9 and 10 are free: 4, 9, then 3 as the smallest ready, then 10.
-    profile = read(tmp_path, line(10) + line(9) + line(3) + line(4) + edge(9, 3))
-    names = [layer.name.split()[0] for layer in profile.layers]
-    assert names == ["node4", "node9", "node3", "node10"]
-    assert profile.edges == ((1, 2),)
-
-
-def test_model_comes_from_the_file_name(tmp_path: Path) -> None:
-    for name, model in (
-        ("vision__vgg16.graph.txt", "vgg16"),
-        ("gnmt_large.graph.txt", "gnmt_large"),
-        ("graph.txt", "graph"),
-        ("a__b__c.graph.txt", "b__c"),
-    ):
-        assert read(tmp_path, line(1), name).model == model
-
-
-SEPARATORS = ["a -- b", "forward_compute_time=9, x -- y", " -- forward_compute_time=7"]
-
-
-@pytest.mark.parametrize("description", [*SEPARATORS, "", "é", "a\rb\u2028c"])
-def test_descriptions_may_hold_separators(tmp_path: Path, description: str) -> None:
-    (layer,) = read(tmp_path, line(7, description)).layers
-    assert layer == Layer(f"node7 {description}", 0.0015, 0.0025, 64.0, 0.0)
-
-
-def test_blank_lines_and_crlf_are_read_over(tmp_path: Path) -> None:
-    text = line(1) + "\n" + line(2).replace("\n", "\r\n") + edge(1, 2)
-    profile = read(tmp_path, text + edge(1, 2).rstrip("\n"))
-    assert len(profile.layers) == 2
-    assert profile.edges == ((0, 1),)  # the repeated edge counts once
-
-
 BAD_SECOND_LINES = {
     "no numbers": "node2 -- ReLU()\n",
     "no node": line(2).replace("node2", "layer2"),

@@ -51,13 +51,6 @@ def test_stage_table_of_slices_and_experts_by_hand() -> None:
     assert (first["forward_time"], first["parameter_bytes"]) == (0.5, 400.0)
 
 
-def test_one_slice_and_no_expert_are_not_said() -> None:
-    plain = replace(NET, layers=tuple(Layer(f"l{i}", 1, 1, 1, 1) for i in range(3)))
-    for row in stage_table(plain, Plan((1,), (2, 1), 0.0)):
-        assert not {"tensor_parallel", "tensor_bytes", "expert_bytes"} & set(row)
-    assert as_single_gpus(plain, 1.0, 1.0) is plain
-
-
 def test_more_replicas_than_experts_all_reduce_the_one_that_they_hold() -> None:
     few, many = (stage_table(EXPERTS, Plan((), (k,), 0.0))[0] for k in (3, 4))
     assert few["parameter_bytes"] == 1400.0
@@ -106,22 +99,6 @@ def test_planned_times_are_those_of_replicas_on_servers_of_their_own(q: int) -> 
             job = Job(model=profile.model, stages=stage_table(profile, plan), **how)
             time = synchronous_time(planned, plan, micro_batches, bandwidth=q * 5.0)
             assert time == pytest.approx(worst_iteration_time(job, cluster), rel=1e-12)
-
-
-def test_micro_batches_choose_by_their_own_time() -> None:
-    """Of the plans of each number of stages, the one whose micro-batches are done first."""
-    rng = random.Random(5)
-    other = 0
-    for _ in range(40):
-        profile = drawn(rng, q=1)
-        training = Training("global", oversized=True, micro_batches=2)
-        choice = choose(5, training, profile)
-        stages = range(1, min(5, len(profile.layers)) + 1)
-        plans = [plan_stages(profile, 5, count, bandwidth=100.0) for count in stages]
-        times = [synchronous_time(profile, plan, 2, bandwidth=100.0) for plan in plans]
-        assert choice.seconds == pytest.approx(min(times), rel=1e-12)
-        other += choice.plan.bottleneck > min(plan.bottleneck for plan in plans)
-    assert other > 0  # the least bottleneck is another plan's
 
 
 def test_slices_share_parameters_and_not_activations() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rolling.small import costing, instance, job, run_on, three_jobs
+from rolling.small import costing, instance, job, run_on
 from sampling import first
 from scipy.optimize import linprog
 
@@ -11,7 +11,6 @@ from optsched.rolling.bounds.clairvoyant import (
     BoundSettings,
     Workload,
     clairvoyant_bound,
-    clairvoyant_utilisation,
     lagrangian,
     workload_of,
 )
@@ -150,21 +149,6 @@ def test_more_gpu_seconds_than_there_are_cost_more() -> None:
     found = clairvoyant_bound(world, (10.0, 10.0), 200.0, BoundSettings(slot=1.0), until=30.0)
     assert found.uncapacitated == pytest.approx(48.0, rel=1e-6)
     assert found.bound > 1.2 * found.uncapacitated
-
-
-def test_node_costs_need_not_be_linear() -> None:
-    """c = 3, 4 $/s for 1, 2 GPUs: a GPU second counts 2 $ in the bound, 3 $ in a run."""
-    one = instance([job("a", 0.0, 100.0, 10)], **costing(3.0, 4.0))
-    found = clairvoyant_bound(World(one), (10.0,), 60.0)
-    assert found.bound == pytest.approx(20 * 2.0, rel=1e-6)
-
-
-def test_utilisation_of_the_uncapacitated_plan() -> None:
-    """a and b take 20 GPU s each, c 4 x 2.5 = 10 at most (late, two GPUs), in 15 s x 2 GPUs."""
-    world = World(three_jobs())
-    found = clairvoyant_utilisation(world, (10.0, 10.0, 4.0))
-    b = 4 * 2 + 6 * 2.5  # 4 slow epochs, 6 fast ones
-    assert found["A"] == pytest.approx((20 + b + 10) / 30, rel=1e-3)
 
 
 def test_lateness_bounds_a_job_whose_gpus_are_free() -> None:

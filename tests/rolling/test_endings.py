@@ -1,6 +1,5 @@
 """Runs that could stall or never end, and due dates that only a clock's rounding misses."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ from rolling.small import costing, instance, job, three_jobs
 
 import optsched
 from optsched import load
-from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.result import Settings, Termination
@@ -56,13 +54,6 @@ class Swapping(Idle):
         return Plan({self.turn: Placement(0, (0,), 0)})
 
 
-class Moving(Idle):
-    """Preempts job a for job b, and never again."""
-
-    def decide(self, view: View) -> Plan:
-        return Plan({len(view.jobs) - 1: Placement(0, (0,), 0)})
-
-
 @pytest.fixture(name="workload", scope="module")
 def a_workload() -> RollingInstance:
     return generate_rolling(rolling_settings(3, jobs=12, gpus_per_node=2))
@@ -73,39 +64,6 @@ IDLE = policies.PolicyEntry("idle", "waits", lambda world, name, settings: Idle(
 
 def held(done: Run) -> list[tuple[int, float, int]]:
     return [(s.job, s.start, len(s.gpus)) for s in done.records.segments]
-
-
-def test_dp_runs_a_job_on_the_fastest_configuration() -> None:
-    """Due in 20 s and 2 s an epoch: one GPU is in time, and (28) would take it, being cheaper."""
-    given = instance([job("a", 0.0, 20.0, 10)], interval=50.0, **costing(0.1, 0.2))
-    for name in ("dp", "avg-dp"):
-        (done,) = run_policies(given, [name])
-        assert held(done) == [(0, 0.0, 2)]
-        assert done.check.feasible
-
-
-def test_dp_serves_the_first_to_arrive_first() -> None:
-    """(28) gives each of two jobs one GPU; the first one takes both, the other waits."""
-    jobs = [job(name, 0.0, 20.0, 10) for name in "ab"]
-    given = instance(jobs, interval=50.0, **costing(0.1, 0.2))
-    (done,) = run_policies(given, ["dp"])
-    assert held(done) == [(0, 0.0, 2), (1, 12.5, 2)]
-
-
-def test_dp_waits_for_a_due_date_far_away() -> None:
-    """Waiting costs nothing until 5000 s less the 20 s of ten epochs on one GPU."""
-    given = instance([job("a", 0.0, 5000.0, 10)], interval=1.0, **costing(50.0, 99.0))
-    (done,) = run_policies(given, ["dp"])
-    assert done.records.jobs[0].first_start == 4980
-
-
-@pytest.mark.parametrize("weight", [0.0, 1.0, 10.0])
-def test_dp_ends_where_waiting_is_cheap(weight: float) -> None:
-    """A job a thousand seconds late: eta x 1012.5 s against 1021 s for leaving it, as printed."""
-    given = instance([job("a", 0.0, -1000.0, 10, tardiness_weight=weight)], interval=1.0)
-    found = {done.records.policy: done for done in run_policies(given, ["sts", "dp", "avg-dp"])}
-    assert set(found) == {"sts", "dp", "avg-dp"}
-    assert [record.completion for record in found["dp"].records.jobs] == [12.5]
 
 
 @pytest.mark.parametrize("name", ["price", "price-patterns"])
@@ -126,19 +84,6 @@ def test_a_stalled_policy_leaves_the_others_results(monkeypatch: pytest.MonkeyPa
         next(runs)
 
 
-def test_the_program_prints_the_others_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(policies.POLICIES, "idle", IDLE)
-    monkeypatch.delenv("OPTSCHED_DEBUG", raising=False)
-    path = tmp_path / "small.json"
-    path.write_text(json.dumps(three_jobs().to_dict()))
-    assert _code(["roll", str(path), "--policy", "idle,edf", "--bound", "0", "--json"]) == 3
-    out, error = capsys.readouterr()
-    assert [row["policy"] for row in json.loads(out)] == ["edf"]
-    assert "policy idle makes no progress: 3 jobs are not done" in error.splitlines()[-1]
-
-
 @pytest.mark.parametrize("case", ["a", pytest.param("b", marks=pytest.mark.full)])
 def test_a_run_without_progress_ends(case: str) -> None:
     """Jobs are swapped before the delay, as long as the interval or longer, is over."""
@@ -152,14 +97,6 @@ def test_a_run_without_progress_ends(case: str) -> None:
         simulate_rolling(World(given), swapping)
     assert caught.value.termination is Termination.NO_SOLUTION
     assert "optsched" not in str(caught.value)
-
-
-def test_a_delay_of_many_decisions_is_no_standstill() -> None:
-    """A job that is moved once runs on after 5,000 decisions without an epoch."""
-    jobs = [job("a", 0.0, 100.0, 10), job("b", 5.0, 20.0, 1)]
-    given = instance(jobs, interval=1.0, reconfiguration_delay=5000.0)
-    records = simulate_rolling(World(given), Moving())
-    assert records.jobs[0].completion > 5000
 
 
 def test_a_limit_is_kept_by_every_policy(workload: RollingInstance) -> None:
@@ -218,13 +155,6 @@ def test_endless_runs_are_refused_before_they_start(seconds: float) -> None:
     line = str(caught.value)
     assert line.startswith("small: interval: found 0.001 s, which gives up to ")
     assert f"decisions (limit {MAX_PERIODIC_DECISIONS}), expected at least " in line
-
-
-def test_a_policys_own_wake_counts() -> None:
-    given = slow_instance(1e12, 1e13)
-    assert next(run_policies(given, ["sts"])).check.feasible
-    with pytest.raises(InputError, match="price: wake: found 900 s"):
-        next(run_policies(given, ["sts", "price"]))
 
 
 def test_what_is_named_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,6 @@ from optsched.generators.rolling import (
     rolling_settings,
 )
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.metrics import offered_load
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.runs import run_policies
 
@@ -81,12 +80,6 @@ def test_arrivals_follow_the_paper() -> None:
     assert len(generate_rolling(rolling_settings(3, arrivals="poisson-low")).jobs) == 30
     assert last("exponential") / 800 == pytest.approx(5000, rel=0.1)
     assert last("poisson-low") == pytest.approx(4 * last("poisson-high"), rel=1e-6)
-
-
-@pytest.mark.parametrize("load", [0.2, 0.6, 1.0])
-def test_the_load_asked_for_is_the_load_offered(load: float) -> None:
-    settings = rolling_settings(5, jobs=1000, arrivals="load", load=load)
-    assert offered_load(generate_rolling(settings, seed=2)) == pytest.approx(load, rel=0.1)
 
 
 def test_settings_out_of_range_are_refused() -> None:
@@ -250,16 +243,6 @@ def test_generate_writes_files(tmp_path: Path) -> None:
     assert err.count("clairvoyant plan: K80 ") == 2
 
 
-def test_roll_states_both_loads(path: str) -> None:
-    (row,) = json_of("roll", path)
-    assert row["offered_load"] == pytest.approx(offered_load(three_jobs()))
-    assert set(row["clairvoyant_utilisation"]) == set(row["utilisation"]) == {"A"}
-    out = printed("roll", path)
-    assert "passed" in out
-    assert f"rho = {row['offered_load']:.3g}" in out
-    assert "busy %" in out
-
-
 def test_an_interrupted_roll_keeps_the_complete_runs(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,15 +256,6 @@ def test_an_interrupted_roll_keeps_the_complete_runs(
     printed("roll --policy edf", path, code=130)
 
 
-def test_prices_constants_are_options(path: str) -> None:
-    """Awake every second, price decides at least once a second of its run."""
-    often, seldom = (
-        json_of(f"roll --policy price --option wake={wake}", path)[0]["decisions"]
-        for wake in (1, 900)
-    )
-    assert often >= 24 > seldom
-
-
 def test_due_dates_do_not_depend_on_the_speed_of_a_kept_type() -> None:
     asked = {"jobs": 12, "gpu_types": ("A100",)}
     usual, slow = (
@@ -290,19 +264,6 @@ def test_due_dates_do_not_depend_on_the_speed_of_a_kept_type() -> None:
     )
     assert [job.due_date for job in slow.jobs] == [job.due_date for job in usual.jobs]
     assert slow.jobs[0].epoch_time["A100"] != usual.jobs[0].epoch_time["A100"]
-
-
-def test_a_cluster_of_some_gpu_types(tmp_path: Path) -> None:
-    printed("generate rolling --nodes 2 --gpu-types A100 --name a -o", tmp_path)
-    made = optsched.load(tmp_path / "a.json")
-    assert {node.gpu_type for node in made.nodes} == {"A100"}
-    refusal("generate rolling --nodes 2 --gpu-types H100 -o", tmp_path)
-
-
-def test_progress_counts_the_jobs_done() -> None:
-    seen: list[tuple[str, int, int]] = []
-    list(run_policies(three_jobs(), ["sts"], progress=lambda *event: seen.append(event)))
-    assert [seen[0], seen[-1]] == [("sts", 0, 3), ("sts", 3, 3)]
 
 
 def test_a_repeat_draws_other_orders_on_the_same_epochs() -> None:

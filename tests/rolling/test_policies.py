@@ -9,7 +9,6 @@ import pytest
 from oracles.rolling_policies import PlainGreedy, shuffled
 from rolling.small import instance, job, run_on
 from sampling import one_in
-from scales import in_units
 
 from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.result import Outcome, Settings, Termination
@@ -18,12 +17,11 @@ from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies import interval_optimum
 from optsched.rolling.policies.by_name import MODELS, POLICIES, make_policy
 from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
-from optsched.rolling.policies.interval_optimum import IntervalOptimum, selection_at
+from optsched.rolling.policies.interval_optimum import IntervalOptimum
 from optsched.rolling.policies.queue import RandomisedGreedy, planned_times
 from optsched.rolling.simulator.engine import MIN_CHANGE_SHARE, Plan, simulate_rolling
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import expected_cost
-from optsched.selection.cost import tables_of
 from optsched.selection.heuristics.sts import sts_assignment
 from optsched.speed_profile.exact._hull_kernel import Speeds, empty_hull, first_piece
 from optsched.uncertainty.survival import Curve
@@ -49,23 +47,11 @@ def test_without_sharing_is_with_fractions_of_one(name: str) -> None:
     assert run_on(shared, name, sharing="off").same_run(run_on(whole, name, sharing="on"))
 
 
-@pytest.mark.parametrize("name", TRIED)
-def test_equal_input_and_seed_give_equal_records(name: str) -> None:
-    one = workload(4) if name not in SLOW else workload(4, jobs=5)
-    assert run_on(one, name, 5).same_run(run_on(one, name, 5))
-
-
 def test_every_policy_meets_the_same_true_epochs() -> None:
     one = workload(5)
     epochs = [[r.epochs for r in run_on(one, name, 7).jobs] for name in ("sts", "edf", "price")]
     assert epochs[0] == epochs[1] == epochs[2]
     assert epochs[0] != [r.epochs for r in run_on(one, "sts", 8).jobs]
-
-
-@pytest.mark.parametrize("name", ["edf", "avg-edf", "fifo"])
-def test_queues_never_reevaluate(name: str) -> None:
-    run = run_on(workload(6, load=1.5), name)
-    assert len(run.segments) == len(run.jobs)
 
 
 def test_dedicated_gpus_only_for_the_baselines() -> None:
@@ -86,14 +72,6 @@ def test_average_plans_revert_to_the_worst_case() -> None:
     assert [gpus for _, gpus in worst] == [2]
 
 
-def test_sts_gpus_of_a_job_alone() -> None:
-    """k_0: alone, a job only speeds up. VI-C: of a node of two GPUs it is handed both at once."""
-    epochs = {"values": [10, 40, 80], "probabilities": [0.5, 0.3, 0.2]}
-    one = instance([job("a", 0.0, 130.0, epochs, true_epochs=80)], interval=7.0)
-    assert [len(s.gpus) for s in run_on(one, "sts").segments] == [1, 2]
-    assert {len(s.gpus) for s in run_on(one, "sts-postprocessing").segments} == {2}
-
-
 def test_postprocessing_is_an_option_and_a_policy() -> None:
     given = workload(9, load=0.5)
     asked = run_on(given, "sts", sharing="off", postprocessing="on")
@@ -101,14 +79,6 @@ def test_postprocessing_is_an_option_and_a_policy() -> None:
     assert named.segments == asked.segments
     assert named.policy == "sts-postprocessing"
     assert named.segments != run_on(given, "sts", sharing="off").segments
-
-
-def test_idle_gpus_make_no_job_change_by_turns() -> None:
-    """Pieces down to a millisecond made 154 decisions of 20 jobs here, and tens of thousands of
-    200: a moment on more GPUs is a moment of slack, which the next profile spends on fewer."""
-    given = workload(9, load=1.0, gpus_per_node=8, gpu_types=("K80", "M60"))
-    run = run_on(given, "sts-postprocessing", sharing="off")
-    assert len(run.decisions) < 6 * len(run.jobs)
 
 
 def test_patterns_optimises_each_interval() -> None:
@@ -140,15 +110,6 @@ def test_optima_of_intervals_agree(name: str) -> None:
         )
         assert (first.unproved, other.unproved, other.fallbacks) == (0, 0, 0)
         assert value == pytest.approx(best, rel=3e-4)
-
-
-def test_the_moment_counts_the_epochs_made() -> None:
-    """The costs of the instance at a decision are those that the view cuts from the tables."""
-    world = World(workload(2))
-    view = View(world, 5000.0, (1, 4, 7), (0.0, 2.25, 1.0), {}, frozenset())
-    made, cut = tables_of(selection_at(view), world.selection_options), view.tables
-    for field in ("seconds", "expected", "tardiness_cost", "postponement_cost", "due"):
-        assert np.allclose(getattr(made, field), getattr(cut, field), rtol=1e-12, atol=0)
 
 
 def test_a_decision_without_an_answer_falls_back_on_sts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,18 +189,6 @@ def test_time_moves_on_whatever_a_policy_plans() -> None:
     assert len(times) > 50
     shortest = MIN_CHANGE_SHARE * given.interval
     assert all(b - a >= shortest * (1 - 1e-6) for a, b in pairwise(times))
-
-
-def test_time_moves_on_alike_in_every_unit() -> None:
-    """STS takes the same decisions where a second is called 2^-30 or 2^30 of another unit."""
-    given = workload(6, load=1.5)
-    run = run_on(given, "sts")
-    assert len(run.decisions) > 40
-    for scale in (2.0**-30, 2.0**30):
-        other = RollingInstance.from_dict(in_units(given.to_dict(), {"time": scale}))
-        scaled = run_on(other, "sts")
-        assert [d.time for d in scaled.decisions] == [d.time * scale for d in run.decisions]
-        assert [d.placed for d in scaled.decisions] == [d.placed for d in run.decisions]
 
 
 @pytest.mark.parametrize(

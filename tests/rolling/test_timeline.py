@@ -94,12 +94,6 @@ def test_a_decision_falls_due_after_h() -> None:
     assert len(run.segments) == 1
 
 
-def test_jobs_that_arrive_together_are_one_decision() -> None:
-    run, _ = run_of(instance([job("a", 3.0, 100.0, 10), job("b", 3.0, 100.0, 10)]), "sts")
-    assert [(d.time, d.present) for d in run.decisions] == [(3.0, 2)]
-    assert all(record.completion == 23.0 for record in run.jobs)
-
-
 class Always:
     """The same seats at every decision, of whoever is there."""
 

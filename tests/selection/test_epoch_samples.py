@@ -1,6 +1,5 @@
 """Epochs-to-target samples: a small file by hand, bad rows, and the published file."""
 
-import gzip
 import os
 from pathlib import Path
 
@@ -40,12 +39,6 @@ def test_groups_and_distribution(tmp_path: Path) -> None:
     assert [group.key for group in finer] == keys
 
 
-def test_a_gzipped_file_reads_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "samples.csv.gz"
-    path.write_bytes(gzip.compress(TEXT.encode()))
-    assert read_epoch_samples(path) == read_epoch_samples(written(tmp_path, TEXT))
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -59,14 +52,6 @@ def test_bad_files_are_one_line(tmp_path: Path, text: str, says: str) -> None:
         read_epoch_samples(written(tmp_path, text))
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_unreadable_files_are_one_line(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.csv.gz"
-    broken.write_bytes(gzip.compress(TEXT.encode())[:20])
-    for path in (tmp_path / "none.csv", broken):
-        with pytest.raises(InputError, match=r"a readable file|a whole gzip file"):
-            read_epoch_samples(path)
 
 
 MEASURED = """dataset,network,target_metric,target_epoch

@@ -10,7 +10,6 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import optsched
 from optsched import deadline
-from optsched.backends import sizes
 from optsched.backends.solver_result import SolverResult
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
@@ -80,14 +79,6 @@ def test_patterns_of_large_nodes_are_left_out(gpus: int, monkeypatch: pytest.Mon
     assert optsched.solve("selection/3x6", "patterns").chosen is None
 
 
-def test_patterns_that_do_not_fit_are_left_to_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not in the time left, nor in memory."""
-    assert optsched.solve("selection/5x10", "patterns", time_limit=0.01).chosen == "columns"
-    monkeypatch.setattr(patterns, "SMALL_NONZEROS", 10)
-    result = optsched.solve("selection/3x6", "patterns")
-    assert (result.chosen, result.proved) == ("columns", True)
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -140,17 +131,6 @@ def test_a_bound_once_the_deadline_passed(monkeypatch: pytest.MonkeyPatch) -> No
     assert result.bound_source == TARDINESS
     assert result.bound <= result.objective
     assert asked == []
-
-
-@pytest.mark.parametrize("method", ["milp", "minlp"])
-def test_prices_bound_what_no_model_does(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time that stating would have taken is left for a bound, as heuristics have one."""
-    known = optsched.solve("selection/3x6", "sts").bound
-    monkeypatch.setattr(sizes, "NONZEROS_PER_SECOND", 1)
-    result = optsched.solve("selection/3x6", method, time_limit=60)
-    assert result.termination is Termination.TIME_LIMIT
-    assert "too short to build the model" in result.details["message"]
-    assert result.bound >= known * (1 - 1e-9) > 0
 
 
 @pytest.mark.parametrize("opening", ["free", pytest.param("printed", marks=pytest.mark.full)])

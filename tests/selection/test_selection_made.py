@@ -10,16 +10,11 @@ from selection.small import at, solution
 
 import optsched
 from optsched.cli import _code
-from optsched.deadline import Deadline
 from optsched.errors import InputError, NotApplicableError
 from optsched.experiments import reproduce
-from optsched.experiments.papers.sts import fig7 as sts_fig7
 from optsched.experiments.papers.verdict import Finding, read_verdict
 from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
-from optsched.selection.cost import tables_of
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.patterns import is_small
-from optsched.selection.options import SelectionOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 BY_HAND = {"one-atom", "plateau", "printed-loops", "printed-no-root", "printed-wrong"}
@@ -74,22 +69,6 @@ def test_epoch_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(part.holds == part.settings == 1 for part in verdict.parts)
 
 
-@pytest.mark.full
-def test_decision_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sts_fig7, "QUICK_NODES", (3, 6))
-    assert "| 4 jobs a node | 6 |" in reproduced("sts-fig7", tmp_path)
-    runs = (tmp_path / "sts-fig7.csv").read_text(encoding="utf-8").splitlines()
-    assert len(runs) == 1 + 2 * 2 * 3 * len(sts_fig7.METHODS)  # sizes x loads x seeds x methods
-    assert read_verdict(tmp_path, "sts-fig7").finding is Finding.HOLDS
-
-
-def test_exact_says_which_it_picked() -> None:
-    assert optsched.solve("selection/3x6").chosen == "patterns"
-    assert optsched.solve("selection/12x48-distinct", gap=1e-3).chosen == "columns"
-    large = optsched.load("selection/10x20")  # 8 GPUs per node: more patterns than columns need
-    assert not is_small(tables_of(large, SelectionOptions()), Deadline())
-
-
 @pytest.mark.parametrize(
     "method", ["sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp"]
 )
@@ -118,11 +97,3 @@ def test_energy_to_the_last_completion_by_hand() -> None:
     # x ends after 20 x 2.5 = 50 s, y after 20 x 2 x 1.5 = 60 s, z after 20 x 8 x 1.5 = 240 s
     assert said.energy == pytest.approx(50 * 4.0)
     assert said.full_run_energy == pytest.approx(50 * 4.0 + 190 * 1.0)
-
-
-def test_explaining_counts_the_postponed() -> None:
-    solution = optsched.solve("selection/10x40", "edf").solution
-    waiting = sum(job.node is None for job in solution.jobs)
-    breakdown = optsched.explain("selection/10x40", solution)
-    assert breakdown.to_dict()["postponed_jobs"] == waiting > 0
-    assert f"for {waiting} of 40 jobs postponed" in breakdown.lines()[0]

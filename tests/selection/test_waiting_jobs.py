@@ -3,10 +3,7 @@
 `oracles/test_selection.py` holds them against every selection there is.
 """
 
-from dataclasses import replace
-
 import pytest
-from commands import printed
 from oracles.selection import Oracle
 from oracles.selection_cases import tiny
 
@@ -14,9 +11,7 @@ import optsched
 from optsched import solve
 from optsched.errors import NotApplicableError
 from optsched.result import Result, Termination
-from optsched.selection.exact import waiting_jobs
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.patterns import read_solution
 
 
 def crowded(seed: int) -> SelectionInstance:
@@ -72,33 +67,3 @@ def test_without_time_a_heuristics_selection_stands() -> None:
         result = solve("selection/10x40", method, time_limit=0.0)
         assert (result.termination, result.details["proved"]) == (Termination.TIME_LIMIT, False)
         assert result.check.feasible
-
-
-@pytest.mark.parametrize("method", ["fewest-waiting", "same-jobs"])
-def test_answers_between_vertices_are_seated(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
-    """Leaders in halves make the decoder seat by assignment; nobody more may wait then."""
-
-    def halves(model: object) -> object:
-        counted = read_solution(model)
-        return replace(counted, leaders=dict.fromkeys(counted.leaders, 0.5))
-
-    instances = [crowded(seed) for seed in range(3)]
-    whole = [solve(instance, method, gap=0.0) for instance in instances]
-    monkeypatch.setattr(waiting_jobs, "read_solution", halves)
-    for instance, first in zip(instances, whole, strict=True):
-        again = solve(instance, method, gap=0.0)
-        assert len(ran(again)) == len(ran(first))
-        assert again.objective == pytest.approx(first.objective, rel=1e-9)
-
-
-@pytest.mark.full
-def test_compare_says_where_excess_is_of_waiting_jobs() -> None:
-    frame = optsched.compare("selection/10x20", ["sts", "rg", "exact"], full=True)
-    rows = frame.set_index("method")
-    assert rows.loc["sts", "jobs_waiting"] > 0 == rows.loc["exact", "jobs_waiting"]
-    parts = rows[["waiting_cost", "tardiness", "interval_energy"]].sum(axis=1)
-    assert list(parts) == pytest.approx(list(rows["objective"]))
-    said = " ".join(printed("compare selection/10x20 --methods sts,rg,exact").split())
-    told = "most of the excess is the waiting cost of equation (20), not tardiness or energy"
-    assert f"{told}: 10x20 (sts)" in said
-    assert "(20) charges" not in printed("compare selection/12x6-light --methods sts,exact")

@@ -8,7 +8,6 @@ from oracles.speed_profile_cases import document
 import optsched
 from optsched.result import Termination
 from optsched.speed_profile.instance import SpeedProfileInstance
-from optsched.verbs.explaining import conflict_of
 
 
 def made(
@@ -74,18 +73,3 @@ def test_the_speed_and_the_deadline_named_are_what_is_missing(name: str) -> None
         for each in (faster, slower, later, sooner)
     ]
     assert ends == [False, True, False, True]
-
-
-def test_no_time_at_all_needs_a_deadline() -> None:
-    conflict = optsched.explain(SpeedProfileInstance.from_dict(CASES["no time at all"][0]))
-    assert "no speed is enough, or a deadline of 2 s" in str(conflict)
-
-
-def test_a_solution_that_says_infeasible_is_explained_by_the_conflict() -> None:
-    instance = SpeedProfileInstance.from_dict(CASES["no value can be done"][0])
-    result = optsched.solve(instance)
-    told = optsched.explain(instance).to_dict()
-    assert optsched.explain(instance, result.solution).to_dict() == told
-    assert optsched.explain(instance, result).to_dict() == told
-    quick = conflict_of(result)
-    assert quick.to_dict() == told
