@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isnan
 from typing import (
@@ -204,15 +204,6 @@ def fault(where: str, found: str, expected: str) -> PydanticCustomError:
     )
 
 
-def require_new_names(where: str, records: Iterable[Any]) -> None:
-    """Raise the error of the first record whose name another one before it has."""
-    seen: set[str] = set()
-    for index, record in enumerate(records):
-        if record.name in seen:
-            raise fault(f"{where}[{index}].name", repr(record.name)[:80], "a new name")
-        seen.add(record.name)
-
-
 def _check_name(value: Any) -> str:
     if not isinstance(value, str) or not value.isprintable() or len(value) > LONGEST_NAME:
         raise PydanticCustomError(
@@ -256,6 +247,15 @@ class InstanceFile(FileModel):
     provenance: Annotated[dict[str, Any], BeforeValidator(without_numpy), PROVENANCE] = Field(
         default_factory=dict
     )
+
+    def _require_new_names(self, *fields: str) -> None:
+        """Raise the error of the first record whose name another one before it has."""
+        for field in fields:
+            seen: set[str] = set()
+            for index, record in enumerate(getattr(self, field)):
+                if record.name in seen:
+                    raise fault(f"{field}[{index}].name", repr(record.name)[:80], "a new name")
+                seen.add(record.name)
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "instance") -> Self:

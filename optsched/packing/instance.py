@@ -9,17 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from optsched.display import listed
-from optsched.schema import (
-    FORMAT,
-    About,
-    Between,
-    FileModel,
-    InstanceFile,
-    Items,
-    Name,
-    fault,
-    require_new_names,
-)
+from optsched.schema import FORMAT, About, Between, FileModel, InstanceFile, Items, Name, fault
 
 SCHEMA = "optsched/packing"
 MILLI = 1000
@@ -146,8 +136,7 @@ class PackingInstance(InstanceFile):
             raise fault("nodes", "no GPU", "at least one")
         if not self.arrivals:
             raise fault("arrivals", "none", "at least one task")
-        require_new_names("nodes", self.nodes)
-        require_new_names("tasks", self.tasks)
+        self._require_new_names("nodes", "tasks")
         for index, t in enumerate(self.arrivals):
             if t >= len(self.tasks):
                 expected = f"an index of tasks, below {len(self.tasks)}"

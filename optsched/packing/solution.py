@@ -35,7 +35,6 @@ class PackingSolution(SolutionFile):
 
     @property
     def tuples(self) -> list[tuple[int, int, tuple[int, ...]]]:
-        """Task, node and GPUs of each placement."""
         return [(placed.task, placed.node, placed.gpus) for placed in self.placements]
 
     def facts(self) -> dict[str, str]:

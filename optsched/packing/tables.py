@@ -66,7 +66,6 @@ class Tables:
         return [part[::-1].tolist() for part in np.split(order, np.cumsum(self.count)[:-1])]
 
     def idle_beside(self, placements: Iterable[Placement]) -> float:
-        """GPUs that stay idle beside placed tasks."""
         allocated = sum(int(self.demand[self.arrivals[task], 2]) for task, _, _ in placements)
         return (MILLI * self.instance.gpus - allocated) / MILLI
 

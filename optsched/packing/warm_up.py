@@ -8,7 +8,6 @@ from optsched.result import Settings
 
 
 def warm_up() -> None:
-    """Run every compiled loop once on a tiny instance."""
     tiny = generate_packing(nodes=2, requested=0.5)
     run_policy("fgd", tiny, PackingOptions(), Settings())
     offline(tiny, PackingOptions(), Settings(iterations=2))

@@ -26,7 +26,6 @@ from optsched.schema import (
     Number,
     Positive,
     fault,
-    require_new_names,
 )
 from optsched.uncertainty.epochs import Epochs
 
@@ -246,8 +245,7 @@ class SelectionInstance(InstanceFile):
     def _fits_together(self) -> Self:
         if not self.nodes or not self.jobs:
             raise fault("nodes" if not self.nodes else "jobs", "none", "at least one")
-        require_new_names("nodes", self.nodes)
-        require_new_names("jobs", self.jobs)
+        self._require_new_names("nodes", "jobs")
         for index, node in enumerate(self.nodes):
             if node.gpu_type not in self.gpu_types:
                 known = ", ".join(self.gpu_types) or "a key of gpu_types"

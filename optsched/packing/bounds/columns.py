@@ -54,7 +54,6 @@ class Prices:
 
 
 def columns(instance: PackingInstance, options: PackingOptions, settings: Settings) -> Outcome:
-    """Bound the idle GPUs by column generation."""
     bound, source, prices = quick_bound(instance, options, settings.deadline)
     return Outcome(
         None,

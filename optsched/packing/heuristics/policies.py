@@ -158,7 +158,6 @@ def place_arrivals(policy: int, tasks: Any, state: State, mix: Mix, drawn: Any) 
 
 @register_jitable
 def _has_room(demand: Any, state: State, n: int) -> bool:
-    """Whether a task's CPU, memory and GPUs are free on a node."""
     cpu, memory, milli = demand
     if state.cpu[n] < cpu or state.memory[n] < memory:
         return False
@@ -187,7 +186,6 @@ def _chosen_gpus(
 
 @register_jitable
 def _take(demand: Any, chosen: Any, state: State, n: int) -> None:
-    """Give a task its CPU, memory and GPUs on a node."""
     cpu, memory, milli = demand
     free = state.milli[n]
     for g in chosen:
@@ -202,7 +200,6 @@ def _take(demand: Any, chosen: Any, state: State, n: int) -> None:
 
 @register_jitable
 def _score(policy: int, cpu: int, milli: int, state: State, n: int, largest: Any) -> int:
-    """Integer score of a node that can take a task."""
     idle, (max_cpu, max_milli) = state.idle[n], largest
     if policy == DOT_PRODUCT:
         product = cpu / max_cpu * (state.cpu[n] / max_cpu) + milli / max_milli * (idle / max_milli)

@@ -94,7 +94,6 @@ def nonzeros(tables: Tables) -> float:
 
 
 def build(tables: Tables) -> Model:
-    """State the model; see models/packing/README.md."""
     built = pyo.ConcreteModel(name="packing-milp")
     _declare_variables(built, tables)
     _cpu_and_memory(built, tables)
