@@ -6,9 +6,9 @@ With the paper's own {term}`offers <offer>`, A-SRPT makes jobs with slices wait 
 longer than jobs without. The offers `best-fit-last` avoid nearly all of it.
 
 All slices of a {term}`replica` must be in one server, so a job may wait although enough GPUs are
-free (a-srpt, VI). Each run has 1,000 generated jobs on 25 servers of 8 GPUs with NICs of 100 Gbit/s.
-Jobs of several GPUs train transformers and a mixture of experts in slices of 1, 2, 4 or 8 GPUs
-(`--slices`). The policies know the lengths, so only waiting differs. Every run is audited.
+free (a-srpt, VI). Each run has 1,000 generated jobs on 25 servers of 8 GPUs with NICs of 100
+Gbit/s. Jobs of several GPUs train transformers and a mixture of experts in slices of 1, 2, 4 or 8
+GPUs (`--slices`). The policies know the lengths, so only waiting differs. Every run is audited.
 
 A value is the mean waiting time over the jobs in seconds: the median over seeds [range].
 """
