@@ -6,20 +6,21 @@
 On real traces A-SRPT is below every baseline of the paper in at least half of the windows when it
 knows the true lengths, and in fewer than half when it predicts them.
 
-**Windows.** Philly, Muri, Chronus and Gavel's trace are in DIR/traces. Each has ten windows at even
-distances: stretches of up to 2,000 consecutive jobs (90% of short traces). The predictor learns
-from the first half of a window, and the second half is scheduled from an empty cluster.
+**Windows.** Philly, Muri, Chronus and Gavel's trace are in DIR/traces. Each has ten windows at
+even distances: stretches of up to 2,000 consecutive jobs (90% of short traces). The predictor
+learns from the first half of a window, and the second half is scheduled from an empty cluster.
 
-**Settings.** *As it is* keeps the trace's times, on a cluster of 8-GPU servers that the whole trace
-keeps 80% busy. *Load 0.8* and *load 2* scale the window's times to that {term}`load` on 25 servers
-of 8 GPUs. Models and their configurations, which traces do not state, are drawn by group as in a-srpt;
-the NIC has 10 Gbit/s. Gavel's trace states steps: a duration is the steps over the measured throughput of
-the job type alone on V100s, and jobs without a measured throughput are left out.
+**Settings.** *As it is* keeps the trace's times, on a cluster of 8-GPU servers that the whole
+trace keeps 80% busy. *Load 0.8* and *load 2* scale the window's times to that {term}`load` on 25
+servers of 8 GPUs. Models and their configurations, which traces do not state, are drawn by group
+as in a-srpt; the NIC has 10 Gbit/s. Gavel's trace states steps: a duration is the steps over the
+measured throughput of the job type alone on V100s, and jobs without a measured throughput are
+left out.
 
-**Values.** A value is the mean {term}`flow time` over that of the paper's best baseline in the same
-window; below 1 is better. Every run is audited. Policies that stop jobs run in every second window: a job
-that resumes loses 30 s, and las and max-min decide every 360 s without lengths. The last table
-removes parts of A-SRPT, with the true lengths known.
+**Values.** A value is the mean {term}`flow time` over that of the paper's best baseline in the
+same window; below 1 is better. Every run is audited. Policies that stop jobs run in every second
+window: a job that resumes loses 30 s, and las and max-min decide every 360 s without lengths. The
+last table removes parts of A-SRPT, with the true lengths known.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ with most free GPUs first and put the last piece on the smallest server that hol
 (`best-fit-last`); the paper's baselines put it on the next server (`most`)."""
 INFLATION_INTRO = """\
 The second table has the inflation: the GPU time of the jobs over that of good placements, the
-median with true lengths. las and max-min place a job anew at each of its turns; srpt-preemptive keeps its
-placement until another job stops it."""
+median with true lengths. las and max-min place a job anew at each of its turns; srpt-preemptive
+keeps its placement until another job stops it."""
 APART = {
     "a-srpt": POLICIES["a-srpt"],
     "without its delays": Policy("no delay", "", virtual=True, offer="adaptive"),
