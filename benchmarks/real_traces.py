@@ -3,18 +3,24 @@
     OPTSCHED_DATA=DIR python benchmarks/real_traces.py [--page docs/real-traces.md]
         [--figure docs/real-traces.png] [--windows 10] [--only philly,muri-1]
 
-Philly, Muri, Chronus and Gavel's trace from DIR/traces, ten windows each: stretches of up to 2,000
-consecutive jobs (of short traces 90%), at even distances over the trace. The first half of a window
-teaches the predictor, the second half is scheduled from an empty cluster: *as it is*, with the
-trace's times on a cluster of 8-GPU servers that the whole trace keeps 80% busy; and compressed,
-with the window's times scaled to *load 0.8* and *load 2* on 25 x 8 GPUs. What a trace does not say,
-models and their configurations, is drawn by group as a-srpt does it; the NIC has 10 Gbit/s.
-(Gavel's trace states steps: its durations are steps / measured throughput of the job type alone on
-V100s; jobs whose throughput was not measured are left out.) A row is the mean flow time over that
-of the best of the paper's baselines in the same window, so that below 1 is better. Every run is
-audited. Then policies that stop jobs, in every second window: a job that resumes loses 30 s, las
-and max-min decide every 360 s and know nothing of lengths. Then A-SRPT is taken apart, with the
-true lengths known.
+On real traces A-SRPT is below every baseline of the paper in at least half of the windows when it
+knows the true lengths, and in fewer than half when it predicts them.
+
+**Windows.** Philly, Muri, Chronus and Gavel's trace are in DIR/traces. Each has ten windows at
+even distances: stretches of up to 2,000 consecutive jobs (90% of short traces). The predictor
+learns from the first half of a window, and the second half is scheduled from an empty cluster.
+
+**Settings.** *As it is* keeps the trace's times, on a cluster of 8-GPU servers that the whole
+trace keeps 80% busy. *Load 0.8* and *load 2* scale the window's times to that {term}`load` on 25
+servers of 8 GPUs. Models and their configurations, which traces do not state, are drawn by group
+as in a-srpt; the NIC has 10 Gbit/s. Gavel's trace states steps: a duration is the steps over the
+measured throughput of the job type alone on V100s, and jobs without a measured throughput are
+left out.
+
+**Values.** A value is the mean {term}`flow time` over that of the paper's best baseline in the
+same window; below 1 is better. Every run is audited. Policies that stop jobs run in every second
+window: a job that resumes loses 30 s, and las and max-min decide every 360 s without lengths. The
+last table removes parts of A-SRPT, with the true lengths known.
 """
 
 from __future__ import annotations
@@ -63,14 +69,15 @@ BASELINES = PAPER[2:]
 OTHERS = ("a-srpt", "a-srpt-backfill", "srpt-workload-hold", "fifo", "easy")
 PREEMPTIVE, BLIND = ("las", "max-min", "srpt-preemptive"), ("las", "max-min")
 """Policies that stop jobs, and those of them that know nothing of lengths."""
-TOLD = (
-    "Flow over the best baseline's with equal predictions (beside las and max-min: true lengths).",
-    "Inflation is the GPU time that jobs took over that of good placements, the median with true",
-    "lengths: las and max-min place a job anew at each of its turns, srpt-preemptive leaves it",
-    "where it is until another stops it. All three drain the servers with most free GPUs, and put",
-    "the last piece on the smallest that holds it (`best-fit-last`); the paper's baselines put it",
-    "on the next (`most`).",
-)
+FLOW_INTRO = """\
+The first table has the flow time over that of the best baseline with the same predictions; las and
+max-min are compared with baselines that know the true lengths. All three policies take the servers
+with most free GPUs first and put the last piece on the smallest server that holds it
+(`best-fit-last`); the paper's baselines put it on the next server (`most`)."""
+INFLATION_INTRO = """\
+The second table has the inflation: the GPU time of the jobs over that of good placements, the
+median with true lengths. las and max-min place a job anew at each of its turns; srpt-preemptive
+keeps its placement until another job stops it."""
 APART = {
     "a-srpt": POLICIES["a-srpt"],
     "without its delays": Policy("no delay", "", virtual=True, offer="adaptive"),
@@ -224,11 +231,20 @@ def page(rows: Sequence[Row]) -> str:
         "",
         (__doc__ or "").partition("\n\n")[2].partition("\n\n")[2].strip(),
         "",
-        "Medians over windows [range]; *wins*: windows in which A-SRPT is below every baseline.",
+        "Cells are medians over windows [range]; *wins* counts windows in which A-SRPT is below "
+        "every baseline.",
         "",
-        "![Mean flow over the best baseline's, a dot a window](real-traces.png)",
+        "![Mean flow time over the best baseline's, one dot per window](real-traces.png)",
+        "",
+        "The table counts the windows in which a policy is below every baseline:",
         "",
         *_in_short(rows),
+        "",
+        "## Windows",
+        "",
+        "*Unseen* is the share of jobs whose group the predictor has not seen.",
+        "",
+        *_windows(rows),
     ]
     for said in KNOWN:
         lines += ["", f"## Policies know {said}", "", *_table(rows, said)]
@@ -263,42 +279,51 @@ def _of(rows: Sequence[Row], trace: str, regime: str, said: str) -> list[Row]:
     return [r for r in rows if (r.trace, r.regime, r.known) == (trace, regime, said)]
 
 
+def _windows(rows: Sequence[Row]) -> list[str]:
+    """The load of each trace's windows, and the share of jobs of unseen groups."""
+    lines = ["| trace | load | unseen |", "|---|---:|---:|"]
+    for trace, regime in _regimes(rows):
+        chosen = _of(rows, trace, regime, next(iter(KNOWN)))
+        own = [r for r in chosen if r.policy == "a-srpt"]
+        unseen = f"{median(r.unseen for r in own):.0%}"
+        lines.append(f"| {trace}, {regime} | {spread([r.load for r in own])} | {unseen} |")
+    return lines
+
+
 def _table(rows: Sequence[Row], said: str) -> list[str]:
-    heads = ["trace", "load", "unseen", *OTHERS, "wins"]
+    heads = ["trace", *OTHERS, "wins"]
     lines = [f"| {' | '.join(heads)} |", "|---|" + "---:|" * (len(heads) - 1)]
     for trace, regime in _regimes(rows):
         chosen = _of(rows, trace, regime, said)
         each = {name: _over_best(chosen, name) for name in OTHERS}
         own = [r for r in chosen if r.policy == "a-srpt"]
-        cells = [f"{trace}, {regime}", spread([r.load for r in own])]
-        cells.append(f"{median(r.unseen for r in own):.0%}")
-        cells += [spread(each[name]) for name in OTHERS]
+        cells = [f"{trace}, {regime}", *(spread(each[name]) for name in OTHERS)]
         cells.append(f"{sum(value < 1 for value in each['a-srpt'])} of {len(own)}")
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
 def _stopping(rows: Sequence[Row]) -> list[str]:
-    """Flows over the best baseline told the same; then GPU time over that of good placements."""
-    told = [(name, TRUE) for name in (*BLIND, "srpt-preemptive")]
-    told.append(("srpt-preemptive", next(iter(KNOWN))))
-    heads = [name if name in BLIND else f"{name}, knowing {said}" for name, said in told]
-    heads += [
-        f"inflation: {name}" for name in (*BLIND, "srpt-preemptive", "wcs-workload", "a-srpt")
-    ]
-    lines = [*TOLD, "", f"| trace | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
+    """Flow times over the best baseline, then GPU time over that of good placements."""
+    compared = [(name, TRUE) for name in (*BLIND, "srpt-preemptive")]
+    compared.append(("srpt-preemptive", next(iter(KNOWN))))
+    heads = [name if name in BLIND else f"{name}, knowing {said}" for name, said in compared]
+    inflated = (*BLIND, "srpt-preemptive", "wcs-workload", "a-srpt")
+    flows = [f"| trace | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
+    inflations = [f"| trace | {' | '.join(inflated)} |", "|---|" + "---:|" * len(inflated)]
     for trace, regime in _regimes([row for row in rows if row.policy in PREEMPTIVE]):
-        cells = [f"{trace}, {regime}"]
         windows = {r.window for r in _of(rows, trace, regime, TRUE) if r.policy in PREEMPTIVE}
-        for name, said in told:
+        cells = []
+        for name, said in compared:
             chosen = [r for r in _of(rows, trace, regime, said) if r.window in windows]
             cells.append(spread(_over_best(chosen, name)))
+        flows.append(f"| {trace}, {regime} | {' | '.join(cells)} |")
         chosen = [r for r in _of(rows, trace, regime, TRUE) if r.window in windows]
-        for head in heads[len(told) :]:
-            name = head.removeprefix("inflation: ")
-            cells.append(f"{median(r.inflation for r in chosen if r.policy == name):.2f}")
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+        cells = [
+            f"{median(r.inflation for r in chosen if r.policy == name):.2f}" for name in inflated
+        ]
+        inflations.append(f"| {trace}, {regime} | {' | '.join(cells)} |")
+    return [FLOW_INTRO, "", *flows, "", INFLATION_INTRO, "", *inflations]
 
 
 def _parts(rows: Sequence[Row]) -> list[str]:

@@ -11,7 +11,7 @@ values, and each step is a whole run. Parts of the gap, in per cent of the bound
 - heuristic: its cost with the true epochs less the cheapest run;
 - bound: the cheapest run less the bound, also as a share of the gap.
 
-Every run is audited. Aim: the bound's part at rho 1 is at most 25% on every seed.
+Every run is audited. Aim: the bound's part at load 1 is at most 25% on every seed.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def main() -> None:
     asked = parser.parse_args()
     take_one_core()
     for load in map(float, asked.loads.split(",")):
-        print(f"\n== {asked.nodes} x {asked.jobs} at rho {load:g}, sharing off")
+        print(f"\n== {asked.nodes} x {asked.jobs} at load {load:g}, sharing off")
         rows = [parts(asked, load, seed) for seed in range(asked.seeds)]
         for name in POLICIES:
             _summary(name, load, [row[name] for row in rows])
@@ -176,7 +176,7 @@ def _summary(name: str, load: float, rows: list[tuple[float, ...]]) -> None:
     shares = [100 * row[2] / sum(row) for row in rows]
     gaps = [sum(row) for row in rows]
     worst = max(row[2] for row in rows)
-    verdict = "" if load != 1 else f"; aim {AIM:g}% at rho 1: {'met' if worst <= AIM else 'MISSED'}"
+    verdict = "" if load != 1 else f"; aim {AIM:g}% at load 1: {'met' if worst <= AIM else 'MISSED'}"
     print(
         f"-> {name}: gap {median(gaps):.1f}% of the bound = {said}; the bound's part is "
         f"{median(shares):.0f}% of the gap [{min(shares):.0f}-{max(shares):.0f}]{verdict}"

@@ -34,8 +34,8 @@ SMALL = (
     ("placement", "efficient, 64 GPUs", "heavy-edge", "repartition"),
     ("makespan", "160 x 20, strong", "sjf-bco", "local-search"),
     ("speed-profile", "AlexNet: late", "hull", "dichotomy"),
-    ("rolling", "light: rho 0.2, 6 nodes", "sts", "price"),
-    ("rolling", "saturated: rho 1.0, 6 nodes", "sts", "price"),
+    ("rolling", "light: load 0.2, 6 nodes", "sts", "price"),
+    ("rolling", "saturated: load 1.0, 6 nodes", "sts", "price"),
     ("online", "load 0.8, 40 servers", "a-srpt", "spwf-consolidated"),
 )
 """The README's rows: plan, family, a paper's method, and one to compare it with."""

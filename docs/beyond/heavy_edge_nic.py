@@ -72,12 +72,12 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
         cells.sort_values("at", key=lambda at: at.astype(int), kind="stable"),
         "Gbit/s",
         why=(
-            "A pair of model and network card is a setting where the best placement reaches half "
-            f"of its GPUs' speed: {len(cells)} of {len(SETTINGS)} pairs are. The part holds where "
-            "the mean over the offers is within the paper's figure."
+            "A setting is a pair of model and network card whose best placement reaches at least "
+            f"half of the speed of its GPUs: {len(cells)} of {len(SETTINGS)} pairs. The part holds "
+            "where the mean over the offers is within the paper's figure."
         ),
         fixed=(
-            f"A mini-batch for each GPU, {GPUS} V100 (GPT-175B: 64 A100), "
+            f"One mini-batch per GPU, {GPUS} V100 (GPT-175B: 64 A100), "
             f"{rows['seed'].nunique()} availability vectors."
         ),
     )

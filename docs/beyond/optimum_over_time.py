@@ -32,10 +32,10 @@ CLAIM = Claim(
     form=".2f",
 )
 WHY = (
-    "A decision that is optimal for (P1) charges a job its due date as if the configuration chosen "
-    "now stayed to the end (19), so it starts jobs faster than they need to be while GPUs are "
-    "idle; STS plans to speed up. Where GPUs are short the two differ in what they make wait, and "
-    "either may come out cheaper: (P1) sees the jobs that are there, not those that come next."
+    "An optimal decision for (P1) assumes that a job keeps its current configuration to the "
+    "end (19), so it starts jobs faster than necessary while GPUs are idle; STS plans to "
+    "speed up later. While GPUs are short, the two postpone different jobs, and either may "
+    "be cheaper: (P1) considers the jobs present, not later arrivals."
 )
 
 
@@ -65,7 +65,7 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     )
     fixed = (
         f"{NODES} nodes x 4 GPUs, {rows['jobs'].max()} jobs, {rows['seed'].nunique()} seeds; "
-        "rho 0.2, 0.6 and 1.0 asked for; decisions of `patterns` are cut at 5 s."
+        "requested loads 0.2, 0.6 and 1.0; each decision of `patterns` ends after 5 s."
     )
     return judge_claims([CLAIM], cells, "load:", why=WHY, fixed=fixed)
 

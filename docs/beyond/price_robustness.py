@@ -1,6 +1,6 @@
 """The price policy against STS, where its constants were not found: loads, regimes, seeds.
 
-Beyond the paper. 20 seeds in each of three loads (rho 0.2, 0.6, 1.0) and four regimes: as
+Beyond the paper. 20 seeds in each of three loads (0.2, 0.6, 1.0) and four regimes: as
 generated; a weaker speed-up exponent; an A100 of half the speed; GPUs shared in fractions. Both
 seatings, greedy and by the pattern MILP, whose limit is a number of nodes. The bound is the
 clairvoyant one, so the distance to it includes what no policy without foresight can save.
@@ -47,10 +47,11 @@ CHEAPER, LEAST = (
     )
 )
 WHY = (
-    "The constants of `price` were found on other seeds of the same generator and were not tuned "
-    "for these settings. STS keeps every due date that the worst case of the epochs allows while "
-    "GPUs are idle; `price` weighs a due date by its chance. So where the load is light it spends "
-    "less energy and has a late job now and then, which may cost more than was saved."
+    "Under light load `price` uses less energy than STS and sometimes has a late job, which "
+    "may cost more than it saved: while GPUs are idle, STS keeps every due date that the "
+    "worst case of the epochs allows, whereas `price` weighs a due date by its probability. "
+    "The constants of `price` were tuned on other seeds of the same generator, not on these "
+    "settings."
 )
 
 
@@ -105,8 +106,8 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
         for ratio in [_over_best(rows, f"{load}, {regime}")]
     )
     fixed = (
-        f"{NODES} nodes x 4 GPUs, {rows['jobs'].max()} jobs, {rows['seed'].nunique()} seeds a "
-        "setting; rho 0.2, 0.6 and 1.0 asked for. Half a percent counts as equal."
+        f"{NODES} nodes x 4 GPUs, {rows['jobs'].max()} jobs, {rows['seed'].nunique()} seeds per "
+        "setting; requested loads 0.2, 0.6 and 1.0. Costs within 0.5% count as equal."
     )
     both = pd.concat([cells, least])
     return judge_claims([CHEAPER, LEAST], both, "load:", why=WHY, fixed=fixed)

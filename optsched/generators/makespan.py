@@ -1,11 +1,14 @@
 """Makespan instances: the workload of sjf-bco's section 7, at its size or another.
 
-160 jobs of 1, 2, 4, 8, 16 and 32 GPUs in the shares 80/14/26/30/8/2 of the Microsoft trace; 20
-servers of 4, 8, 16 or 32 GPUs; 1,000 to 6,000 iterations of 0.01 to 0.05 s, 50 to 300 s in all
-(uniform), on one server. `Contention` sets the cost of communication across servers: the paper
-states only that contention and overhead stay within 15% of the execution time. Its named values are
-points of a space: the share xi_1, the degradation a, the overhead gamma_0 and the exchange's range.
-GPU counts and their order may be those of a trace; the jobs' bytes and times may be those of the
+The default has 160 jobs of 1, 2, 4, 8, 16 and 32 GPUs in the shares 80/14/26/30/8/2 of the
+Microsoft trace, and 20 servers of 4, 8, 16 or 32 GPUs. A job has 1,000 to 6,000 iterations of 0.01
+to 0.05 s, 50 to 300 s in all (uniform), on one server.
+
+`Contention` sets the cost of communication across servers, of which the paper states only that
+contention and overhead stay within 15% of the execution time. Its named values set the share xi_1,
+the degradation a, the overhead gamma_0 and the range of the exchange.
+
+GPU counts and their order may come from a trace. The jobs' bytes and times may be those of the
 zoo's models that fit on a V100, drawn uniformly, with mini-batches for 50 to 300 s.
 """
 

@@ -1,10 +1,10 @@
 """Online instances: synthetic workloads with recurring groups, on equal servers.
 
-A share of the jobs belongs to recurring groups of Zipf sizes; the others to small groups, mostly of
-two to four jobs. A group has a user, a number of GPUs, a typical duration (log-normal with a Pareto
-tail) and a configuration; its jobs last that long up to a log-normal factor, some exactly.
-Submissions follow a Poisson process, scaled to the requested load. `shape_of` estimates the same
-parameters from a trace.
+A share of the jobs belongs to recurring groups of Zipf sizes; the others belong to small groups,
+mostly of two to four jobs. A group has a user, a number of GPUs, a typical duration (log-normal
+with a Pareto tail) and a configuration. Its jobs last that long up to a log-normal factor, some
+exactly. Submissions follow a Poisson process, scaled to the requested load. `shape_of` estimates
+these parameters from a trace.
 """
 
 from dataclasses import asdict, dataclass, replace

@@ -1,7 +1,7 @@
 """Packing instances in the shape of FGD's cluster: unequal nodes, tasks that share GPUs or not.
 
-Nodes are drawn by their frequency in the published cluster; sizes of tasks are chosen here: whole
-GPUs with 6 to 24 cores each, shares with up to twice as many for their part.
+The published cluster gives the frequencies of the nodes. The sizes of tasks are chosen here: whole
+GPUs with 6 to 24 cores each, and shares with up to twice as many in proportion.
 """
 
 from typing import Annotated

@@ -1,20 +1,22 @@
 """Rolling instances as in sts, VII-A3: nodes and jobs as for selection, and arrivals.
 
-From the paper: everything `generators.selection` takes from it, ten jobs per node, and three kinds
-of arrivals. "exponential": mean inter-arrival time 50,000 s / nodes. "poisson-high": Poisson
-arrivals of rate eps kappa lam with eps = 0.4, kappa = nodes x the most GPUs a job can get, lam =
-one over the jobs' mean expected time in their fastest configuration; "poisson-low": a quarter of
-that. "load": Poisson arrivals of the rate at which rho, the offered work over the cluster's speed,
-equals `load`; rho = rate x E[W x seconds per epoch on one GPU of speed 1] / sum of GPU speeds,
-where a type's speed is the jobs' mean speed on it relative to the slowest type.
+From the paper: everything that `generators.selection` takes from it, ten jobs per node, and three
+kinds of arrivals. "exponential": mean inter-arrival time 50,000 s / nodes. "poisson-high": Poisson
+arrivals of rate eps n m, with eps = 0.4, n = nodes x the most GPUs a job can get, and m = one over
+the jobs' mean expected time in their fastest configuration (eps kappa lambda in the paper).
+"poisson-low": a quarter of that rate.
 
-Arrivals may also be those of a trace: a CSV file with the columns ``submit_time``, and optionally
-``duration``, ``gpus`` and ``due_date`` (seconds on one clock; a row without positive duration and
-GPUs is left out), or a file that `optsched import` reads, whose due dates are read from Chronus's.
-The jobs' networks, memory, weights and speed-ups are drawn as before. A duration becomes the job's
-expected time on its GPUs of its slowest type; a job of more GPUs than a node has takes that many
-times longer. A job without a due date in the trace keeps its place in (31). For selection the
-trace's jobs are a queue at the last submission, of which none has started.
+With "load" the arrivals are Poisson, and the offered load equals `load`: rate x E[W x seconds per
+epoch on one GPU of speed 1] / sum of GPU speeds, where the speed of a type is the jobs' mean speed
+on it relative to the slowest type.
+
+Arrivals may also come from a trace. It is a CSV file with the columns ``submit_time`` and,
+optionally, ``duration``, ``gpus`` and ``due_date`` (seconds on one clock; rows without a positive
+duration and GPU count are dropped), or a file that `optsched import` reads, of which Chronus's have
+due dates. The jobs' networks, memory, weights and speed-ups are drawn as above. A duration becomes
+the job's expected time on its GPUs of its slowest type; a job with more GPUs than a node takes that
+many times longer. A job without a due date in the trace keeps that of (31). For selection the
+trace's jobs are a queue at the last submission, and none has started.
 """
 
 from collections.abc import Sequence
@@ -60,7 +62,7 @@ class RollingGenerator:
     arrivals : str
         "exponential", "poisson-high", "poisson-low" or "load".
     load : float
-        rho, for arrivals "load".
+        Offered load, for arrivals "load".
     a100_speed : float
         Factor on the A100's speed: 1 keeps its ratio to the K80 at 6.
     gpu_types : tuple of str

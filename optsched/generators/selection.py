@@ -2,20 +2,20 @@
 
 From the paper: prices (Table III), fractions, memory limits and slowdowns (Table IV), due dates
 (31) with the right end 20% later when GPUs are shared, weights uniform in (0.0254, 0.0444) $/s.
-Not stated in the paper, chosen here: relative speeds of the types, the speed-up exponent, seconds
-per epoch, GPUs per node, H = 1 h and rho = 10.
+Chosen here, since the paper does not state them: relative speeds of the types, the speed-up
+exponent, seconds per epoch, GPUs per node, H = 1 h and rho = 10.
 
 Distributions of epochs to completion have the shapes of sts, Fig. 2. The paper trained four
 networks for at most 100 epochs and stopped a run after 10 epochs without improvement: AlexNet
-mostly runs to the maximum, ResNet and VGG16 stop early, MobileNetV2 in the middle. The runs are not
-published with the figure; as many synthetic ones, with similar shapes, are drawn and binned
-instead.
+mostly runs to the maximum, ResNet and VGG16 stop early, MobileNetV2 in the middle. The runs of the
+figure are not published, so the generator draws as many synthetic runs of similar shapes and bins
+them.
 
-With `epochs` they are those of measured runs: a CSV file, also .gz, with a row per run and the
-columns ``dataset``, ``network``, ``target_epoch`` (epochs to the target, empty where it was missed)
-and, optionally, ``target_metric``. Rows that agree in data set, network and target are one kind.
-Each job draws a kind uniformly, states it as its `kind`, and has the distribution of the kind's
-runs that reached the target.
+With `epochs` the distributions are those of measured runs. The CSV file, also .gz, has a row per
+run and the columns ``dataset``, ``network``, ``target_epoch`` (epochs to the target, empty where
+the run missed it) and, optionally, ``target_metric``. Rows with equal data set, network and target
+are one kind. Each job draws a kind uniformly, states it as its `kind`, and has the distribution of
+the kind's runs that reached the target.
 """
 
 from collections.abc import Mapping

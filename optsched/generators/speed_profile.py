@@ -1,7 +1,7 @@
 """Speed-profile instances: one job of a network of sts, Fig. 2, on 1 to K GPUs of a node.
 
-Speeds are k^x / t1 epochs per second, power follows (1): k GPUs that work and K - k that idle.
-Chosen here, since the paper gives no such instance: t1 = 120 s, x = 0.8, 300 W a GPU.
+Speeds are k^x / t1 epochs per second, and power follows (1) with k working and K - k idle GPUs.
+Chosen here, since the paper gives no such instance: t1 = 120 s, x = 0.8, 300 W per GPU.
 """
 
 from dataclasses import asdict, dataclass
