@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from optsched.verbs.generating import generate as generate
     from optsched.verbs.picturing import plot as plot
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _ROOMS = ("placement", "makespan", "selection", "speed_profile", "rolling", "online", "packing")
 _LAZY_NAMES = {

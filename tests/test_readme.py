@@ -116,7 +116,9 @@ def test_the_rows_of_placements_table_are_the_methods() -> None:
 
 
 def test_the_figures_are_those_of_the_benchmarks() -> None:
-    page, rows = read("docs/benchmarks.md"), rows_of("figures")
+    pages = sorted((ROOT / "docs" / "benchmarks").glob("*.md"))
+    page = "".join(path.read_text(encoding="utf-8") for path in pages)
+    rows = rows_of("figures")
     assert rows
     for row in rows:
         cells = re.fullmatch(r"\| .+ \| ([\d.]+)[% s]+\| ([\d.-]+) \| `(.+)` \|", row)

@@ -157,14 +157,36 @@ def test_the_page_of_benchmarks_is_not_stale() -> None:
     assert scripts.isdisjoint(script["WITHOUT_SECTION"])
     every = {path.name for path in (ROOT / "benchmarks").glob("*.py")}
     assert every == scripts | set(script["WITHOUT_SECTION"])
-    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    assert text.startswith(script["HEAD"])
-    found = script["sections"](text)
+    found = script["stored"]()
     assert list(found) == list(script["SECTIONS"])
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert text == script["summary"](found), "run python benchmarks/page.py --summary"
+    assert len(text.split()) <= 3500
+    for problem in script["PROBLEMS"]:
+        page = (ROOT / "docs" / "benchmarks" / f"{problem}.md").read_text(encoding="utf-8")
+        assert page == script["printouts"](problem, found)
     for name, section in found.items():
         heading, command = script["SECTIONS"][name]
         assert section.startswith(f"## {heading}\n\n`python benchmarks/{command}`, 20")
         assert section.count("```") == 2, "what was printed once, and nothing beside it"
+
+
+def test_every_headline_number_of_the_benchmarks_stands_in_the_printout() -> None:
+    script = runpy.run_path(str(ROOT / "benchmarks" / "page.py"))
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    by_name = script["stored"]()
+    headlines = re.findall(r"(?m)^### .*\n((?:.*\n)*?)\[All rows\]\(benchmarks/(.*)\.md#", text)
+    names = [name for of in script["PROBLEMS"] for name in by_name if script["problem"](name) == of]
+    for (shown, page), name in zip(headlines, names, strict=True):
+        assert page == script["problem"](name)
+        numbers, printed = (
+            re.findall(r"\d+(?:\.\d+)?(?:e[+-]\d+)?", part.replace(",", ""))
+            for part in (shown, by_name[name])
+        )
+        assert set(numbers) <= set(printed), name
+        tables = [line for line in shown.splitlines() if line.startswith("|")]
+        assert len(tables) >= 3, name
+        assert max(line.count("|") for line in tables) <= 8, name
 
 
 def test_the_page_of_generators_is_not_stale() -> None:
