@@ -181,10 +181,12 @@ def _stage_handles(instance: PlacementInstance, colour: Callable[[int], Colour])
     handles = []
     for s, stage in enumerate(instance.job.stages):
         slices = f" of {stage.tensor_parallel} GPUs" if stage.tensor_parallel > 1 else ""
-        label = f"{short(stage.name)} (x{stage.replicas}{slices})"
+        first, more, _ = stage.name.partition(".")
+        name = f"{short(first)}{'…' if more else ''}"
+        label = f"stage {s} (x{stage.replicas}{slices}): {name}"
         handles.append(Patch(color=colour(s), label=label))
     if min(instance.free_gpus) < instance.cluster.gpus_per_server:
-        handles.append(Patch(**NOT_OFFERED, label="not offered"))
+        handles.append(Patch(**NOT_OFFERED, label="used by other jobs"))
     return handles
 
 
@@ -192,8 +194,8 @@ def _title(breakdown: Breakdown) -> str:
     worst = breakdown.bottleneck
     causes = {name.removesuffix(" transfer"): part for name, part in breakdown.causes.items()}
     split = " + ".join(f"{name} {compact(1e3 * seconds)}" for name, seconds in causes.items())
-    where = f"set by stage {worst.stage} ({short(worst.name)}) on server {worst.server}"
-    return f"{_head(breakdown)}, {where}\n= {split} ms"
+    where = f"(stage {worst.stage}, server {worst.server})"
+    return f"{_head(breakdown)} {where}\n= {split} ms"
 
 
 def _head(breakdown: Breakdown) -> str:
