@@ -35,6 +35,7 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"
 html_title = "optsched"
+smartquotes = False  # two dashes of an option stay two
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {
     "show_toc_level": 2,
