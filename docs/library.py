@@ -54,8 +54,8 @@ anew, without a solver, with numpy alone (`optsched/library/verify`); where
 prices alone fall short, a tree of whole numbers to branch on, with prices in every leaf. Or it
 rests on an *enumeration* by the method named, on a *formula* that the method works out of the
 instance, or on the *word of a solver*, with its version. Where a solver's word and a certificate
-are within 1e-6 of one another, the tolerance of solvers, the certificate is shown. *Easy*: value and
-proof took a minute of processor time at most; *hard*: more; *open*: not proved to 1e-6.
+are within 1e-6 of one another, the tolerance of solvers, the certificate is shown. *Easy*: value
+and proof took a minute of processor time at most; *hard*: more; *open*: not proved to 1e-6.
 
 **Submitting.** A solution is checked by code that shares nothing with the methods, under the
 problem's default options; the answer is "better and recorded", "equal", "not better", "infeasible"

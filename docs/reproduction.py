@@ -24,8 +24,8 @@ HEAD = f"""{GENERATED.format("optsched reproduce all -o results")}\
 Each table and figure of the three papers that states a result is run again by one command.
 A claim is split into parts, and each part is tested in every setting that the paper leaves open:
 a load, a speed-up, the cost of communication. The first table counts, for each claim, the parts
-that hold in all of their settings, and the settings in which a part holds. The sections below say where
-the parts hold, and why. Times and their ratios are those of one machine.
+that hold in all of their settings, and the settings in which a part holds. The sections below say
+where the parts hold, and why. Times and their ratios are those of one machine.
 """
 TAIL = """## Tables and figures that state no result
 
