@@ -176,9 +176,8 @@ def _summary(name: str, load: float, rows: list[tuple[float, ...]]) -> None:
     shares = [100 * row[2] / sum(row) for row in rows]
     gaps = [sum(row) for row in rows]
     worst = max(row[2] for row in rows)
-    verdict = (
-        "" if load != 1 else f"; aim {AIM:g}% at load 1: {'met' if worst <= AIM else 'MISSED'}"
-    )
+    aim = "met" if worst <= AIM else "MISSED"
+    verdict = "" if load != 1 else f"; aim {AIM:g}% at load 1: {aim}"
     print(
         f"-> {name}: gap {median(gaps):.1f}% of the bound = {said}; the bound's part is "
         f"{median(shares):.0f}% of the gap [{min(shares):.0f}-{max(shares):.0f}]{verdict}"
