@@ -17,37 +17,25 @@ POLICIES = (*ORDERS, "fair-share")
 class LimitedSimulation(Simulation):
     """One policy on one workload, on a cluster with or without limits."""
 
-    def __init__(
-        self,
-        workload: Sequence[Mapping[str, Any]],
-        catalogue: Mapping[str, Any],
-        cluster: Mapping[str, Any],
-        *world: Any,
-        **settings: Any,
-    ) -> None:
-        super().__init__(workload, catalogue, cluster, *world, **settings)
+    def __init__(self, workload: Sequence[Mapping[str, Any]], *world: Any, **settings: Any) -> None:
+        super().__init__(workload, *world, **settings)
         ordered = sorted(workload, key=lambda row: row["submit_time"])
-        self.names = {
-            kind: [row.get(column) or "" for row in ordered]
-            for kind, column in (("users", "user"), ("groups", "group"))
-        }
-        self.quotas = cluster.get("quotas", {})
-        self.priorities = cluster.get("priorities", {})
+        columns = (("users", "user"), ("groups", "group"))
+        self.names = {kind: [row.get(name) or "" for row in ordered] for kind, name in columns}
+        self.quotas = self.cluster.get("quotas", {})
+        self.priorities = self.cluster.get("priorities", {})
         self.windows: list[list[tuple[float, float]]] = [[] for _ in self.free]
         origin = ordered[0]["submit_time"]
-        for window in cluster.get("maintenance", ()):
+        for window in self.cluster.get("maintenance", ()):
             for server in self._servers(window.get("servers")):
-                span = window["start"] - origin, window["end"] - origin
-                self.windows[server].append(span)
+                self.windows[server].append((window["start"] - origin, window["end"] - origin))
         self.head: int | None = None
         self.usage = dict.fromkeys(self.names["users"], 0.0)
 
-    def _servers(self, servers: Any) -> Sequence[int]:
-        if servers is None:
-            return range(len(self.free))
-        if isinstance(servers, Mapping):
-            return range(servers["first"], servers["last"] + 1)
-        return list(servers)
+    def _servers(self, named: Any) -> Sequence[int]:
+        if isinstance(named, Mapping):
+            return range(named["first"], named["last"] + 1)
+        return range(len(self.free)) if named is None else list(named)
 
     # Events
 
@@ -56,7 +44,9 @@ class LimitedSimulation(Simulation):
         arrivals = list(range(len(self.rows)))
         while any(row.start is None for row in self.rows):
             now = self._acts(min(self._events(arrivals)))
-            self._add_usage(now)
+            for user in self.usage:
+                if held := self._held("users", user):
+                    self.usage[user] += held * (now - self.now)
             self.now = now
             for at in [at for at in self.running if self.rows[at].end <= now]:
                 self.running.remove(at)
@@ -76,14 +66,8 @@ class LimitedSimulation(Simulation):
             yield self.delayed[self.head][1]
         yield from self._window_ends(max(self.now, 0.0))
 
-    def _window_ends(self, now: float) -> Iterator[float]:
-        yield from (end for windows in self.windows for _, end in windows if end > now)
-
-    def _add_usage(self, now: float) -> None:
-        for user in self.usage:
-            held = self._held("users", user)
-            if held:
-                self.usage[user] += held * (now - self.now)
+    def _window_ends(self, now: float) -> list[float]:
+        return [end for windows in self.windows for _, end in windows if end > now]
 
     # Quotas and priorities
 
@@ -92,18 +76,16 @@ class LimitedSimulation(Simulation):
         return sum(self.rows[at].gpus for at in self.running if self.names[kind][at] == name)
 
     def _over_quota(self, at: int) -> bool:
-        for kind in ("users", "groups"):
-            name = self.names[kind][at]
-            quota = self.quotas.get(kind, {}).get(name, math.inf)
-            if self._held(kind, name) + self.rows[at].gpus > quota:
+        for kind, names in self.names.items():
+            quota = self.quotas.get(kind, {}).get(names[at], math.inf)
+            if self._held(kind, names[at]) + self.rows[at].gpus > quota:
                 return True
         return False
 
     def _priority(self, at: int) -> int:
-        for kind in ("users", "groups"):
-            name = self.names[kind][at]
-            if name in self.priorities.get(kind, {}):
-                return int(self.priorities[kind][name])
+        for kind, names in self.names.items():
+            if names[at] in self.priorities.get(kind, {}):
+                return int(self.priorities[kind][names[at]])
         return 0
 
     def _enqueue(self, at: int) -> None:
@@ -131,15 +113,13 @@ class LimitedSimulation(Simulation):
             alpha = self._alpha(row, offer)
             if alpha == math.inf:
                 return None
-            length = max(row.walltime or 0.0, row.iterations * alpha)
-            closing = {m for m in open_servers if self._next_window(m, now) < now + length}
+            end = now + max(row.walltime or 0.0, row.iterations * alpha)
+            starts = {m: [start for start, _ in self.windows[m]] for m in open_servers}
+            closing = {m for m in open_servers if any(now < start < end for start in starts[m])}
             if not closing:
                 return offer
             open_servers -= closing
         return None
-
-    def _next_window(self, server: int, now: float) -> float:
-        return min((start for start, _ in self.windows[server] if start > now), default=math.inf)
 
     def _good_enough(self, at: int, offer: Mapping[int, int]) -> bool:
         row = self.rows[at]
@@ -170,17 +150,14 @@ class LimitedSimulation(Simulation):
             return self._good_enough(at, offer)
         if not self.virtual or not self._heavy(row):
             return True
-        alpha = self._alpha(row, offer)
+        alpha, good = self._alpha(row, offer), self._good_enough(at, offer)
         if at not in self.delayed:
-            window = math.inf if self.hold == "inf" else self.tau * row.work
-            if self._good_enough(at, offer) or window == 0.0:
-                return True
-            self.delayed[at] = alpha, now + window
-            return False
-        kappa, end = self.delayed[at]
-        if now >= end or not self.running:
-            return True
-        return alpha < kappa * (1 - 1e-9) if self.hold == "none" else self._good(row, alpha)
+            if not good:
+                window = math.inf if self.hold == "inf" else self.tau * row.work
+                self.delayed[at] = alpha, now + window
+        elif self.hold == "none":
+            good = alpha < self.delayed[at][0] * (1 - 1e-9) or not self.running
+        return good or now >= self.delayed[at][1]
 
     def _pass_behind(self, head: int, now: float) -> None:
         """What starts behind a head that does not."""
@@ -188,16 +165,22 @@ class LimitedSimulation(Simulation):
         if self.policy == "easy":
             self._reserve_usable(head, later, now)
         elif self.policy == "a-srpt-backfill" and now < self.delayed.get(head, (0.0, 0.0))[1]:
-            for at in later:
-                offer = None if self._over_quota(at) else self._fitting_offer(at, now)
-                heavy = self._heavy(self.rows[at])
-                if offer is not None and (not heavy or self._good_enough(at, offer)):
+            for at, offer in self._offers(later, now):
+                if not self._heavy(self.rows[at]) or self._good_enough(at, offer):
                     self._start(at, now, offer)
+
+    def _offers(self, later: Sequence[int], now: float) -> Iterator[tuple[int, dict[int, int]]]:
+        """Jobs that fit and are not over quota at their turn, with their offers."""
+        for at in later:
+            if not self._over_quota(at):
+                offer = self._fitting_offer(at, now)
+                if offer is not None:
+                    yield at, offer
 
     def _reserve_usable(self, head: int, later: Sequence[int], now: float) -> None:
         """EASY: the head's promise counts servers that no window takes from it."""
         row = self.rows[head]
-        length = max(row.walltime or 0.0, row.predicted * row.estimate)
+        length = max(row.walltime or 0.0, row.iterations * row.estimate)
         ends = {at: max(now, self._promised(at)) for at in self.running}
         if self._usable_gpus(now, length, {}) >= row.gpus:
             return
@@ -207,10 +190,7 @@ class LimitedSimulation(Simulation):
             if self._usable_gpus(time, length, ends) >= row.gpus
         )
         over = self._usable_gpus(promise, length, ends) - row.gpus
-        for at in later:
-            offer = None if self._over_quota(at) else self._fitting_offer(at, now)
-            if offer is None:
-                continue
+        for at, offer in self._offers(later, now):
             row = self.rows[at]
             known = row.predicted * self._alpha(row, offer)
             if now + (known if row.walltime is None else row.walltime) <= promise:
@@ -233,23 +213,17 @@ class LimitedSimulation(Simulation):
 
     def _pass_of_users(self, now: float) -> None:
         """Fair share: one job of the user with the least usage after another."""
-        users = set(self.names["users"])
-        while True:
-            firsts = {self.names["users"][at]: at for at in reversed(self.queue)}
-            waiting = [(user, at) for user, at in firsts.items() if user in users]
-            if not waiting:
-                return
-            user, at = min(
-                waiting,
-                key=lambda pair: (
-                    -self._priority(pair[1]),
-                    self.usage[pair[0]],
-                    self._held("users", pair[0]),
-                    pair[1],
-                ),
-            )
+        users, passed_over = self.names["users"], set[str]()
+
+        def key(at: int) -> tuple[float, ...]:
+            user = users[at]
+            return -self._priority(at), self.usage[user], self._held("users", user), at
+
+        # The queue is sorted by (priority, row): reversed, the first job of a user is set last.
+        while firsts := {users[i]: i for i in reversed(self.queue) if users[i] not in passed_over}:
+            at = min(firsts.values(), key=key)
             offer = None if self._over_quota(at) else self._fitting_offer(at, now)
             if offer is None:
-                users.remove(user)
+                passed_over.add(users[at])
             else:
                 self._start(at, now, offer)

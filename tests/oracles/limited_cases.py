@@ -18,7 +18,6 @@ def draw_limited(rng: np.random.Generator) -> dict[str, Any]:
     exact = bool(rng.random() < 0.67)
     sizes = [pick(rng, (1, 2, 4, 4) if exact else (1, 2, 3, 4)) for _ in range(rng.integers(1, 6))]
     sizes = sizes if rng.random() < 0.5 else [max(sizes)] * len(sizes)
-    inter = pick(rng, (0.5, 1.0, 4.0))
     models = {f"m{i}": _model(rng, exact, sizes) for i in range(4)}
     count, first = int(rng.integers(3, 15)), pick(rng, (0, 100))
     span = int(rng.integers(0, 2 * count + 1))
@@ -32,22 +31,19 @@ def draw_limited(rng: np.random.Generator) -> dict[str, Any]:
         row |= {"user": pick(rng, NAMES["users"]), "group": pick(rng, NAMES["groups"])}
         walltime = pick(rng, (None, None, float(rng.integers(1, 25))))
         rows.append({**row, "walltime": walltime, "model": key})
-    limits = {
-        "maintenance": [_window(rng, len(sizes), first, span) for _ in range(rng.integers(0, 4))],
-        "quotas": {kind: _quotas(rng, rows, kind) for kind in NAMES},
-        "priorities": {
-            kind: {name: int(rng.integers(-1, 3)) for name in names if rng.random() < 0.3}
-            for kind, names in NAMES.items()
-        },
-    }
-    cluster = {
-        "schema": "optsched/cluster",
-        "version": 1,
-        "servers": [{"gpus": size, "count": 1} for size in sizes],
-        "inter_bandwidth": inter,
-        "intra_bandwidth": 16 * inter,
-        **{name: limit for name, limit in limits.items() if rng.random() < 0.7},
-    }
+    windows = [_window(rng, len(sizes), first, span) for _ in range(rng.integers(0, 4))]
+    limits: dict[str, Any] = {"maintenance": windows, "quotas": {}, "priorities": {}}
+    for kind, names in NAMES.items():
+        of = {name: [row["gpus"] for row in rows if row[kind[:-1]] == name] for name in names}
+        quotas = {name: max([1, *gpus]) + int(rng.integers(0, 4)) for name, gpus in of.items()}
+        priorities = {name: int(rng.integers(-1, 3)) for name in names}
+        for limit, values in (("quotas", quotas), ("priorities", priorities)):
+            limits[limit][kind] = {n: value for n, value in values.items() if rng.random() < 0.4}
+    inter = pick(rng, (0.5, 1.0, 4.0))
+    cluster = {"schema": "optsched/cluster", "version": 1, "inter_bandwidth": inter}
+    cluster |= {"intra_bandwidth": 16 * inter}
+    cluster["servers"] = [{"gpus": size, "count": 1} for size in sizes]
+    cluster |= {name: limit for name, limit in limits.items() if rng.random() < 0.7}
     catalogue = {"schema": "optsched/catalogue", "version": 1, "models": models}
     return {"rows": rows, "catalogue": catalogue, "cluster": cluster}
 
@@ -66,26 +62,16 @@ def _model(rng: np.random.Generator, exact: bool, sizes: list[int]) -> dict[str,
         stage["parameter_bytes"] = pick(rng, (0.0, 0.5, 4.0))
         stages.append(stage | ({"tensor_parallel": width} if width > 1 else {}))
     if len(stages) == 2:
-        stages[0]["output_bytes"] = stages[1]["input_bytes"] = pick(rng, (0.0, 0.25, 2.0))
-        stages[0]["output_bytes"] /= stages[0]["replicas"]
-        stages[1]["input_bytes"] /= stages[1]["replicas"]
+        volume = pick(rng, (0.0, 0.25, 2.0))
+        stages[0]["output_bytes"] = volume / stages[0]["replicas"]
+        stages[1]["input_bytes"] = volume / stages[1]["replicas"]
     return {"model": "drawn", "all_reduce": "ring", "stages": stages}
 
 
 def _window(rng: np.random.Generator, servers: int, first: int, span: int) -> dict[str, Any]:
+    """Of all servers, of some, or of a range of them; from before the first submission on."""
     start = first + int(rng.integers(-4, span + 12))
-    window = {"start": float(start), "end": float(start + rng.integers(1, 9))}
-    low, high = sorted(int(m) for m in rng.integers(0, servers, 2))
-    some = sorted({int(m) for m in rng.integers(0, servers, 2)})
-    choice = pick(rng, (None, some, {"first": low, "last": high}))
-    return window if choice is None else {"servers": choice, **window}
-
-
-def _quotas(rng: np.random.Generator, rows: list[dict[str, Any]], kind: str) -> dict[str, int]:
-    """Quotas that let every job run alone."""
-    column = kind.removesuffix("s")
-    largest = {
-        name: max([1, *(row["gpus"] for row in rows if row[column] == name)])
-        for name in NAMES[kind]
-    }
-    return {n: g + int(rng.integers(0, 4)) for n, g in largest.items() if rng.random() < 0.4}
+    low, high = sorted(rng.integers(0, servers, 2).tolist())
+    named = pick(rng, (None, sorted({low, high}), {"first": low, "last": high}))
+    times = {"start": float(start), "end": float(start + rng.integers(1, 9))}
+    return times if named is None else {"servers": named, **times}
