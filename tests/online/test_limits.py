@@ -93,23 +93,6 @@ def test_no_job_runs_into_a_window() -> None:
     assert jobs.cluster.with_(maintenance=[first]).maintenance[0].indices(2) == [0]
 
 
-def test_a_walltime_must_not_reach_into_a_window() -> None:
-    rows = (0, 1, 2), (0, 1, 2)
-    jobs = limited(*rows, per_server=1, limits=BUSY, walltime=[5.5, None])
-    assert times(jobs, "fifo") == [6, 8]
-    assert times(jobs, "wcs-subtime") == [6, 0]
-    assert times(jobs, "wcs-subtime", slot=4) == [8, 0]
-
-
-def test_easy_backfills_before_a_window() -> None:
-    """All is closed from 10 to 20. The head of 12 s is promised 20; b may run before, c may not."""
-    rows = (0, 2, 12), (1, 1, 5), (1, 1, 9.5)
-    limits = {"maintenance": [{"start": 10, "end": 20}]}
-    jobs = limited(*rows, limits=limits, walltime=[12, 5, 9.5])
-    assert times(jobs, "fifo") == [20, 32, 32]
-    assert times(jobs, "easy") == [20, 1, 32]
-
-
 def test_fair_share_by_usage() -> None:
     """One GPU; at 8 both users have held 4 GPU-seconds, and the row decides."""
     rows = (0, 1, 4), (0, 1, 4), (0, 1, 4), (1, 1, 4), (1, 1, 2)
@@ -117,14 +100,6 @@ def test_fair_share_by_usage() -> None:
     assert times(instance_of(*rows, per_server=1, **users), "fair-share") == [0, 8, 14, 4, 12]
     first = limited(*rows, per_server=1, limits={"priorities": {"users": {"b": 1}}}, **users)
     assert times(first, "fair-share") == [0, 10, 14, 4, 8]
-
-
-def test_fair_share_by_gpus_held_and_past_users_that_do_not_fit() -> None:
-    """At equal usage b's job comes before a's second; a's first of 2 GPUs holds back his next."""
-    jobs = instance_of((0, 1, 4), (0, 1, 4), (0, 1, 3), user=[*"aab"])
-    assert times(jobs, "fair-share") == [0, 3, 0]
-    rows = (0, 1, 4), (1, 2, 1), (1, 1, 1), (2, 1, 5)
-    assert times(instance_of(*rows, user=["b", "", "", "b"]), "fair-share") == [0, 7, 8, 2]
 
 
 # --- against other runs

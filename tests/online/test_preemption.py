@@ -266,15 +266,6 @@ def test_a_preemptive_run_is_compared_with_its_own_bound_alone() -> None:
     assert "not comparable" in second
 
 
-def test_a_policy_gets_the_flow_bound_of_its_workload() -> None:
-    jobs, _ = random_case(4)
-    bound = optsched.solve(instance_of(jobs), "flow-bound", options={"training_share": 0.3})
-    result = optsched.solve(instance_of(jobs), "fifo", options={"training_share": 0.3})
-    assert result.bound == bound.bound > 0
-    assert result.bound_source == bound.bound_source
-    assert optsched.solve(instance_of(jobs), "fifo", bound=False).bound is None
-
-
 # files and settings
 
 
