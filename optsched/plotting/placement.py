@@ -183,7 +183,7 @@ def _stage_handles(instance: PlacementInstance, colour: Callable[[int], Colour])
         slices = f" of {stage.tensor_parallel} GPUs" if stage.tensor_parallel > 1 else ""
         first, more, _ = stage.name.partition(".")
         name = f"{short(first)}{'…' if more else ''}"
-        label = f"stage {s} (x{stage.replicas}{slices}): {name}"
+        label = f"stage {s} ({counted(stage.replicas, 'replica')}{slices}): {name}"
         handles.append(Patch(color=colour(s), label=label))
     if min(instance.free_gpus) < instance.cluster.gpus_per_server:
         handles.append(Patch(**NOT_OFFERED, label="used by other jobs"))

@@ -70,11 +70,19 @@ SLICED = {
 @pytest.mark.parametrize(
     ("instance", "spans", "names"),
     [
-        (_instance(), WHOLE, ["stage 0 (x2): front", "stage 1 (x1): back", "used by other jobs"]),
+        (
+            _instance(),
+            WHOLE,
+            ["stage 0 (2 replicas): front", "stage 1 (1 replica): back", "used by other jobs"],
+        ),
         (
             _sliced(),
             SLICED,
-            ["stage 0 (x2 of 2 GPUs): front", "stage 1 (x1): back", "used by other jobs"],
+            [
+                "stage 0 (2 replicas of 2 GPUs): front",
+                "stage 1 (1 replica): back",
+                "used by other jobs",
+            ],
         ),
     ],
 )
