@@ -271,8 +271,8 @@ The cost model predicts the iteration times of this page with mean errors below 
 The data are 1,549 measured iteration times of GPT models on A100s. The prediction of a row uses
 only its configuration: `optsched.placement.cost` with micro-batches, on the zoo's profile of the
 network in Megatron's tensor slices, with the job's own {{term}}`stages <stage>` and placement
-(slices side by side, then the {{term}}`replicas <replica>` of a stage, then the stages). The two files
-of measured times are in the folder `measured/` of the folder that `OPTSCHED_DATA` names.
+(slices side by side, then the {{term}}`replicas <replica>` of a stage, then the stages). The two
+files of measured times are in the folder `measured/` of the folder that `OPTSCHED_DATA` names.
 
 {image}Data: {source}.
 For comparison, a published simulator built for such runs reports mean errors of about 8% (one
