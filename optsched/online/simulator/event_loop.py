@@ -284,7 +284,9 @@ def simulate(
             gpus, rule = gpus_of[configuration], rule_for(rules.offer, heavy[configuration])
             _pop(bucket_heaps, bucket_first, nonempty_buckets, bucket)
             if rules.overtaking == EASY:
-                length = expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
+                length = np.inf  # the offer does not hold the slices
+                if alpha < np.inf:
+                    length = expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
                 late = now + length > reserved_start
                 if alpha == np.inf or (late and gpus > spare_gpus):
                     passed_over.append(last_rank)
