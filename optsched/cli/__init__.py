@@ -114,11 +114,12 @@ def _code(arguments: list[str]) -> int:
 def _is_interrupt(error: BaseException | None) -> bool:
     """Whether an interrupt caused an error.
 
-    Extension modules raise other exceptions when interrupted during their import. While pydantic
-    builds a class, only the text of its error mentions the interrupt.
+    Extension modules raise other exceptions when interrupted during their import, and stay half
+    imported. While pydantic builds a class, only the text of its error mentions the interrupt.
     """
+    texts = KeyboardInterrupt.__name__, "partially initialized module"
     while error is not None:
-        if isinstance(error, KeyboardInterrupt) or KeyboardInterrupt.__name__ in str(error):
+        if isinstance(error, KeyboardInterrupt) or any(text in str(error) for text in texts):
             return True
         error = error.__cause__ or error.__context__
     return interrupts.received()

@@ -263,10 +263,10 @@ NEEDS_TRACE = (
     "settings say. So nothing measured on them says whether the claim holds; `--trace FILE` tests "
     "it. The numbers here are of synthetic jobs."
 )
-LEAST = "{} below the best baseline's, least case"
+LEAST = "{} below the best baseline's, worst case"
 FIRST = "{} below the best baseline's, there"
 LARGEST = "{} below a baseline's, at most"
-GAIN = "{} below the best's, last less first case"
+GAIN = "{} below the best's, last case minus first"
 OTHERS = "{} above perfect, less the forest's"
 BELOW_ALL = Part(BELOW, "shown", LEAST, smallest_reduction, POSITIVE, columns=TIMES[:1])
 """A total of flow times is one of completion times less the submissions: either has this sign."""
