@@ -110,6 +110,7 @@ SECTIONS = {
         "Rolling: the gap to the clairvoyant bound, split in three",
         "rolling_gap.py",
     ),
+    "online-page": ("Online: from a file of jobs to its page", "trace_to_page.py"),
     "limits": ("Time limits: how long a method goes on after its own", "limits.py"),
     "fuzz_files": (
         "Broken and hostile files: no traceback, and soon",
