@@ -192,13 +192,12 @@ def excess(row: Row, rows: Sequence[Row]) -> float | None:
 def cells(row: Row, rows: Sequence[Row]) -> list[str]:
     """A row of the table of all."""
     over = excess(row, rows)
+    value, bound = ("-" if x is None else f"{x:.6g}" for x in (row.value, row.bound))
     return [
         row.instance,
         row.solver,
         row.refused.partition(": ")[2] or row.refused if row.result is None else row.result.status,
-        "yes" if row.called else "no",
-        "-" if row.value is None else f"{row.value:.6g}",
-        "-" if row.bound is None else f"{row.bound:.6g}",
+        f"{value} ({bound})",
         "-" if over is None else f"{over:.2f}",
         f"{row.seconds:.1f}",
         row.rests_on,
@@ -249,8 +248,7 @@ def page(rows: Sequence[Row], seconds: float, versions: Sequence[str]) -> str:
     by_problem = "".join(
         f"## {problem}\n\n{table(heads, summary(problem, rows))}\n\n" for problem in PROBLEMS
     )
-    columns = ("instance", "solver", "status", "called", "value", "bound", "excess %", "seconds",
-               "rests on")  # fmt: skip
+    columns = ("instance", "solver", "status", "value (bound)", "excess %", "seconds", "rests on")
     every = table(columns, (cells(row, rows) for row in rows))
     shown = "The rows show on what each proof rests."
     return f"{head}\n{by_problem}## Every row\n\n{shown}\n\n{every}\n"
