@@ -45,6 +45,8 @@ STEPS = 2_000
 HEAT = (0.1, 1e-3)
 """First and last temperature of the annealing, as shares of the least cost known."""
 AIM = 25.0
+TRUE = "(true epochs)"
+"""Suffix of runs that know the true epochs."""
 PARTS = ("information", "heuristic", "bound")
 
 
@@ -65,13 +67,13 @@ def main() -> None:
             _summary(name, load, [row[name] for row in rows])
 
 
-def told(given: RollingInstance, epochs: tuple[float, ...]) -> RollingInstance:
-    """The instance whose jobs say what they will take."""
+def with_true_epochs(given: RollingInstance, epochs: tuple[float, ...]) -> RollingInstance:
+    """The instance in which each job's distribution is its true number of epochs."""
     document = given.to_dict()
     for job, work in zip(document["jobs"], epochs, strict=True):
         job["epochs"] = {"values": [work], "probabilities": [1.0]}
         job["true_epochs"] = work
-    return RollingInstance.from_dict(document, "told")
+    return RollingInstance.from_dict(document, "true epochs")
 
 
 def parts(asked: argparse.Namespace, load: float, seed: int) -> dict[str, tuple[float, ...]]:
@@ -84,10 +86,10 @@ def parts(asked: argparse.Namespace, load: float, seed: int) -> dict[str, tuple[
         RollingOptions.from_dict({"sharing": "off"}),
     )
     epochs, world = draw_epochs(given, seed), World(given, options)
-    knowing = World(told(given, epochs), options)
+    knowing = World(with_true_epochs(given, epochs), options)
     runs: dict[str, Records] = {}
     for name in (*POLICIES, *OTHERS):
-        for label, its in ((name, world), (f"{name} told", knowing)):
+        for label, its in ((name, world), (f"{name} {TRUE}", knowing)):
             policy = make_policy(name, its, Settings(seed=seed))
             runs[label] = simulate_rolling(its, policy, seed=seed, epochs=epochs)
     costs = {label: _cost(given, run, epochs) for label, run in runs.items()}
@@ -108,8 +110,8 @@ def parts(asked: argparse.Namespace, load: float, seed: int) -> dict[str, tuple[
     percent = 100 / bound
     return {
         name: (
-            percent * (costs[name] - costs[f"{name} told"]),
-            percent * (costs[f"{name} told"] - costs[best]),
+            percent * (costs[name] - costs[f"{name} {TRUE}"]),
+            percent * (costs[f"{name} {TRUE}"] - costs[best]),
             percent * (costs[best] - bound),
         )
         for name in POLICIES

@@ -519,14 +519,22 @@ def test_methods() -> None:
     assert all(name in run("methods")[1] for name in METHODS)
 
 
-def test_an_error_because_of_an_interrupt_is_the_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compiled module turns an interrupt of its import into an ImportError."""
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ImportError("initialization failed"), 130),
+        (AttributeError("partially initialized module 'numba.core.types' has no attribute"), 130),
+        (AttributeError("partially initialized module 'mine' has no attribute"), 4),
+    ],
+)
+def test_an_error_because_of_an_interrupt_is_the_interrupt(
+    error: Exception, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compiled module turns an interrupt of its import into another error, or stays in halves."""
 
     def interrupted(*_: object, **__: object) -> None:
-        try:
-            raise KeyboardInterrupt
-        except KeyboardInterrupt as error:
-            raise ImportError("initialization failed") from error
+        raise error from KeyboardInterrupt() if isinstance(error, ImportError) else None
 
     monkeypatch.setattr("optsched.cli.run.solve_instance", interrupted)
-    assert stderr_of("solve placement/fig2", code=130).strip() == "optsched: interrupted"
+    said = stderr_of("solve placement/fig2", code=code).strip()
+    assert (said == "optsched: interrupted") == (code == 130)

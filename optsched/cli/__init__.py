@@ -117,7 +117,7 @@ def _is_interrupt(error: BaseException | None) -> bool:
     Extension modules raise other exceptions when interrupted during their import, and stay half
     imported. While pydantic builds a class, only the text of its error mentions the interrupt.
     """
-    texts = KeyboardInterrupt.__name__, "partially initialized module"
+    texts = KeyboardInterrupt.__name__, "partially initialized module 'numba"
     while error is not None:
         if isinstance(error, KeyboardInterrupt) or any(text in str(error) for text in texts):
             return True

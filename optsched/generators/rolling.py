@@ -15,8 +15,8 @@ optionally, ``duration``, ``gpus`` and ``due_date`` (seconds on one clock; rows 
 duration and GPU count are dropped), or a file that `optsched import` reads, of which Chronus's have
 due dates. The jobs' networks, memory, weights and speed-ups are drawn as above. A duration becomes
 the job's expected time on its GPUs of its slowest type; a job with more GPUs than a node takes that
-many times longer. A job without a due date in the trace keeps that of (31). For selection the
-trace's jobs are a queue at the last submission, and none has started.
+many times longer. A job without a due date in the trace keeps its quantile in the range of (31).
+For selection the trace's jobs are a queue at the last submission, and none has started.
 """
 
 from collections.abc import Sequence

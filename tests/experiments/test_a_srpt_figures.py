@@ -13,14 +13,14 @@ from sampling import first
 pytest.importorskip("matplotlib")
 
 from optsched import read_store
-from optsched.experiments import ARTEFACTS, reproduce
+from optsched.experiments import ARTEFACTS
 from optsched.experiments.papers.a_srpt import runs, table2
 from optsched.experiments.papers.a_srpt.runs import ACCURACY, BASELINES, COLUMNS, KNOWN, PREDICTIONS
 from optsched.experiments.papers.a_srpt.simulations import FIGURES, cells
 from optsched.experiments.papers.a_srpt.table2 import SETTINGS, VGG19
 from optsched.experiments.papers.a_srpt.workloads import Machine, Source, generate_case
 from optsched.experiments.papers.artefact import STORE, Scale
-from optsched.experiments.papers.verdict import Finding, Verdict, read_verdict
+from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.experiments.plans.plan import Family, Plan
 from optsched.experiments.run.runner import sweep
 from optsched.online.data.jobs import prepare_jobs
@@ -175,22 +175,6 @@ def _pai(path: Path, singles: int, others: int, groups: int = 7) -> str:
     rows += [f"{i},u{i % 3},{g},{10 + i % 90},{20 * i},g{i % groups}" for i, g in enumerate(gpus)]
     path.write_text("\n".join(rows) + "\n")
     return str(path)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("name", "last"), [("fig5", "75 jobs"), ("fig6", "80 jobs")])
-def test_every_importable_format_is_taken(name: str, last: str, tmp_path: Path) -> None:
-    """A trace of Muri's, rescaled to a load: the verdict says what it is, and at which load."""
-    rows = ["job_id,num_gpu,submit_time,iterations,iteration_time,model_name,duration,interval"]
-    rows += [f"{i},{(1, 2, 4)[i % 3]},{9000 * i},10,{10**4},m{i % 9},{10**5},1" for i in range(400)]
-    trace = tmp_path / "muri.csv"
-    trace.write_text("\n".join(rows) + "\n")
-    how = {"trace": str(trace), "trace_format": "muri", "load": 1.5, "time_scale": 0.5}
-    reproduce(f"a-srpt-{name}", tmp_path, quick=True, **how)
-    verdict = read_verdict(tmp_path, f"a-srpt-{name}")
-    assert "trace muri.csv (muri, times x 0.5)" in verdict.fixed
-    assert verdict.table[0] == ("claim", "setting", "load 1.5")
-    assert read_store(tmp_path / STORE)["family"].iloc[-1].endswith(f"|1.5|{last}")
 
 
 def test_a_traces_groups_are_set_to_a_cases_single_gpu_share(tmp_path: Path) -> None:

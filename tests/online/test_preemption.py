@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from optsched.online.records import Records, Segments
 from optsched.online.runs import mark_comparable, run_policies
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.own_policy import View, simulate_policy
+from optsched.online.solution import write_records
 
 PREEMPTIVE = [name for name, policy in POLICIES.items() if policy.preempts != "never"]
 ROUNDS = PolicyOptions(checkpoint=0.25, round=4.0)
@@ -294,3 +296,15 @@ def test_a_run_with_segments_is_checked_from_its_file() -> None:
     stopped[0]["segments"].pop()
     with pytest.raises(InputError, match="segments that do not match"):
         type(result.solution).from_dict(document)
+
+
+def test_files_of_runs_that_stop_nothing_are_as_ever(tmp_path: Path) -> None:
+    jobs, _ = random_case(4)
+    runs = list(run_policies(predict(jobs, "perfect"), ["fifo", "las"], ROUNDS))
+    fifo, las = (run.to_dict() for run in runs)
+    assert set(las) - set(fifo) == {"preemptions", "restoring"}
+    assert not {"checkpoint", "round"} & set(fifo["settings"])
+    assert las["settings"]["round"] == 4.0
+    for run, columns in zip(runs, (11, 12), strict=True):
+        write_records(tmp_path / "run.csv", [run.records])
+        assert (tmp_path / "run.csv").read_text().partition("\n")[0].count(",") == columns - 1

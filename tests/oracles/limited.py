@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from oracles.online import ORDERS, Row, Simulation
+from oracles.online import ORDERS, Simulation
 
 POLICIES = (*ORDERS, "fair-share")
 
@@ -39,22 +39,10 @@ class LimitedSimulation(Simulation):
 
     # Events
 
-    def run(self) -> list[Row]:
-        """Rows with their starts, ends and GPUs."""
-        arrivals = list(range(len(self.rows)))
-        while any(row.start is None for row in self.rows):
-            now = self._acts(min(self._events(arrivals)))
-            for user in self.usage:
-                if held := self._held("users", user):
-                    self.usage[user] += held * (now - self.now)
-            self.now = now
-            for at in [at for at in self.running if self.rows[at].end <= now]:
-                self.running.remove(at)
-                for server, gpus in self.rows[at].held.items():
-                    self.free[server] += gpus
-            self._arrive(arrivals, now)
-            self._pass(now)
-        return self.rows
+    def _pass_time(self, now: float) -> None:
+        for user in self.usage:
+            if held := self._held("users", user):
+                self.usage[user] += held * (now - self.now)
 
     def _events(self, arrivals: Sequence[int]) -> Iterator[float]:
         yield from (self.rows[at].end for at in self.running)

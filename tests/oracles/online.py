@@ -163,7 +163,9 @@ class Simulation:
         """Rows with their starts, ends and GPUs."""
         arrivals = list(range(len(self.rows)))
         while any(row.start is None for row in self.rows):
-            now = self.now = self._acts(min(self._events(arrivals)))
+            now = self._acts(min(self._events(arrivals)))
+            self._pass_time(now)
+            self.now = now
             for at in [at for at in self.running if self.rows[at].end <= now]:
                 self.running.remove(at)
                 for server, gpus in self.rows[at].held.items():
@@ -171,6 +173,9 @@ class Simulation:
             self._arrive(arrivals, now)
             self._pass(now)
         return self.rows
+
+    def _pass_time(self, now: float) -> None:
+        """What the time since the last event changes: nothing without fair share."""
 
     def _acts(self, time: float) -> float:
         if not self.slot:
