@@ -160,8 +160,8 @@ def million(runs: int) -> None:
                 times.setdefault(f"{name}, most", []).append(spent)
                 ratio = float((records.end - prepared.submit).sum()) / flow_there
                 longer.setdefault(f"{name}, most", []).append(ratio)
-        told = ", ".join(f"{name} {row[-1]:.2f}" for name, row in times.items())
-        print(f"  seed {seed}, seconds: {told}", flush=True)
+        seconds = ", ".join(f"{name} {row[-1]:.2f}" for name, row in times.items())
+        print(f"  seed {seed}, seconds: {seconds}", flush=True)
     simulated = median(median(row) for name, row in times.items() if name in POLICIES)
     for name, row in times.items():
         goal = 3.0 if name == "generate" else 1.0 if name in POLICIES else None
@@ -217,16 +217,16 @@ def bound(runs: int) -> None:
             made, catalogue = generate_workload(jobs, cluster, WorkloadShape(load=LOAD), seed=seed)
             prepared = prepare_jobs(made, catalogue, cluster)
             guessed = predict(prepared, "online-group-mean").iterations
-            told = min(_flows(prepared, prepared.iterations))[0]
+            known = min(_flows(prepared, prepared.iterations))[0]
             flows = _flows(prepared, guessed)
             blind, name = min(flows)
             other = min(flow for flow, name in flows if not name.startswith(NEAR))
             usual = next(flow for flow, name in flows if name == NEAR)
-            weak = flow_bounds(prepared, known_flow=told).best
-            strong, spent = busy(lambda p=prepared, k=told: gang_bound(p, k).value)
+            weak = flow_bounds(prepared, known_flow=known).best
+            strong, spent = busy(lambda p=prepared, k=known: gang_bound(p, k).value)
             seconds.append(spent)
             least = max(strong, weak)
-            split = (blind - told, told - least)
+            split = (blind - known, known - least)
             without = _without_servers(prepared) - least
             placed = float((prepared.iterations * prepared.estimate).sum())
             placed = placed / float(prepared.min_length.sum()) - 1

@@ -50,13 +50,13 @@ def page() -> str:
 def section(kind: str) -> str:
     """A generator: what its module says, and its parameters."""
     make = generator(kind, "generators", "")
-    told = inspect.cleandoc(sys.modules[make.__module__].__doc__ or "")
+    text = inspect.cleandoc(sys.modules[make.__module__].__doc__ or "")
     rows = "".join(
         f"| `{p.name}` | {shown(p.default)} | {p.text.replace('|', chr(92) + '|')} |\n"
         for p in parameters_of(make)
     )
     return (
-        f"## {kind}\n\n{told}\n\nFiles: `optsched generate {COMMANDS.get(kind, kind)}`. "
+        f"## {kind}\n\n{text}\n\nFiles: `optsched generate {COMMANDS.get(kind, kind)}`. "
         f'From Python: `optsched.generate("{kind}", ...)`, or '
         f"`{make.__module__}.{make.__name__}`.\n\n"
         f"| parameter | default | |\n|---|---|---|\n{rows}"

@@ -192,8 +192,8 @@ def _run_lines(name: str, known: Sequence[BestRecords]) -> Iterator[str]:
         equal = sum(run["value"] <= best[run["instance"]] * (1 + PROVED_GAP) for run in found)
         seconds = [run["seconds"] for run in runs if "seconds" in run]
         middle = f"{median(seconds):.3g}" if seconds else "-"
-        told = (f"{fmean(excess):.3f}", f"{max(excess):.3f}") if excess else ("-", "-")
-        cells = (f"`{method}`", f"{limit:g}", len(runs), len(found), *told, equal, middle)
+        shown = (f"{fmean(excess):.3f}", f"{max(excess):.3f}") if excess else ("-", "-")
+        cells = (f"`{method}`", f"{limit:g}", len(runs), len(found), *shown, equal, middle)
         yield f"| {' | '.join(map(str, cells))} |"
 
 
