@@ -19,6 +19,7 @@ values up to rounding (1e-9): kernels sum in loops (`np.sum` rounds differently)
 int16 arrays (numpy's arithmetic overflows).
 """
 
+import gc
 import hashlib
 import logging
 import os
@@ -58,9 +59,7 @@ class Kernel:
     def __call__(self, *args: Any) -> Any:
         if numba.config.DISABLE_JIT:
             return self.py_func(*args)
-        if self._dispatcher is None:
-            with _lock:
-                self._prepare(args)
+        self.prepare(*args)
         return self._dispatcher(*args)
 
     def for_size(self, steps: float) -> Callable[..., Any]:
@@ -82,20 +81,22 @@ class Kernel:
         with np.errstate(all="ignore"):
             return self.py_func(*args)
 
-    def _prepare(self, args: tuple[Any, ...]) -> None:
+    def prepare(self, *args: Any) -> None:
         """Load the kernel's code from disk, or compile it for these arguments and store it."""
-        if self._dispatcher is not None:  # another thread was first
-            return
+        if self._dispatcher is None and not numba.config.DISABLE_JIT:
+            with _lock, clock_stopped():
+                if self._dispatcher is None:  # else another thread was first
+                    self._dispatcher = self._loaded_or_compiled(args)
+
+    def _loaded_or_compiled(self, args: tuple[Any, ...]) -> Any:
         folder = cache_folder(self.py_func)
         types = tuple(numba.typeof(value) for value in args)
-        with clock_stopped():
-            if folder is not None and _has_code(folder):
-                with suppress(Exception):  # of any kind, where a file is damaged
-                    self._dispatcher = _compiled(self.py_func, folder, types)
-                    return
-                shutil.rmtree(folder, ignore_errors=True)
-            with compiling(_title(self.py_func)):
-                self._dispatcher = _compiled(self.py_func, folder, types)
+        if folder is not None and _has_code(folder):
+            with suppress(Exception):  # of any kind, where a file is damaged
+                return _compiled(self.py_func, folder, types)
+            shutil.rmtree(folder, ignore_errors=True)
+        with compiling(_title(self.py_func)):
+            return _compiled(self.py_func, folder, types)
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
@@ -128,10 +129,16 @@ def _compiled(function: Callable[..., Any], folder: Path | None, types: tuple[An
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder or before)  # read when a function is decorated
     try:
-        dispatcher = numba.njit(cache=folder is not None)(function)
+        dispatcher = numba.njit(cache=folder is not None, nogil=True)(function)
     finally:
         numba.config.CACHE_DIR = before
-    dispatcher.compile(types)
+    collects = gc.isenabled()
+    gc.disable()  # a quarter of the time went into looking for garbage among numba's objects
+    try:
+        dispatcher.compile(types)
+    finally:
+        if collects:
+            gc.enable()
     return dispatcher
 
 

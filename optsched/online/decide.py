@@ -254,13 +254,10 @@ def _pass(
         if len(held) > 1 and rules.overtaking == event_loop.EASY:
             counts = np.bincount(held, minlength=cluster.largest_server + 1)
             runs.alpha[i] = compute_and_cache_time(table, packed, c, counts)
-    stop, rules = np.zeros(1, dtype=np.bool_), rules._replace(virtual=False)
+    stop, progress = np.zeros(1, dtype=np.bool_), np.zeros(1, dtype=np.int64)
+    rules = rules._replace(virtual=False)
     loop = event_loop.simulate.for_size(STEPS_PER_JOB * len(entries))
-    events = loop(data, packed, rules, servers, table, runs, stop, 1)
-    next(events)  # before the first event, now
-    next(events)
-    stop[0] = True
-    _, packed_servers = next(events)
+    packed_servers = loop(data, packed, rules, servers, table, runs, 1, stop, progress)
     rows = np.flatnonzero(~np.isnan(runs.start[:waiting]))
     starts = []
     for i in rows[np.argsort(runs.first_allocation[rows])]:

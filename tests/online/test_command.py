@@ -215,27 +215,28 @@ def test_generate_like(folder: Path, tmp_path: Path) -> None:
 
 
 DRIVER = """
-import os, signal, sys
-import optsched.cli.progress as progress
-import optsched.online.simulator.engine as engine
+import os, signal, sys, time
+import optsched.online.simulator.event_loop as event_loop
 from optsched import __main__ as program
 
 program.PATIENCE = 600  # what is kept is asked for here, also on a slow machine
 
-engine.STEPS_BETWEEN_REPORTS = 5
-real, calls, looks = progress.StepProgress.__call__, [], int(sys.argv[1])
+calls, loop = [], event_loop.simulate
 
-def update(self, *arguments, **options):
-    real(self, *arguments, **options)
+def run(*arguments):
+    *data, steps, stop, progress = arguments
     calls.append(1)
-    if len(calls) == looks:
+    some = loop.py_func(*data, 75 if len(calls) == 2 else steps, stop, progress)
+    if len(calls) == 2:
         os.kill(os.getpid(), signal.SIGINT)
+        while not stop[0]:
+            time.sleep(0.001)
+    return some
 
-progress.StepProgress.__call__ = update
-sys.argv = ["optsched", *sys.argv[2:]]
+loop.for_size = lambda size: run
 program.main()
 """
-"""The program itself, looking up every five events; at so many looks it is sent SIGINT."""
+"""The program itself; in its second run, after 75 events, it is sent SIGINT."""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs to send itself SIGINT")
@@ -244,7 +245,7 @@ def test_an_interrupted_simulation_keeps_what_started(folder: Path, tmp_path: Pa
     records = tmp_path / "records.csv"
     command = simulate(folder, "--policy", "spwf,a-srpt", "--records", str(records))
     done = subprocess.run(
-        [sys.executable, "-c", DRIVER, "75", *command], capture_output=True, text=True, check=False
+        [sys.executable, "-c", DRIVER, *command], capture_output=True, text=True, check=False
     )
     assert done.returncode == 130, done.stderr
     assert "a-srpt (interrupted)" in done.stdout

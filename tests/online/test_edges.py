@@ -1,5 +1,6 @@
 """Edge cases of the engine: empty, alone, all at once, too large."""
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ from online.small import instance_of, jobs_of, one_stage
 from oracles.random_online import random_case
 
 from optsched.errors import InputError
+from optsched.kernels import Kernel
 from optsched.online.audit import audit
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
@@ -122,17 +124,25 @@ def test_bad_predictions_and_policies() -> None:
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_interrupted_runs_keep_what_started(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optsched.online.simulator.engine.STEPS_BETWEEN_REPORTS", 5)
     jobs, predicted = random_case(4)
     whole = simulate_online(jobs, name, predicted)
-    calls = []
 
-    def stop(started: int, of: int) -> None:
-        calls.append((started, of))
-        if len(calls) == 6:
-            raise KeyboardInterrupt
+    def runs_until_stopped(loop: Kernel, size: float) -> Any:
+        def run(*arguments: Any) -> Any:
+            *data, _, stop, progress = arguments
+            some = loop.py_func(*data, 30, stop, progress)
+            while not stop[0]:
+                time.sleep(0.001)
+            return some
 
-    part = simulate_online(jobs, name, predicted, progress=stop)
+        return run
+
+    def interrupt(started: int, of: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Kernel, "for_size", runs_until_stopped)
+    part = simulate_online(jobs, name, predicted, progress=interrupt)
+    monkeypatch.undo()
     assert not part.complete
     assert 0 < len(part) < len(whole)
     kept = {record.job_id: record for record in whole}

@@ -4,7 +4,8 @@ Guarantee: the records follow models/online/README.md, including tie-breaking; a
 simulator in the tests gives the same ones. Complexity: see `event_loop` and `preemptive_loop`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from optsched import interrupts
 from optsched.arrays import Bools, Floats, Ints
 from optsched.errors import InputError
+from optsched.kernels import Kernel
 from optsched.online.data.cluster import OnlineCluster, require_no_limits
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import Policy, PolicyOptions, find_policy
@@ -21,8 +23,10 @@ from optsched.online.simulator.iteration_times import empty_table
 from optsched.online.simulator.offers import GPU_BITS, RULES, all_free, count_servers, rule_for
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 
-STEPS_BETWEEN_REPORTS = 20_000
-"""Event times between progress reports and interrupt checks."""
+SECONDS_BETWEEN_REPORTS = 0.1
+"""Seconds between progress reports and interrupt checks."""
+MAX_STEPS = 2**62
+"""Event times of a run."""
 STEPS_PER_JOB = 200
 """Estimated inner-loop steps per job, which decide between Python and compiled code: 400 jobs take
 Python about 60 ms."""
@@ -96,7 +100,7 @@ def _run(
         loop = limited_loop.simulate
         loop_data = limited_loop.LimitedJobs(data, limited_loop.limits_of(jobs))
     runs = idle_runs(len(jobs), policy)
-    complete, (allocations,) = _run_loop(loop, jobs, loop_data, rules, runs, report)
+    complete, allocations = _run_loop(loop, jobs, loop_data, rules, runs, report)
     started_rows = np.flatnonzero(~np.isnan(runs.start))
     rows = slice(None) if len(started_rows) == len(jobs) else started_rows
     first, count = runs.first_allocation[rows], runs.num_allocations[rows]
@@ -227,27 +231,30 @@ def _server_columns(allocations: Ints, begin: Ints, count: Ints) -> dict[str, In
 
 
 def _run_loop(
-    loop: Any, jobs: Jobs, data: Any, rules: Any, state: Any, report: Progress | None
-) -> tuple[bool, list[Any]]:
-    """Run a loop; return whether it was not interrupted, and the last arrays that it yields."""
-    cluster, stop = jobs.cluster, np.zeros(1, dtype=np.bool_)
-    servers = all_free(cluster.server_gpus)
-    table = empty_table(cluster.largest_server)
+    loop: Kernel, jobs: Jobs, data: Any, rules: Any, state: Any, report: Progress | None
+) -> tuple[bool, Any]:
+    """Run a loop in a thread of its own; return whether it ran to its end, and its result."""
+    cluster, stop, progress = jobs.cluster, np.zeros(1, np.bool_), np.zeros(1, np.int64)
+    servers, table = all_free(cluster.server_gpus), empty_table(cluster.largest_server)
     packed = jobs.configurations.packed
-    call = loop.for_size(STEPS_PER_JOB * len(jobs))
-    run: Iterator[Any] = call(
-        data, packed, rules, servers, table, state, stop, STEPS_BETWEEN_REPORTS
-    )
-    last: list[Any] = []
-    with interrupts.deferred() as interrupt:  # a generator of Python does not survive an exception
-        for done, *last in run:  # noqa: B007 - kept after the loop
-            try:
+    arguments = (data, packed, rules, servers, table, state, MAX_STEPS, stop, progress)
+    run = loop.for_size(STEPS_PER_JOB * len(jobs))
+    if run is loop:
+        loop.prepare(*arguments)
+    with ThreadPoolExecutor(1) as executor, interrupts.deferred() as interrupt:
+        result = executor.submit(run, *arguments)
+        try:
+            has_ended = False
+            while not has_ended:
+                has_ended = len(wait([result], SECONDS_BETWEEN_REPORTS).done) > 0
                 if report is not None:
-                    report(int(done), len(jobs))
-            except KeyboardInterrupt:
-                stop[0] = True
-            stop[0] |= interrupt.received
-    return not stop[0], [np.asarray(column) for column in last]
+                    report(int(progress[0]), len(jobs))
+                stop[0] |= interrupt.received and not has_ended
+        except BaseException as error:
+            stop[0] = True
+            if not isinstance(error, KeyboardInterrupt):
+                raise
+    return not stop[0], result.result()
 
 
 def _ranks(jobs: Jobs, policy: Policy, predicted: Floats) -> Ints:

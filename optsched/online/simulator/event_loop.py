@@ -9,7 +9,6 @@ start behind the head, and the cost of an offer.
 """
 
 import heapq
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,12 +123,14 @@ def simulate(
     servers: FreeServers,
     table: TimeTable,
     runs: Runs,
-    stop: Bools,
     steps: int,
-) -> Iterator[tuple[int, Ints]]:
-    """Run all jobs; yield (jobs started, empty array) every `steps` events, then all allocations.
+    stop: Bools,
+    progress: Ints,
+) -> Ints:
+    """Run all jobs for at most so many event times; return all allocations.
 
-    Ends early once ``stop[0]`` is set.
+    Another thread may set ``stop[0]``, which ends the run, and read the number of started jobs
+    from ``progress[0]``.
     """
     # local names avoid numba's reference counting of all arrays of a tuple at each call
     submit, configuration_of, work_of = jobs.submit, jobs.configuration, jobs.work
@@ -160,11 +161,10 @@ def simulate(
         entry = (start[row] + length, row)
         expected_ends.insert(bisect_left(expected_ends, entry), entry)
 
-    for step in range(SENTINEL):
-        if step % steps == 0:
-            yield started, server_counts[:0]
-            if stop[0]:
-                break
+    for _ in range(steps):
+        progress[0] = started
+        if stop[0]:
+            break
         # the next event: an end, an arrival, a virtual completion, or the end of the head's window
         now = min(end_heap[0][0], window)
         if arrived < n:
@@ -300,7 +300,7 @@ def simulate(
         for rank in passed_over[1:]:
             bucket = bucket_of[configuration_of[row_of_rank[rank]]]
             _push(bucket_heaps, bucket_first, nonempty_buckets, bucket, rank)
-    yield started, np.array(allocations)
+    return np.array(allocations)
 
 
 @register_jitable

@@ -105,7 +105,11 @@ def _iteration_time(packed: Packed, c: int, server_counts: Ints) -> float:
         packed.experts[s[c] : s[c + 1]],
     )
     counts = grow_servers(graph, offer, np.arange(num_servers))
-    if counts.sum() < len(graph.stage_of):
+    placed = 0
+    for stage in range(counts.shape[0]):
+        for m in range(num_servers):
+            placed += counts[stage, m]
+    if placed < len(graph.stage_of):
         return np.inf
     if packed.micro_batches[c] > 0:
         return _pipelined(packed, c, counts)

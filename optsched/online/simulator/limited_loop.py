@@ -9,7 +9,6 @@ O(waiting jobs + servers per offer while windows are ahead), of fair-share O(use
 """
 
 import heapq
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -107,12 +106,14 @@ def simulate(
     servers: FreeServers,
     table: TimeTable,
     runs: event_loop.Runs,
-    stop: Bools,
     steps: int,
-) -> Iterator[tuple[int, Ints]]:
-    """Run all jobs; yield (jobs started, empty array) every `steps` events, then all allocations.
+    stop: Bools,
+    progress: Ints,
+) -> Ints:
+    """Run all jobs for at most so many event times; return all allocations.
 
-    Ends early once ``stop[0]`` is set.
+    Another thread may set ``stop[0]``, which ends the run, and read the number of started jobs
+    from ``progress[0]``.
     """
     jobs, limits = limited
     submit, configuration_of, heavy, start = jobs.submit, jobs.configuration, jobs.heavy, runs.start
@@ -134,11 +135,10 @@ def simulate(
     arrived, queued, joined, started, ended, ends_passed = 0, 0, 0, 0, 0, 0
     now, window = 0.0, np.inf
 
-    for step in range(SENTINEL):
-        if step % steps == 0:
-            yield started, server_counts[:0]
-            if stop[0]:
-                break
+    for _ in range(steps):
+        progress[0] = started
+        if stop[0]:
+            break
         # the next event: an end, an arrival, a virtual completion, the end of the head's delay
         # window, or of a maintenance window while there are jobs
         last, now = now, min(end_heap[0][0], window)
@@ -284,7 +284,7 @@ def simulate(
                 expected_ends.insert(bisect_left(expected_ends, entry), entry)
         if rules.overtaking != FAIR and queued < queued_before:
             _remove_started(waiting, start)
-    yield started, np.array(allocations)
+    return np.array(allocations)
 
 
 @register_jitable

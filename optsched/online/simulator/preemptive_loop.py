@@ -8,7 +8,6 @@ Guarantee: the records follow models/online/README.md, "Preemption"; a naive sim
 gives the same. Complexity: O(R log R + W) per pass for R running and W waiting jobs.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -76,12 +75,14 @@ def simulate(
     servers: FreeServers,
     table: TimeTable,
     state: JobState,
-    stop: Bools,
     steps: int,
-) -> Iterator[tuple[int, Ints, Floats, Floats, Floats, Ints, Ints]]:
-    """Run all jobs; yield (jobs ended, columns of `Segment`, allocations), complete at last.
+    stop: Bools,
+    progress: Ints,
+) -> tuple[Ints, Floats, Floats, Floats, Ints, Ints]:
+    """Run all jobs for at most so many event times; return the columns of `Segment`, allocations.
 
-    Ends early once ``stop[0]`` is set.
+    Another thread may set ``stop[0]``, which ends the run, and read the number of ended jobs from
+    ``progress[0]``.
     """
     # local names avoid numba's reference counting of all arrays of a tuple at each call
     gpus_of, estimates, configuration_of = packed.gpus, packed.estimate, jobs.configuration
@@ -89,19 +90,17 @@ def simulate(
     worked_seconds, key_of, compute_start = state.worked_seconds, state.key, state.compute_start
     end_of, alphas, segment_of = state.end, state.alpha, state.segment
     n, total_gpus = len(jobs.submit), servers.total[0]
-    server_counts, no_floats = np.zeros(len(servers.histogram), dtype=np.int64), np.zeros(0)
-    no_ints = server_counts[:0]
+    server_counts = np.zeros(len(servers.histogram), dtype=np.int64)
     waiting = [(0.0, 0) for _ in range(0)]  # (key, row), sorted
     running = [0 for _ in range(0)]
     segments = [(0, 0.0, 0.0, 0.0, 0) for _ in range(0)]  # in order of their start
     allocations = [0 for _ in range(0)]
     arrived, ended, now = 0, 0, -np.inf
 
-    for step in range(2**62):
-        if step % steps == 0:
-            yield ended, no_ints, no_floats, no_floats, no_floats, no_ints, no_ints
-            if stop[0]:
-                break
+    for _ in range(steps):
+        progress[0] = ended
+        if stop[0]:
+            break
         # the next event: an end, an arrival, or a round while a job waits
         event = np.inf
         for row in running:
@@ -215,8 +214,7 @@ def simulate(
                 num_waiting += 1
             i += 1
         del waiting[num_waiting:i]
-    yield (
-        ended,
+    return (
         np.array([segment[0] for segment in segments]),
         np.array([segment[1] for segment in segments]),
         np.array([segment[2] for segment in segments]),

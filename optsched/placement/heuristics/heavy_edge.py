@@ -276,9 +276,10 @@ def grow_servers(graph: JobGraph, free: Any, servers: Any) -> Any:
         total[v] += graph.experts[s] * (first[s + 1] - first[s] - 1)
     unassigned = np.ones(vertices, dtype=np.bool_)
     unplaced_by_stage = np.empty(stages, dtype=np.int64)
+    remaining = 0
     for s in range(stages):
         unplaced_by_stage[s] = first[s + 1] - first[s]
-    remaining = (unplaced_by_stage * graph.gpus).sum()
+        remaining += unplaced_by_stage[s] * graph.gpus[s]
     counts = np.zeros((stages, len(free)), dtype=np.int64)
     edge_to_server = np.empty(vertices)
     for m in servers:
