@@ -11,7 +11,7 @@ import argparse
 import re
 import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gap_picture import write_picture
@@ -72,6 +72,8 @@ PAIRS = "How often the first of two methods has the lower objective, an equal on
 PLANS = [n for n in (name.partition("/")[2] for name in shipped_plans()) if n in PROBLEMS]
 """One a problem; plans/small is a first try at all of them."""
 IDLE = "idle GPUs"
+JOINED = {"95% interval": " [{}]", "full-run energy $": " / {}"}
+"""Columns that share a cell with the column before them."""
 EXCESS = ("mean excess %", "95% interval", "largest %", "proved %")
 OF_PARTS = ("sts", "exact", "same-jobs", "fgd", "random", "offline")
 """Methods whose parts are summed up: the papers' heuristics, and what they are compared with."""
@@ -113,8 +115,31 @@ def section(plan: str) -> str:
     return (
         f"## {plan}\n\n{standing.total} runs; plan's sha256 {read_plan(plan).sha256[:12]}\n\n"
         f"```sh\noptsched sweep {plan} --store results.sqlite\noptsched table results.sqlite\n"
-        f"```\n\n{lines}\n\n{as_markdown(tables)}"
+        f"```\n\n{lines}\n\n{narrowed(as_markdown(tables))}"
     )
+
+
+def narrowed(text: str) -> str:
+    """The families' tables with fewer columns."""
+    blocks = text.split("\n\n")
+    for at, block in enumerate(blocks):
+        if block.startswith("| method |"):
+            head, _, *rows = (line.strip("| ").split(" | ") for line in block.splitlines())
+            lines = [f"| {' | '.join(narrow(head, row))} |" for row in (head, *rows)]
+            columns = len(narrow(head, head)) - 1
+            blocks[at] = "\n".join([lines[0], f"|---|{'---:|' * columns}", *lines[1:]])
+    return "\n\n".join(blocks)
+
+
+def narrow(head: Sequence[str], row: Sequence[str]) -> list[str]:
+    """Return a row whose mean has its interval, and whose energies share a cell."""
+    cells = list[str]()
+    for name, cell in zip(head, row, strict=True):
+        if name in JOINED and cell != "-":
+            cells[-1] += JOINED[name].format(cell)
+        elif name not in JOINED:
+            cells.append(cell)
+    return cells
 
 
 def explained(text: str, sentences: Mapping[str, str]) -> str:
@@ -168,7 +193,7 @@ def baseline(text: str) -> str:
 
 def means_of(text: str) -> dict[str, float]:
     """The first figure of each method in a family's table: the mean excess, or jobs waiting."""
-    return {m: float(mean) for m, mean in re.findall(r"(?m)^\| ([\w-]+) \| ([\d.]+) \|", text)}
+    return {m: float(mean) for m, mean in re.findall(r"(?m)^\| ([\w-]+) \| ([\d.]+) ", text)}
 
 
 def read_off(table: str) -> str:
@@ -186,9 +211,14 @@ def read_off(table: str) -> str:
 
 def head(table: FamilyTable) -> list[str]:
     """The summary's first two lines."""
+    names = _names(table)
+    cells = narrow(names, names)
+    return [f"| {' | '.join(cells)} |", f"|---|---|---|{'---:|' * (len(cells) - 3)}"]
+
+
+def _names(table: FamilyTable) -> tuple[str, ...]:
     shown = headings(table)[1:-3] if PROBLEMS[table.problem].parts else EXCESS
-    names = ("plan", "family", "method", "instances", *shown)
-    return [f"| {' | '.join(names)} |", f"|---|---|---|{'---:|' * (1 + len(shown))}"]
+    return ("plan", "family", "method", "instances", *shown)
 
 
 def summary(table: FamilyTable) -> list[str]:
@@ -208,7 +238,8 @@ def summary(table: FamilyTable) -> list[str]:
         beside = BASELINE.get(table.problem, ())[1:]
         shown = [every[at], *(row for row in every[at + 1 :] if row[0] in beside)]
         rows = [(row[0], instances, row[1], row[2], row[4], row[5]) for row in shown]
-    return [f"| {' | '.join((*start, *row))} |" for row in rows]
+    names = _names(table)
+    return [f"| {' | '.join(narrow(names, (*start, *row)))} |" for row in rows]
 
 
 def place(plan: str) -> tuple[int, str]:

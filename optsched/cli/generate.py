@@ -37,7 +37,7 @@ COMMAND_NAMES = {"online": "workload"}
 OPTION_ALIASES = {"reconfiguration_delay": ("--delay",)}
 SUMMARIES = {
     "placement": "Generate pipelines of a zoo model on random offers of free GPUs.",
-    "makespan": "Generate ring-all-reduce jobs as in sjf-bco, section 7, or with a trace's GPU counts.",
+    "makespan": "Generate ring-all-reduce jobs as in sjf-bco, section 7, or those of a trace.",
     "selection": "Generate clusters and queued jobs as in sts, VII-A3, or those of a trace.",
     "speed-profile": "Generate single jobs as in sts, Fig. 2.",
     "rolling": "Generate jobs that arrive over time as in sts, VII-A3, or those of a trace.",
