@@ -103,11 +103,7 @@ def result(result: Result) -> None:
         ("status", result.status),
         (problem.objective, _value(result.objective, problem)),
         ("bound", _value(result.bound, problem) + source),
-        (
-            "excess",
-            _percent(result.excess)
-            + (f" over {result.bound_source}" if result.excess is not None else ""),
-        ),
+        ("excess", _percent(result.excess)),
         ("seconds", f"{result.build_time:.3f} build + {result.solve_time:.3f} solve"),
         ("checked", _verdict(result)),
     ]

@@ -366,11 +366,11 @@ def what_to_win(
         study = study_jobs(instance, seed=seed, progress=progress)
     write_page(study, output)
     today, best = study.today, study.best(stops_jobs=False)
-    saved = [
-        study.mean(today) - least for least in (study.mean(best), study.min_wait_without_stops)
-    ]
+    mean = study.mean(today)
+    saved, most = mean - study.mean(best), mean - study.min_wait_without_stops
+    waits, saves, limit = (f"{round(value, 2) + 0.0:.2f}" for value in (mean, saved, most))
     note(
-        f"wrote {Path(output) / FILES[0]}: {study.mean(today):.2f} hours of waiting per job under "
-        f"{today}; {best} saves {saved[0]:.2f}, no order of starts more than {saved[1]:.2f}"
+        f"wrote {Path(output) / FILES[0]}: jobs wait {waits} hours on average under {today}; "
+        f"{best} saves {saves} of them, and no order of starts saves more than {limit}"
     )
     return DONE
