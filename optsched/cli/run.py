@@ -109,7 +109,9 @@ def compare(
     option: Options = None,
     as_json: Json = False,
     csv: Annotated[str | None, Option(metavar="FILE", help="Write the table as CSV.")] = None,
-    update_best: Annotated[str | None, Option(metavar="FILE", help="Update best values.")] = None,
+    update_best: Annotated[
+        str | None, Option(metavar="FILE", help="Add better values and bounds to this JSON file.")
+    ] = None,
 ) -> int:
     """Print the gap table: how far each method is from the best proven bound."""
     if as_json and csv is not None:

@@ -28,7 +28,7 @@ Solver = Annotated[
 ]
 Options = Annotated[
     list[str] | None,
-    Option("--option", metavar="K=V", help="Set a problem option; may be repeated."),
+    Option("--option", metavar="K=V", help="Problem option, e.g. sharing=off; may be repeated."),
 ]
 
 

@@ -34,7 +34,7 @@ def sweep(
     store: Annotated[str, Option(metavar="RESULTS.sqlite", help="Result store; may exist.")],
     workers: Annotated[int | None, Option(metavar="N", help="Processes. [default: cores]")] = None,
     dask: Annotated[str | None, Option(metavar="ADDRESS", help="Run on a Dask cluster.")] = None,
-    retry: Annotated[str | None, Option(metavar="errors", help="Rerun failed units.")] = None,
+    retry: Annotated[str | None, Option(metavar="errors", help="Run failed units again.")] = None,
     allow: Annotated[
         list[str] | None,
         Option(metavar="MODULE", help="Allow methods from this module; may be repeated."),

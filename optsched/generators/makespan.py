@@ -142,7 +142,7 @@ def generate_makespan(
     progress : str
         "floor": whole iterations per slot, as in the paper; "continuous": real starts and ends.
     horizon : int, optional
-        Horizon, slots; by default 1,200 s as in the paper, or 4,800 s with `zoo` or unless mild.
+        Horizon, slots; by default 1,200 s, or 4,800 s with `zoo` or more than mild contention.
     seed : int
         Equal arguments give equal instances.
     name : str, optional

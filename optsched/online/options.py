@@ -26,7 +26,7 @@ class OnlineOptions(Options):
         Predictor of the jobs' lengths: forest, group-mean, group-median, log-forest, constant or
         perfect, fitted to the training share, or online-*, refitted as jobs end.
     training_share : float or None
-        Share of the first jobs that fit the predictor and are not simulated.
+        Share of the jobs, earliest first, that only serve to fit the predictor.
     refit_interval : float or None
         Seconds between refits of an online predictor.
     unseen : str

@@ -172,7 +172,7 @@ class PolicyOptions(Options):
     Attributes
     ----------
     tau : float
-        Delay window over the length (g/G) n~ alpha~ of a job; not stated in a-srpt, V-B.
+        Delay window as a multiple of a job's length (g/G) n~ alpha~; not stated in a-srpt.
     comm_heavy : float
         Ratio alpha^max/alpha~ of worst to best iteration time above which a job is
         communication-heavy, at least 1. An offer is good if alpha <= max(comm_heavy, 1 + 1e-9)
