@@ -40,7 +40,7 @@ from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination, TracePoint, is_proved, termination_of
 
-REFUTED = "integer programme over patterns"
+REFUTED = "integer pattern programme"
 """Source of a bound that an infeasible integer programme proves."""
 BOUND_SHARE = 0.4
 """Share of the time limit for raising the bound."""
