@@ -78,22 +78,26 @@ INFLATION_INTRO = """\
 The second table has the inflation: the GPU time of the jobs over that of good placements, the
 median with true lengths. las and max-min place a job anew at each of its turns; srpt-preemptive
 keeps its placement until another job stops it."""
+PARTS_INTRO = """\
+The tables show A-SRPT, A-SRPT without one of its parts, and policies between it and
+srpt-workload-hold, at load 2 and with the true lengths known. The first table has the traces of
+production clusters and of Gavel, the second those of Muri."""
 APART = {
     "a-srpt": POLICIES["a-srpt"],
-    "without its delays": Policy("no delay", "", virtual=True, offer="adaptive"),
-    "without the virtual machine": Policy(
+    "a-srpt without delays": Policy("no delay", "", virtual=True, offer="adaptive"),
+    "a-srpt without the virtual machine": Policy(
         "no machine", "", order="duration", delays=True, offer="adaptive"
     ),
-    "the machine's releases by workload, no delay": Policy(
+    "virtual machine orders by workload, no delays": Policy(
         "releases", "", virtual=True, order="workload", offer="best-fit-last"
     ),
-    "the same, heavy jobs hold (srpt-workload-hold)": POLICIES["srpt-workload-hold"],
-    "by workload, heavy jobs hold, without the machine": Policy(
+    "the same, heavy jobs wait (srpt-workload-hold)": POLICIES["srpt-workload-hold"],
+    "order by workload, heavy jobs wait, no virtual machine": Policy(
         "hold", "", order="workload", delays=True, offer="best-fit-last", hold="inf"
     ),
-    "by workload alone (spwf)": POLICIES["spwf"],
+    "order by workload only (spwf)": POLICIES["spwf"],
 }
-"""What A-SRPT and the policy beyond it are made of."""
+"""A-SRPT, its parts, and the policies between it and srpt-workload-hold."""
 
 
 @dataclass(frozen=True)
@@ -249,7 +253,7 @@ def page(rows: Sequence[Row]) -> str:
     for said in KNOWN:
         lines += ["", f"## Policies know {said}", "", *_table(rows, said)]
     lines += ["", "## Policies that stop jobs", "", *_stopping(rows)]
-    lines += ["", "## A-SRPT taken apart", "", *_parts(rows)]
+    lines += ["", "## Parts of A-SRPT", "", PARTS_INTRO, "", *_parts(rows)]
     return "\n".join([*lines, ""])
 
 
@@ -328,14 +332,14 @@ def _stopping(rows: Sequence[Row]) -> list[str]:
 
 def _parts(rows: Sequence[Row]) -> list[str]:
     regimes = [(t, r) for t, r in _regimes(rows) if r == f"load {COMPRESSED[-1]:g}"]
-    heads = ["what queues and starts jobs", *(f"{trace}, {regime}" for trace, regime in regimes)]
-    lines = [f"| {' | '.join(heads)} |", "|---|" + "---:|" * len(regimes)]
-    for label in APART:
-        cells = [label]
-        for trace, regime in regimes:
-            cells.append(spread(_over_best(_of(rows, trace, regime, TRUE), label)))
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+    lines = list[str]()
+    for part in ([r for r in regimes if r[0].startswith("muri") == muri] for muri in (False, True)):
+        heads = ["policy", *(trace for trace, _ in part)]
+        lines += ["", f"| {' | '.join(heads)} |", "|---|" + "---:|" * len(part)]
+        for label in APART:
+            cells = (spread(_over_best(_of(rows, *key, TRUE), label)) for key in part)
+            lines.append(f"| {' | '.join([label, *cells])} |")
+    return lines[1:]
 
 
 def _regimes(rows: Sequence[Row]) -> list[tuple[str, str]]:

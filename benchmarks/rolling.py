@@ -79,7 +79,7 @@ def whole_runs(
         metrics = compute_metrics(instance, run)
         present = max(decision.present for decision in run.decisions)
         print(
-            f"seed {seed} rho {offered_load(instance):.2f} {name:6} {wall:6.1f} s "
+            f"seed {seed} load {offered_load(instance):.2f} {name:6} {wall:6.1f} s "
             f"({used:.2f} s of CPU), {metrics.decisions} decisions, "
             f"{metrics.decision_time:.1f} s in them, "
             f"longest {1e3 * metrics.longest_decision:.0f} ms, "

@@ -36,12 +36,13 @@ class Row(NamedTuple):
     @classmethod
     def of(cls, line: str) -> Self | None:
         """The row of a line of the table; None for a family without a gap."""
-        plan, family, method, _, mean, interval, largest, _ = (
+        plan, family, method, _, excess, largest, _ = (
             cell.strip() for cell in line.strip("| ").split(" | ")
         )
-        if mean == "-":
+        if excess == "-":
             return None
-        low, high = (mean, mean) if interval == "-" else interval.split(" to ")
+        mean, _, interval = excess.rstrip("]").partition(" [")
+        low, high = interval.split(" to ") if interval else (mean, mean)
         return cls(plan, family, method, *map(float, (mean, low, high, largest)))
 
     @property

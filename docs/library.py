@@ -6,7 +6,7 @@ proved; and of each set a picture of one solution (drawn again with `--pictures`
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -28,39 +28,43 @@ COUNTS = {
     "hard": "hard",
     "open": "open",
 }
+BEST = "instance", "best value", "best bound", "certified bound", "excess %", "status", "proof"
+RUNS = (
+    *("method", "limit s", "instances", "with a value", "mean excess %"),
+    *("at the best value", "median s"),
+)
 INTRODUCTION = """\
 # The library
 
-{instances} frozen instances of seven problems, each with the best value that anybody has shown, the
-best bound, and what proves it. An instance is named `problem/set/number`, and its name is taken
-wherever a file is: `optsched compare placement/plans-1`, `instances = ["makespan/small-1"]` in a
-plan, `optsched.load("selection/interval-1/003")`. Tables then show the excess over the best bound
-of the library. An instance is made on demand from its generator's arguments and its seed, bit for
-bit: the SHA-256 of its canonical JSON is frozen, and anything else is refused. A set never changes;
-one with a flaw is followed by another, of the next number.
+{instances} instances of seven problems, each with the best known value, the best known bound,
+and its proof. An instance is named `problem/set/number`, and every command takes the name in place
+of a file: `optsched compare placement/plans-1`, `instances = ["makespan/small-1"]` in a plan,
+`optsched.load("selection/interval-1/003")`. Tables then show the excess over the best bound of the
+library. Instances are generated on demand from arguments and a seed, and rejected if the SHA-256
+of their canonical JSON differs from the recorded one. A set never changes; a set with a flaw gets a
+successor with the next number.
 
 ```
 optsched library list [SET]             the sets, or a set's instances
-optsched library show NAME              what is known of one; its best files
-optsched library status                 what is proved, certified and open
-optsched library make SET DIR           a set as files
-optsched verify NAME | --all | --sample N        the stored solutions and certificates again
+optsched library show NAME              an instance's best value, bound and files
+optsched library status                 counts of proved, certified and open instances
+optsched library make SET DIR           write a set as files
+optsched verify NAME | --all | --sample N        verify stored solutions and certificates
 optsched submit NAME SOLUTION [--certificate F] --by TEXT --store DIR
-python benchmarks/measure_library.py SET --store DIR      the set's methods, resumable
+python benchmarks/measure_library.py SET --store DIR      run the set's methods; resumable
 ```
 
-**Proofs.** A bound has a *certificate*: prices from which `optsched verify` works the bound out
-anew, without a solver, with numpy alone (`optsched/library/verify`); where
-prices alone fall short, a tree of whole numbers to branch on, with prices in every leaf. Or it
-rests on an *enumeration* by the method named, on a *formula* that the method works out of the
-instance, or on the *word of a solver*, with its version. Where a solver's word and a certificate
-are within 1e-6 of one another, the tolerance of solvers, the certificate is shown. *Easy*: value
-and proof took a minute of processor time at most; *hard*: more; *open*: not proved to 1e-6.
+**Proofs.** A bound has one of four proofs. A *certificate* consists of duals, if necessary one set
+of duals per leaf of a branching tree; `optsched verify` recomputes the bound from it with numpy,
+without a solver (`optsched/library/verify`). An *enumeration* or a *formula* belongs to the method
+in brackets. The *word of a solver* is its claim, listed with its version. If a solver's claim and a
+certificate agree to 1e-6, the solvers' tolerance, the table shows the certificate. *Easy*: value
+and proof took at most a minute of processor time; *hard*: more; *open*: not proved to 1e-6.
 
-**Submitting.** A solution is checked by code that shares nothing with the methods, under the
-problem's default options; the answer is "better and recorded", "equal", "not better", "infeasible"
-with the rule and the place, or one line that says why the file cannot be read. What is better is
-added to the store named; nothing in it is ever changed.
+**Submitting.** The checker, which shares no code with the methods, checks a solution under the
+problem's default options. The answer is "better and recorded", "equal", "not better", "infeasible"
+with the violated rule and its place, or one line that says why the file cannot be read. A better
+solution is added to the store; existing records never change.
 
 **For papers.** Which sets, limits, metrics and intervals to report, the table in LaTeX and how to
 cite: [the protocol](../how-to/library-results.md).
@@ -111,13 +115,11 @@ def index_page(known: dict[str, list[BestRecords]]) -> Iterator[str]:
     yield GENERATED
     yield said.rstrip("\n")
     yield ""
-    yield f"| set | {' | '.join(COUNTS.values())} |"
-    yield f"|---|{'---|' * len(COUNTS)}"
-    for name, row in rows.items():
-        cells = " | ".join(str(row[key]) for key in COUNTS)
-        yield f"| [{name}]({page_name(name)}.md) | {cells} |"
-    yield f"| all | {' | '.join(str(total[key]) for key in COUNTS)} |"
-    yield ""
+    linked = {f"[{name}]({page_name(name)}.md)": row for name, row in rows.items()}
+    for columns in (list(COUNTS)[:5], ["instances", *list(COUNTS)[5:]]):
+        cells = ((name, *map(row.get, columns)) for name, row in {**linked, "all": total}.items())
+        yield from table(["set", *map(COUNTS.__getitem__, columns)], cells)
+        yield ""
     yield "![What is proved, by set](status.svg)"
     yield ""
     yield "```{toctree}"
@@ -152,12 +154,13 @@ def _set_lines(chosen: LibrarySet, known: Sequence[BestRecords]) -> Iterator[str
     yield ""
     yield f"Values are the {problem.objective}, {unit(chosen.name)}; open instances come first."
     yield ""
-    features = list(known[0].entry.features)
-    heads = ["", *features, "best value", "best bound", "certified bound", "excess %", "status"]
-    yield f"| {' | '.join([*heads, 'proof'])} |"
-    yield f"|{'---|' * (len(heads) + 1)}"
-    for each in sorted(known, key=lambda k: (k.status != OPEN, k.entry.name)):
-        yield f"| {' | '.join(_cells(each))} |"
+    ordered = sorted(known, key=lambda k: (k.status != OPEN, k.entry.name))
+    yield from table(BEST, map(_best, ordered))
+    yield ""
+    yield "## Instances"
+    yield ""
+    by_name = sorted(known, key=lambda k: k.entry.name)
+    yield from table(["instance", *known[0].entry.features], map(_features, by_name))
     yield ""
     yield "## Runs"
     yield ""
@@ -181,20 +184,18 @@ def _run_lines(name: str, known: Sequence[BestRecords]) -> Iterator[str]:
     for line in log.read_text(encoding="utf-8").splitlines():
         run = json.loads(line)
         by_method.setdefault((run["method"], float(run["limit"])), []).append(run)
-    yield "Every run made, in processor seconds; the excess is over the best bound known today."
+    yield "All recorded runs, in processor seconds; the excess is over the best known bound."
     yield ""
-    heads = ("method", "limit s", "instances", "with a value", "mean excess %", "largest %")
-    yield f"| {' | '.join(heads)} | at the best value | median s |"
-    yield f"|{'---|' * (len(heads) + 2)}"
+    rows = list[Iterable[object]]()
     for (method, limit), runs in sorted(by_method.items()):
         found = [run for run in runs if run.get("value") is not None]
         excess = [100 * max(run["value"] / bounds[run["instance"]] - 1, 0.0) for run in found]
         equal = sum(run["value"] <= best[run["instance"]] * (1 + PROVED_GAP) for run in found)
         seconds = [run["seconds"] for run in runs if "seconds" in run]
         middle = f"{median(seconds):.3g}" if seconds else "-"
-        shown = (f"{fmean(excess):.3f}", f"{max(excess):.3f}") if excess else ("-", "-")
-        cells = (f"`{method}`", f"{limit:g}", len(runs), len(found), *shown, equal, middle)
-        yield f"| {' | '.join(map(str, cells))} |"
+        shown = f"{fmean(excess):.3f} (at most {max(excess):.3f})" if excess else "-"
+        rows.append((f"`{method}`", f"{limit:g}", len(runs), len(found), shown, equal, middle))
+    yield from table(RUNS, rows)
 
 
 def unit(name: str) -> str:
@@ -203,11 +204,23 @@ def unit(name: str) -> str:
     return units.get(name.partition("/")[0], PROBLEMS[name.partition("/")[0]].unit)
 
 
-def _cells(known: BestRecords) -> list[str]:
+def table(heads: Sequence[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """The lines of a table."""
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(map(str, row))} |"
+
+
+def _features(known: BestRecords) -> list[str]:
+    features = (f"{value:g}" for value in known.entry.features.values())
+    return [known.entry.name.rpartition("/")[2], *features]
+
+
+def _best(known: BestRecords) -> list[str]:
     number = known.entry.name.rpartition("/")[2]
     return [
         f"[{number}]({page_name(known.entry.name)}.md)" if known.status == OPEN else number,
-        *(f"{value:g}" for value in known.entry.features.values()),
         *map(_number, (known.value, known.bound, known.certified)),
         "-" if known.excess is None else f"{100 * known.excess:.3f}",
         known.status,

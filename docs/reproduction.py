@@ -140,8 +140,18 @@ def _section(artefact: Artefact, verdict: Verdict, pictures: str, command: str) 
     ]
     if verdict.table:
         picture = f"![{artefact.reference}: each part by setting]({pictures}/{artefact.name}.png)"
-        lines += [LEGEND, "", *_table(verdict.table), "", picture, ""]
+        tables = (line for rows in narrowed(verdict.table) for line in (*_table(rows), ""))
+        lines += [LEGEND, "", *tables, picture, ""]
     return "\n".join([*lines, "</details>"])
+
+
+def narrowed(rows: tuple[tuple[str, ...], ...]) -> list[tuple[tuple[str, ...], ...]]:
+    """Tables of at most seven columns: claim, setting and some others; rows without a value go."""
+    others, size = range(2, len(rows[0])), len(rows[0]) - 2
+    count = -(-size // 5)  # tables
+    parts = [others[size * at // count : size * (at + 1) // count] for at in range(count)]
+    tables = [[(*row[:2], *(row[at] for at in part)) for row in rows] for part in parts]
+    return [(head, *(row for row in body if any(row[2:]))) for head, *body in tables]
 
 
 def _table(rows: tuple[tuple[str, ...], ...]) -> list[str]:

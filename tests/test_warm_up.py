@@ -47,7 +47,7 @@ def test_uncompiled_timings_are_called_so(
     monkeypatch.setattr("optsched.kernels.python_runs", lambda: runs)
     for command in ("solve", "compare"):
         assert execute([command, "placement/fig2"]) == 0
-        assert ("timings are uncompiled" in capsys.readouterr().err) == (runs > 0)
+        assert ("timings include uncompiled code" in capsys.readouterr().err) == (runs > 0)
 
 
 def test_seconds_that_a_figure_is_about_are_of_compiled_code(

@@ -96,5 +96,5 @@ ARTEFACT = Artefact(
     judge=judge,
     draw=draw,
     group_columns=("case", "policy"),
-    value_columns=("rho", "total", "energy", "tardiness", "late", "bound"),
+    value_columns=("offered_load", "total", "energy", "tardiness", "late", "bound"),
 )

@@ -1,8 +1,8 @@
-"""The price policy against STS, where its constants were not found: loads, regimes, seeds.
+"""The price policy against STS, on settings other than those that tuned it: loads, regimes, seeds.
 
 Beyond the paper. 20 seeds in each of three loads (0.2, 0.6, 1.0) and four regimes: as
 generated; a weaker speed-up exponent; an A100 of half the speed; GPUs shared in fractions. Both
-seatings, greedy and by the pattern MILP, whose limit is a number of nodes. The bound is the
+placements, greedy and by the pattern MILP, whose limit is a number of nodes. The bound is the
 clairvoyant one, so the distance to it includes what no policy without foresight can save.
 """
 
@@ -89,7 +89,7 @@ def draw(rows: pd.DataFrame) -> Figure:
 
 
 def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
-    """Whether each seating is cheaper than STS on average, and one of them than every policy."""
+    """Whether both placement rules cost less than STS on average, and one the least of all."""
     import pandas as pd
 
     cells = cells_of(
@@ -114,7 +114,7 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
 
 
 def _over_best(rows: pd.DataFrame, case: str) -> float:
-    """The better seating's mean total cost over the least of all policies'."""
+    """The better placement rule's mean total cost over the least of all policies'."""
     totals = {p: float(select(rows, case=case, policy=p)["total"].mean()) for p in POLICIES}
     return min(totals[name] for name in OURS) / min(totals.values())
 
@@ -129,5 +129,5 @@ ARTEFACT = Artefact(
     judge=judge,
     draw=draw,
     group_columns=("case", "policy"),
-    value_columns=("rho", "total", "energy", "tardiness", "late", "bound"),
+    value_columns=("offered_load", "total", "energy", "tardiness", "late", "bound"),
 )

@@ -51,11 +51,11 @@ for command in (
     *(library.submit, sweeping.sweep, sweeping.table, sweeping.report, sweeping.reproduce),
 ):
     app.command()(command)
-app.add_typer(generate.kinds, name="generate", help="Generate instances from a seed.")
+app.add_typer(generate.kinds, name="generate", help="Generate random instances.")
 app.add_typer(importing.formats, name="import", help="Import a trace or a profile.")
-app.add_typer(library.instances, name="instances", help="The shipped instances and plans.")
+app.add_typer(library.instances, name="instances", help="List or copy the shipped instances.")
 app.add_typer(
-    library.library, name="library", help="The benchmark library: instances, best values, proofs."
+    library.library, name="library", help="Browse the benchmark library: best values and proofs."
 )
 use_strict_numbers(app)
 

@@ -36,13 +36,13 @@ COMMAND_NAMES = {"online": "workload"}
 """Commands whose name differs from their problem's."""
 OPTION_ALIASES = {"reconfiguration_delay": ("--delay",)}
 SUMMARIES = {
-    "placement": "A zoo model cut into stages, on random offers of free GPUs.",
-    "makespan": "Ring-all-reduce jobs as in sjf-bco, section 7: of any size, or those of a trace.",
-    "selection": "Clusters and queues as in sts, VII-A3: of any size, or with the jobs of a trace.",
-    "speed-profile": "Single jobs in the shapes of sts, Fig. 2.",
-    "rolling": "Workloads as in sts, VII-A3, or with the jobs of a trace.",
-    "packing": "Nodes with shared GPUs, and tasks that ask more than the cluster has.",
-    "online": "Workloads with recurring groups: workload.csv, catalogue.json, cluster.json.",
+    "placement": "Generate pipelines of a zoo model on random offers of free GPUs.",
+    "makespan": "Generate ring-all-reduce jobs as in sjf-bco, section 7, or those of a trace.",
+    "selection": "Generate clusters and queued jobs as in sts, VII-A3, or those of a trace.",
+    "speed-profile": "Generate single jobs as in sts, Fig. 2.",
+    "rolling": "Generate jobs that arrive over time as in sts, VII-A3, or those of a trace.",
+    "packing": "Generate nodes with shared GPUs, and tasks that request more than the cluster has.",
+    "online": "Generate a workload with recurring groups of jobs, its cluster and its catalogue.",
 }
 
 
@@ -72,7 +72,7 @@ def _problems() -> dict[str, str]:
 
 def _summaries() -> dict[str, str]:
     return {
-        kind: SUMMARIES.get(problem, f"Instances of {problem}.")
+        kind: SUMMARIES.get(problem, f"Generate instances of {problem}.")
         for kind, problem in _problems().items()
     }
 
@@ -126,8 +126,8 @@ def _generate(
     kind: str,
     problem: str,
     output: Annotated[str, Option("-o", metavar="DIR", help="Output folder.")],
-    count: Annotated[int, Option(metavar="N", help="Number of seeds, an instance each.")] = 1,
-    seed: Annotated[int, Option(metavar="N", help="The first seed.")] = 0,
+    count: Annotated[int, Option(metavar="N", help="Number of instances, one per seed.")] = 1,
+    seed: Annotated[int, Option(metavar="N", help="Seed of the first instance.")] = 0,
     name: InstanceName = None,
     **values: Any,
 ) -> int:
@@ -163,11 +163,7 @@ def _write(
 
 
 TraceFile = Annotated[
-    str | None,
-    Option(
-        metavar="FILE",
-        help="CSV with submit_time and, optionally, duration, gpus and due_date.",
-    ),
+    str | None, Option(metavar="FILE", help="CSV of jobs: submit_time [duration, gpus, due_date].")
 ]
 TraceFormat = Annotated[
     str | None, Option(metavar="F", help="Format of --trace, as in `optsched import`.")
@@ -297,9 +293,9 @@ def _write_instance(
 def option(parameter: Parameter) -> inspect.Parameter:
     """Return an argument's option, whose default is left to the generator."""
     flag, default = f"--{parameter.name.replace('_', '-')}", parameter.default
-    shown_default = "" if default is None or default == () else f" [{default}]"
+    shown_default = "" if default is None or default == () else f" [default: {default}]"
     if isinstance(default, tuple) and default:
-        shown_default = f" [{','.join(map(str, default))}]"
+        shown_default = f" [default: {','.join(map(str, default))}]"
     settings: dict[str, Any] = {"help": f"{parameter.text}{shown_default}"}
     flags = (flag, *OPTION_ALIASES.get(parameter.name, ()))
     kind = next(kind for kind in choices_of(parameter.hint) if kind is not type(None))

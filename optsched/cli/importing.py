@@ -34,17 +34,17 @@ from optsched.online.traces.pai_tables import tables_in
 from optsched.profiles import read_pipedream, write_pipedream
 from optsched.verbs.generating import arguments_of, parameters_of
 
-AllReduce = Annotated[Literal["ring", "double-tree"], Option(help="ring or double-tree.")]
+AllReduce = Annotated[Literal["ring", "double-tree"], Option(help="All-reduce algorithm.")]
 
 REPLACED_BY_PROFILE = ("model", "gpus", "mini_batch", "tensor_parallel", "experts")
 """Arguments of the placement generator that a profile replaces."""
 
 
 def _summaries() -> dict[str, str]:
-    traces = {name: f"Make a workload from a {name} trace." for name in FORMATS}
+    traces = {name: f"Import a {name} trace as a workload." for name in FORMATS}
     return {
-        "pipedream": "Make a placement instance from a layer profile.",
-        "openb": "Make a packing instance from a cluster's tables of nodes and tasks.",
+        "pipedream": "Import a PipeDream layer profile as a placement instance.",
+        "openb": "Import a cluster's tables of nodes and tasks as a packing instance.",
         **traces,
     }
 
@@ -68,7 +68,7 @@ formats = lazy_app(_summaries, _command)
 def _explain(
     context: Context,
     explain: Annotated[
-        str | None, Option(metavar="FILE", help="Say which importer fits a trace, and why.")
+        str | None, Option(metavar="FILE", help="Report which importer fits a trace, and why.")
     ] = None,
 ) -> int:
     if context.invoked_subcommand is not None:
@@ -90,9 +90,9 @@ def _explain(
 
 
 def _import_pipedream(
-    file: Annotated[str, Argument(metavar="FILE", help="PipeDream's graph.txt.")],
+    file: Annotated[str, Argument(metavar="FILE", help="A graph.txt of PipeDream.")],
     gpus: Annotated[int, Option(metavar="N", help="GPUs of the job.")],
-    servers: Annotated[str, Option(metavar="8,5,3", help="Free GPUs by server.")],
+    servers: Annotated[str, Option(metavar="8,5,3", help="Free GPUs of each server.")],
     output: OutputFile,
     name: InstanceName = None,
     **values: Any,
@@ -121,13 +121,13 @@ def _import_pipedream(
 
 
 def _import_openb(
-    nodes: Annotated[str, Argument(metavar="NODES", help="CSV of nodes, also .gz.")],
-    tasks: Annotated[str, Argument(metavar="TASKS", help="CSV of tasks, also .gz.")],
+    nodes: Annotated[str, Argument(metavar="NODES", help="CSV of nodes, also as .gz.")],
+    tasks: Annotated[str, Argument(metavar="TASKS", help="CSV of tasks, also as .gz.")],
     output: OutputFile,
     requested: Annotated[
         float,
         Option(
-            metavar="X", help="GPUs that the tasks ask, relative to the cluster's; 0: the file's."
+            metavar="X", help="Requested GPUs over the cluster's GPUs; 0: all tasks of the file."
         ),
     ] = 1.3,
     seed: Seed = 0,
@@ -149,14 +149,14 @@ def _import_trace(
         list[str],
         Argument(
             metavar="FILE",
-            help="The trace, also .gz. For pai a job CSV, or the raw job, task, group and "
-            "instance tables: several files or their folder.",
+            help="Trace file, also as .gz. For pai: one job CSV, or the raw tables of jobs, tasks, "
+            "groups and instances (several files, or their folder).",
         ),
     ],
-    output: Annotated[str, Option("-o", metavar="FILE", help="workload.csv or .parquet to write.")],
-    cluster: Annotated[str | None, Option(metavar="FILE", help="cluster.json.")] = None,
+    output: Annotated[str, Option("-o", metavar="FILE", help="Output file: .csv or .parquet.")],
+    cluster: Annotated[str | None, Option(metavar="FILE", help="Reference cluster.")] = None,
     all_reduce: AllReduce = "ring",
-    jobs: Annotated[int | None, Option(metavar="N", help="Keep the first N jobs.")] = None,
+    jobs: Annotated[int | None, Option(metavar="N", help="Keep only the first N jobs.")] = None,
     throughputs: Annotated[
         str | None,
         Option(
@@ -170,13 +170,13 @@ def _import_trace(
         Option(
             "--map",
             metavar="ROLE=COLUMN,...",
-            help="For csv: the columns of submit, gpus, duration, user, group, model, due, "
-            "walltime, start, end, wait, job and account whose names it does not know.",
+            help="For csv: columns with unrecognised names. Roles: submit, gpus, duration, user, "
+            "group, model, due, walltime, start, end, wait, job, account.",
         ),
     ] = None,
     time_format: Annotated[
         str | None,
-        Option(metavar="F", help='For csv: format of its dates, such as "%d/%m/%Y %H:%M".'),
+        Option(metavar="F", help='For csv: format of the dates, e.g. "%d/%m/%Y %H:%M".'),
     ] = None,
     seed: Seed = 0,
 ) -> int:
@@ -228,17 +228,17 @@ def _import_trace(
 
 def profile(
     function: Annotated[
-        str, Argument(metavar="MODULE:FUNCTION", help="Returns a module and an example input.")
+        str, Argument(metavar="MODULE:FUNCTION", help="Function without arguments.")
     ],
     output: OutputFile,
     repeats: Annotated[
-        int, Option(metavar="N", help="Runs of each layer; the median counts.")
+        int, Option(metavar="N", help="Timed runs per layer; the median is kept.")
     ] = 10,
 ) -> int:
     """Time a PyTorch module layer by layer, for `optsched import pipedream`.
 
-    On the GPU if there is one, else on the CPU. The input is one mini-batch: a tensor, a tuple of
-    positional or a mapping of named arguments.
+    FUNCTION returns a module and an example input: one mini-batch as a tensor, a tuple of
+    positional arguments or a mapping of named ones. A GPU is used if there is one.
     """
     from optsched.profiles.profiler import profile_module
 

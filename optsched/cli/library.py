@@ -18,9 +18,10 @@ from optsched.library.records import unpacked
 from optsched.library.sets import all_entries, library_set, required_entry, set_names, write_set
 from optsched.problems import PROBLEMS
 
-Store = Annotated[str | None, Option("--store", metavar="DIR", help="Folder with more records.")]
-Name = Annotated[str, Argument(metavar="NAME", help="e.g. placement/plans-1/001.")]
-Set = Annotated[str, Argument(metavar="SET", help="e.g. placement/plans-1.")]
+Store = Annotated[str | None, Option("--store", metavar="DIR", help="Folder of further records.")]
+Name = Annotated[str, Argument(metavar="NAME", help="Library name: placement/plans-1/001.")]
+Certificate = Annotated[str | None, Option(metavar="F", help="Certificate file of a bound.")]
+Set = Annotated[str, Argument(metavar="SET", help="Library set, e.g. placement/plans-1.")]
 
 
 library = typer.Typer(rich_markup_mode=None)
@@ -29,7 +30,7 @@ instances = typer.Typer(rich_markup_mode=None)
 
 @library.command("list")
 def list_names(
-    name: Annotated[str | None, Argument(metavar="SET", help="List only this set.")] = None,
+    name: Annotated[str | None, Argument(metavar="SET", help="Set to list.")] = None,
 ) -> int:
     """List the sets, or the instances of one."""
     if name is not None:
@@ -113,18 +114,15 @@ def make_set(
 
 def verify(
     name: Annotated[str | None, Argument(metavar="NAME|FILE", help="Library name or file.")] = None,
-    solution: Annotated[str | None, Option(metavar="F", help="A solution file.")] = None,
-    certificate: Annotated[
-        str | None,
-        Option(metavar="F", help="Certificate of a bound (default options)."),
-    ] = None,
-    every: Annotated[bool, Option("--all", help="The whole library.")] = False,
+    solution: Annotated[str | None, Option(metavar="F", help="Solution file.")] = None,
+    certificate: Certificate = None,
+    every: Annotated[bool, Option("--all", help="Verify the whole library.")] = False,
     sample: Annotated[int | None, Option(metavar="N", help="Verify N random instances.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
     store: Store = None,
 ) -> int:
-    """Verify solutions and certificates, stored or in files, without a solver."""
+    """Verify solutions and certificates, in the library or in files, without a solver."""
     from optsched.library.verifying import sample as random_entries
     from optsched.library.verifying import verify_files, verify_many
 
@@ -152,10 +150,10 @@ def verify(
 
 def submit(
     name: Name,
-    solution: Annotated[str, Argument(metavar="SOLUTION", help="A solution file.")],
+    solution: Annotated[str, Argument(metavar="SOLUTION", help="Solution file.")],
     by: Annotated[str, Option(metavar="TEXT", help="Author of the solution.")],
-    store: Annotated[str, Option(metavar="DIR", help="Folder of the records.")],
-    certificate: Annotated[str | None, Option(metavar="F", help="Certificate of a bound.")] = None,
+    store: Annotated[str, Option(metavar="DIR", help="Folder to write the record to.")],
+    certificate: Certificate = None,
     as_json: Json = False,
 ) -> int:
     """Check a solution, and record it if it is better than the best known one."""
@@ -185,7 +183,7 @@ def list_instances() -> int:
 
 @instances.command("copy")
 def copy_instances(
-    folder: Annotated[str, Argument(metavar="DIR", help="Output folder, without these files.")],
+    folder: Annotated[str, Argument(metavar="DIR", help="Output folder; overwrites nothing.")],
 ) -> int:
     """Copy the shipped instances and plans into a folder."""
     require_folder(folder)
@@ -205,10 +203,10 @@ def schema(
 
 def warm_up(
     problems: Annotated[
-        list[str] | None, Argument(metavar="[PROBLEM]...", help="[default: all]")
+        list[str] | None, Argument(metavar="[PROBLEM]...", help="Problems. [default: all]")
     ] = None,
 ) -> int:
-    """Compile all kernels, once per machine. It can be interrupted and resumed."""
+    """Compile the numba code, once per machine. The command can be interrupted and resumed."""
     from optsched.methods import warm_up
 
     names = problems or list(PROBLEMS)

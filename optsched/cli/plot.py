@@ -27,24 +27,24 @@ def plot(
         str,
         Argument(
             metavar="FILE",
-            help="An instance, a solution of a shipped one, a table of compare --csv, or a store.",
+            help="Instance, solution of a shipped instance, `compare --csv` table or result store.",
         ),
     ],
-    output: Annotated[str, Option("-o", metavar="F.png|svg|pdf", help="The picture to write.")],
+    output: Annotated[str, Option("-o", metavar="F.png|svg|pdf", help="Output file.")],
     solution: Annotated[
         str | None,
         Argument(
             metavar="[SOLUTION|STORE]",
-            help="A solution, or a store of runs; default: computed by --method.",
+            help="Solution file or result store. [default: computed by --method]",
         ),
     ] = None,
     picture: Annotated[
-        str | None, Option(metavar="NAME", help="e.g. contention; an invalid name lists all.")
+        str | None, Option(metavar="NAME", help="Kind, e.g. contention; an invalid name lists all.")
     ] = None,
-    method: Annotated[str | None, Option(metavar="M", help="Method of the solution.")] = None,
+    method: Annotated[str | None, Option(metavar="M", help="Method that computes it.")] = None,
     option: Options = None,
 ) -> int:
-    """Draw a solution or run of an instance, or the gaps of a table."""
+    """Draw a solution, a run or a gap table."""
     stores = files_of_store(solution) if solution is not None else ()
     options = read_options(option) or None
 
@@ -57,18 +57,16 @@ def plot(
 
 def export(
     file: InstanceFile,
-    method: Annotated[str, Option(metavar="M", help="A method with a Pyomo model.")],
+    method: Annotated[str, Option(metavar="M", help="Method with a Pyomo model.")],
     file_format: Annotated[str, Option("--format", metavar="mps|lp|nl", help="File format.")],
     output: OutputFile,
     option: Options = None,
     pruned: Annotated[
         bool,
-        Option(
-            "--pruned", help="Write the model pruned by an incumbent, not meant to be extended."
-        ),
+        Option("--pruned", help="Write the smaller model that `solve` uses; add no constraints."),
     ] = False,
 ) -> int:
-    """Write a method's Pyomo model for another solver."""
+    """Write a method's Pyomo model to a file that other solvers read."""
     require_outputs([output], files_read(file))
     options = read_options(option)
     objective_doc = export_model(file, method, file_format, output, options=options, pruned=pruned)

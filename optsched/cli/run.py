@@ -24,7 +24,6 @@ from optsched.cli.settings import (
     print_json,
     read_options,
 )
-from optsched.deadline import seconds_stopped
 from optsched.errors import InputError, MethodWarning, one_line
 from optsched.files import write_document
 from optsched.io.outputs import require_file, require_outputs
@@ -48,7 +47,7 @@ def solve(
         Option(
             metavar="M",
             autocompletion=complete_method,
-            help="See `optsched methods`, or module:name [default: exact]",
+            help="Name in `optsched methods`, or module:name. [default: exact]",
         ),
     ] = None,
     solver: Solver = "highs",
@@ -58,9 +57,9 @@ def solve(
     threads: Threads = 1,
     seed: Seed = 0,
     option: Options = None,
-    verbose: Annotated[bool, Option("--verbose", help="Print incumbents and bounds.")] = False,
+    verbose: Annotated[bool, Option("--verbose", help="Print new incumbents and bounds.")] = False,
     as_json: Json = False,
-    output: Annotated[str | None, Option("-o", metavar="SOLUTION", help="Solution file.")] = None,
+    output: Annotated[str | None, Option("-o", metavar="SOLUTION", help="Output file.")] = None,
 ) -> int:
     """Solve an instance, check the solution and print the result.
 
@@ -92,15 +91,14 @@ def solve(
         print_json({**result.to_dict(), **extra})
     elif output != STANDARD_OUTPUT:
         show.result(result)
-        show.note_uncompiled()
+        show.note_timings()
     return INTERRUPTED if interrupts.received() else _exit_code(result)
 
 
 def compare(
-    paths: Annotated[list[str], Argument(metavar="PATH...", help="Files, folders or names.")],
+    paths: Annotated[list[str], Argument(metavar="PATH...", help="Instances or folders.")],
     methods: Annotated[
-        str | None,
-        Option(metavar="A,B", help="Names of methods."),
+        str | None, Option(metavar="A,B", help="Methods. [default: the heuristics and exact]")
     ] = None,
     time_limit: TimeLimit = 10.0,
     iterations: Iterations = None,
@@ -111,7 +109,9 @@ def compare(
     option: Options = None,
     as_json: Json = False,
     csv: Annotated[str | None, Option(metavar="FILE", help="Write the table as CSV.")] = None,
-    update_best: Annotated[str | None, Option(metavar="FILE", help="Extend this file.")] = None,
+    update_best: Annotated[
+        str | None, Option(metavar="FILE", help="Add better values and bounds to this JSON file.")
+    ] = None,
 ) -> int:
     """Print the gap table: how far each method is from the best proven bound."""
     if as_json and csv is not None:
@@ -140,9 +140,7 @@ def compare(
         warnings.simplefilter("always", MethodWarning)
         warnings.showwarning = lambda message, *_: show.note(f"optsched: {one_line(str(message))}")
         results, interrupted = show.table(groups, quiet=as_json or csv == STANDARD_OUTPUT)
-    if seconds_stopped() >= 0.05:
-        show.note(f"(timings exclude {seconds_stopped():.1f} s of loading compiled code)")
-    show.note_uncompiled()
+    show.note_timings()
     rows = [result.to_dict(with_solution=False) for result in results]
     if as_json:
         print_json(rows)
@@ -168,10 +166,10 @@ def _without_methods(paths: list[str]) -> tuple[list[str], list[str]]:
 
 def check(
     file: InstanceFile,
-    solution: Annotated[str, Argument(metavar="SOLUTION", help="A solution file.")],
+    solution: Annotated[str, Argument(metavar="SOLUTION", help="Solution or run file.")],
     as_json: Json = False,
 ) -> int:
-    """Check a solution or a run's file, independently of the methods."""
+    """Check a solution or run file with code that is independent of the methods."""
     instance = load(file)
     report = check_solution(instance, solution)
     if as_json:
@@ -185,9 +183,9 @@ def explain(
     file: InstanceFile,
     solution: Annotated[
         str | None,
-        Argument(metavar="SOLUTION", help="[default: by --method]"),
+        Argument(metavar="SOLUTION", help="Solution file. [default: computed by --method]"),
     ] = None,
-    method: Annotated[str | None, Option(metavar="M", help="Method of the solution.")] = None,
+    method: Annotated[str | None, Option(metavar="M", help="Method that computes it.")] = None,
     option: Options = None,
     as_json: Json = False,
 ) -> int:

@@ -15,20 +15,20 @@ from optsched.io.outputs import require_file, require_outputs
 from optsched.library import shipped_names
 from optsched.problems import PROBLEMS
 
-TimeLimit = Annotated[float | None, Option("--time-limit", metavar="S", help="Seconds.")]
+TimeLimit = Annotated[float | None, Option("--time-limit", metavar="S", help="Limit in seconds.")]
 Iterations = Annotated[int | None, Option("--iterations", metavar="N", help="Limit of iterations.")]
-Gap = Annotated[float, Option("--gap", metavar="G", help="Relative gap for optimality.")]
-Threads = Annotated[int, Option("--threads", metavar="N", help="Threads of the solver.")]
-Seed = Annotated[int, Option("--seed", metavar="N", help="Seed of every random choice.")]
+Gap = Annotated[float, Option("--gap", metavar="G", help="Relative gap at which to stop.")]
+Threads = Annotated[int, Option("--threads", metavar="N", help="Number of solver threads.")]
+Seed = Annotated[int, Option("--seed", metavar="N", help="Seed of all random choices.")]
 Solver = Annotated[
     str,
     Option(
-        "--solver", metavar="NAME", help="highs, scip, or a Pyomo solver: cbc, glpk, gurobi, ..."
+        "--solver", metavar="NAME", help="highs, scip, or a Pyomo solver such as cbc or gurobi."
     ),
 ]
 Options = Annotated[
     list[str] | None,
-    Option("--option", metavar="K=V", help="An option of the problem; may be repeated."),
+    Option("--option", metavar="K=V", help="Problem option, e.g. sharing=off; may be repeated."),
 ]
 
 
@@ -43,11 +43,11 @@ def complete_method(incomplete: str) -> list[str]:
 
 InstanceFile = Annotated[
     str,
-    Argument(metavar="FILE", help="A file or a shipped name.", autocompletion=complete_instance),
+    Argument(metavar="FILE", help="Instance file or name.", autocompletion=complete_instance),
 ]
-Json = Annotated[bool, Option("--json", help="Print JSON.")]
-OutputFile = Annotated[str, Option("-o", metavar="FILE", help="File to write.")]
-InstanceName = Annotated[str | None, Option(help="Name of the instance (of one only).")]
+Json = Annotated[bool, Option("--json", help="Print JSON instead of text.")]
+OutputFile = Annotated[str, Option("-o", metavar="FILE", help="Output file.")]
+InstanceName = Annotated[str | None, Option(help="Name of a single instance.")]
 
 
 def read_options(pairs: list[str] | None, name: str = "--option") -> dict[str, str]:

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from optsched.checking import CheckReport
+from optsched.deadline import seconds_stopped
 from optsched.display import counted
 from optsched.experiments.report.table import REFERENCE
 from optsched.experiments.report.table_formats import body, headings, title
@@ -80,11 +81,15 @@ def note(line: object) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def note_uncompiled() -> None:
+def note_timings() -> None:
+    """Say whether the printed timings are of uncompiled code, and how much they exclude."""
     from optsched.kernels import python_runs
 
-    if python_runs():
-        note("timings are uncompiled; run `optsched warm-up` for compiled ones")
+    texts = ["include uncompiled code (`optsched warm-up` compiles it)"] if python_runs() else []
+    if seconds_stopped() >= 0.05:
+        texts.append(f"exclude {seconds_stopped():.1f} s of compiling and loading code")
+    if texts:
+        note(f"timings {' and '.join(texts)}")
 
 
 def result(result: Result) -> None:
@@ -98,11 +103,7 @@ def result(result: Result) -> None:
         ("status", result.status),
         (problem.objective, _value(result.objective, problem)),
         ("bound", _value(result.bound, problem) + source),
-        (
-            "excess",
-            _percent(result.excess)
-            + (f" over {result.bound_source}" if result.excess is not None else ""),
-        ),
+        ("excess", _percent(result.excess)),
         ("seconds", f"{result.build_time:.3f} build + {result.solve_time:.3f} solve"),
         ("checked", _verdict(result)),
     ]
@@ -428,10 +429,10 @@ def rolling_runs(runs: Sequence[RollingRun]) -> None:
     _violations(out, runs)
 
 
-def load_line(rho: float, plan: dict[str, float]) -> str:
+def load_line(load: float, plan: dict[str, float]) -> str:
     """Return both measures of a rolling instance's load."""
     shares = ", ".join(f"{kind} {100 * share:.3g}%" for kind, share in plan.items())
-    return f"rho = {rho:.3g}; utilisation of the uncapacitated clairvoyant plan: {shares}"
+    return f"load {load:.3g}; utilisation of the clairvoyant plan: {shares}"
 
 
 def _policy_table(*headings: str) -> Table:
@@ -463,7 +464,7 @@ def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
     out.print(
         f"{first.metrics.jobs} jobs on {first.jobs.cluster.describe(' x ')}, load {load}; "
         f"tau {options.tau:g}, comm_heavy {options.comm_heavy:g}, slot {options.slot:g} s "
-        f"(timings exclude {first.compile_time:.2f} s of loading compiled code)",
+        f"(timings exclude {first.compile_time:.2f} s of compiling and loading code)",
         markup=False,
     )
     for run in runs:

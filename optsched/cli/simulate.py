@@ -52,30 +52,29 @@ if TYPE_CHECKING:
     from optsched.rolling.simulator.engine import UnfinishedRunError
 
 
+BesideWorkload = Annotated[str | None, Option(metavar="FILE", help="[default: beside WORKLOAD]")]
+
+
 def _simulate(
-    workload: Annotated[str, Argument(metavar="WORKLOAD", help="A file, a folder or a name.")],
-    policy: Annotated[str, Option(metavar="P[,P...]", help="Names of policies, or: all, paper.")],
-    cluster: Annotated[
-        str | None, Option(metavar="FILE", help="[default: beside WORKLOAD]")
-    ] = None,
-    catalogue: Annotated[
-        str | None, Option(metavar="FILE", help="[default: beside WORKLOAD]")
-    ] = None,
+    workload: Annotated[str, Argument(metavar="WORKLOAD", help="Workload file, folder or name.")],
+    policy: Annotated[str, Option(metavar="P[,P...]", help="Policy names, `all` or `paper`.")],
+    cluster: BesideWorkload = None,
+    catalogue: BesideWorkload = None,
     records: Annotated[
         str | None,
         Option(
             metavar="FILE",
-            help="Write the records: .csv, .parquet, or one policy's as .json for "
-            "`optsched check`.",
+            help="Write the job records as .csv or .parquet, or those of one policy as .json "
+            "for `optsched check`.",
         ),
     ] = None,
-    bound: Annotated[bool, Option("--bound", help="Bound the total flow time.")] = False,
-    audit: Annotated[bool, Option("--audit", help="Audit every run.")] = False,
+    bound: Annotated[bool, Option("--bound", help="Also compute a lower bound.")] = False,
+    audit: Annotated[bool, Option("--audit", help="Check the rules on every run.")] = False,
     seed: Seed = 0,
     as_json: Json = False,
     **values: Any,
 ) -> int:
-    """Simulate policies on a workload, and bound their distance from optimal."""
+    """Simulate scheduling policies on a workload of jobs; with --bound, show the excess."""
     from optsched.online.prediction.predictors import predict_instance, report
     from optsched.online.runs import mark_comparable
     from optsched.online.simulator.engine import check_limits
@@ -127,9 +126,9 @@ simulate = with_options(
 
 
 def _decide(
-    state: Annotated[str, Argument(metavar="STATE", help="A file of schema online-state.")],
-    policy: Annotated[str, Option(metavar="P", help="A policy's name, or module:name.")],
-    output: Annotated[str, Option("-o", metavar="FILE", help="File to write.")] = STANDARD_OUTPUT,
+    state: Annotated[str, Argument(metavar="STATE", help="JSON file of schema online-state.")],
+    policy: Annotated[str, Option(metavar="P", help="Policy name, or module:name.")],
+    output: Annotated[str, Option("-o", metavar="FILE", help="Output file.")] = STANDARD_OUTPUT,
     **values: Any,
 ) -> int:
     """Print which waiting jobs a policy starts now, and on which servers, as JSON."""
@@ -236,22 +235,22 @@ def _compatible_policies(
 
 def roll(
     file: InstanceFile,
-    policy: Annotated[str, Option(metavar="P[,P...]", help="e.g. sts,edf,price.")] = "sts",
+    policy: Annotated[str, Option(metavar="P[,P...]", help="Policies such as sts,price.")] = "sts",
     seed: Seed = 0,
     time_limit: TimeLimit = None,
     iterations: Iterations = None,
     option: Options = None,
-    bound: Annotated[int, Option(metavar="N", help="Iterations of the bound; 0: none.")] = 200,
+    bound: Annotated[int, Option(metavar="N", help="Iterations of the bound; 0: off.")] = 200,
     records: Annotated[
         str | None,
         Option(
             metavar="DIR|FILE.json",
-            help="Write each run for `optsched check`: into a folder, or one policy's to a file.",
+            help="Write the runs to a folder, or a single run to a file, for `optsched check`.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Simulate policies with sampled true epochs, audit the runs and bound the cost."""
+    """Simulate selection policies over time, check each run and bound the cost from below."""
     if not _is_record_file(records):
         require_folder(records)
     instance = load(file)
@@ -321,24 +320,24 @@ def _run_rolling(
 
 
 def what_to_win(
-    trace: Annotated[str, Argument(metavar="TRACE", help="A workload, as of `optsched import`.")],
+    trace: Annotated[str, Argument(metavar="TRACE", help="Workload that `optsched import` wrote.")],
     output: Annotated[str, Option("-o", metavar="DIR", help="Output folder.")],
     cluster: Annotated[
-        str | None, Option(metavar="FILE", help="cluster.json. [default: beside a workload]")
+        str | None, Option(metavar="FILE", help="Cluster. [default: cluster.json beside TRACE]")
     ] = None,
     servers: Annotated[
         int | None, Option(metavar="N", help="Number of servers, in place of --cluster.")
     ] = None,
     gpus_per_server: Annotated[
-        int, Option("--gpus-per-server", metavar="G", help="With --servers: GPUs of each.")
+        int, Option("--gpus-per-server", metavar="G", help="GPUs per server, with --servers.")
     ] = 8,
     lengths: Annotated[
         Literal["trace", "cost-model"],
-        Option(help="As the trace says on any servers, or longer where GPUs are scattered."),
+        Option(help="Run times: as in the trace, or longer where a job spans servers."),
     ] = "trace",
     seed: Seed = 0,
 ) -> int:
-    """Write a page: waiting under several schedulers, and how much of today's could be saved."""
+    """Report how long a trace's jobs wait under several schedulers, and how much is avoidable."""
     from optsched.experiments.what_to_win.page import FILES, write_page
     from optsched.experiments.what_to_win.study import instance_of, study_jobs
 
@@ -367,11 +366,11 @@ def what_to_win(
         study = study_jobs(instance, seed=seed, progress=progress)
     write_page(study, output)
     today, best = study.today, study.best(stops_jobs=False)
-    saved = [
-        study.mean(today) - least for least in (study.mean(best), study.min_wait_without_stops)
-    ]
+    mean = study.mean(today)
+    saved, most = mean - study.mean(best), mean - study.min_wait_without_stops
+    waits, saves, limit = (f"{round(value, 2) + 0.0:.2f}" for value in (mean, saved, most))
     note(
-        f"wrote {Path(output) / FILES[0]}: {study.mean(today):.2f} hours of waiting per job under "
-        f"{today}; {best} saves {saved[0]:.2f}, no order of starts more than {saved[1]:.2f}"
+        f"wrote {Path(output) / FILES[0]}: jobs wait {waits} hours on average under {today}; "
+        f"{best} saves {saves} of them, and no order of starts saves more than {limit}"
     )
     return DONE

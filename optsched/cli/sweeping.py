@@ -25,19 +25,19 @@ from optsched.experiments.store.store import files_of_store
 from optsched.io.outputs import require_file, require_outputs
 from optsched.io.writing import STANDARD_OUTPUT, write_text
 
-StoreFile = Annotated[str, Argument(metavar="RESULTS.sqlite", help="A result store.")]
-ToFile = Annotated[str | None, Option(metavar="FILE", help="Write the table to this file.")]
+StoreFile = Annotated[str, Argument(metavar="RESULTS.sqlite", help="Result store of a sweep.")]
+ToFile = Annotated[str | None, Option(metavar="FILE", help="Write this format to FILE.")]
 
 
 def sweep(
-    plan: Annotated[str, Argument(metavar="PLAN.toml", help="A plan, or plans/placement.")],
-    store: Annotated[str, Option(metavar="RESULTS.sqlite", help="Result store.")],
-    workers: Annotated[int | None, Option(metavar="N", help="[default: one per core]")] = None,
+    plan: Annotated[str, Argument(metavar="PLAN.toml", help="Plan file or name.")],
+    store: Annotated[str, Option(metavar="RESULTS.sqlite", help="Result store; may exist.")],
+    workers: Annotated[int | None, Option(metavar="N", help="Processes. [default: cores]")] = None,
     dask: Annotated[str | None, Option(metavar="ADDRESS", help="Run on a Dask cluster.")] = None,
     retry: Annotated[str | None, Option(metavar="errors", help="Run failed units again.")] = None,
     allow: Annotated[
         list[str] | None,
-        Option(metavar="MODULE", help="Allow the plan to run methods of this module."),
+        Option(metavar="MODULE", help="Allow methods from this module; may be repeated."),
     ] = None,
 ) -> int:
     """Run the missing units (instance, method, seed) of a plan; repeat the command to resume."""
@@ -79,9 +79,9 @@ def table(
     csv: ToFile = None,
     latex: ToFile = None,
     markdown: ToFile = None,
-    pairs: Annotated[str | None, Option(metavar="FILE", help="CSV of wins by pair.")] = None,
+    pairs: Annotated[str | None, Option(metavar="FILE", help="Write pairwise wins as CSV.")] = None,
 ) -> int:
-    """Print the gap table of each family, or write it as CSV, LaTeX or Markdown."""
+    """Print a gap table for each family of instances, or write it as CSV, LaTeX or Markdown."""
     require_outputs([csv, latex, markdown, pairs], files_of_store(store))
     tables = gap_table(store)
     formats: list[tuple[str | None, Any]] = [
@@ -102,9 +102,9 @@ def table(
 
 def report(
     store: StoreFile,
-    output: Annotated[str, Option("-o", metavar="FILE.html", help="The page to write.")],
+    output: Annotated[str, Option("-o", metavar="FILE.html", help="Output file.")],
 ) -> int:
-    """Write a self-contained page with tables, plots, instances, versions and command lines."""
+    """Write an HTML report: tables, plots, instances, versions and command lines."""
     from optsched.experiments.report.page import write_report
 
     write_report(store, output)
@@ -116,22 +116,22 @@ def report(
 def reproduce(
     artifacts: Annotated[
         list[str] | None,
-        Argument(metavar="ARTIFACT...", help="e.g. a-srpt-table2, or all."),
+        Argument(metavar="ARTIFACT...", help="Names in --list, e.g. a-srpt-table2, or all."),
     ] = None,
     output: Annotated[str | None, Option("-o", metavar="DIR", help="Output folder.")] = None,
-    quick: Annotated[bool, Option("--quick", help="Fewer seeds, for a smoke test.")] = False,
-    full: Annotated[bool, Option("--full", help="The paper's sizes, where it has them.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Use fewer seeds, as a smoke test.")] = False,
+    full: Annotated[bool, Option("--full", help="Use the paper's instance sizes.")] = False,
     trace: Annotated[
-        str | None, Option(metavar="FILE", help="Trace of a-srpt's artefacts.")
+        str | None, Option(metavar="FILE", help="Trace for the artefacts of a-srpt.")
     ] = None,
     trace_format: Annotated[
         str, Option(metavar="NAME", help="Format of --trace (see `optsched import`).")
     ] = "pai",
     load: Annotated[
         float | None,
-        Option(metavar="X", help="Scale the trace's submission times to this load."),
+        Option(metavar="X", help="Rescale the trace's submission times to this load."),
     ] = None,
-    time_scale: Annotated[float, Option(metavar="X", help="Factor of the trace's times.")] = 1.0,
+    time_scale: Annotated[float, Option(metavar="X", help="Multiply the trace's times.")] = 1.0,
     list_all: Annotated[bool, Option("--list", help="List the artefacts.")] = False,
 ) -> int:
     """Reproduce a table or a figure of a paper, with the paper's values beside ours."""

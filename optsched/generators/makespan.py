@@ -69,11 +69,11 @@ class Workload:
     Attributes
     ----------
     iterations : tuple of int
-        Range of the iterations of a job, as far as its times allow.
+        Range of a job's iterations, as far as the two time ranges allow.
     iteration_time : tuple of float
-        Range of the seconds of an iteration.
+        Range of the time of an iteration, seconds.
     execution_time : tuple of float
-        Range of the seconds of all iterations.
+        Range of the time of all of a job's iterations, seconds.
     """
 
     iterations: tuple[int, int] = (1000, 6000)
@@ -107,43 +107,42 @@ def generate_makespan(
 
     Parameters
     ----------
-    jobs, servers : int
-        Numbers of jobs and servers; jobs keep the shares of the sizes up to `largest_job`.
+    jobs : int
+        Number of jobs.
+    servers : int
+        Number of servers.
     contention : str
-        "mild" as in the paper; "strong": a job across two servers is up to 1.5 times as slow alone,
-        and several times under contention; "prohibitive": 2 to 6 times alone. It sets the horizon
-        and the four numbers below, of which any may be given instead.
+        "mild": as in the paper; "strong": spanning servers makes a job up to 1.5 times as slow,
+        more on shared links; "prohibitive": 2 to 6 times. Sets the next four options and the
+        horizon.
     contention_share : float, optional
         Share xi_1 with which jobs on a link contend; mild 0.5, otherwise 1.
     degradation : float, optional
         Degradation factor a of a shared link; mild 0.2, otherwise 0.5.
     overhead : float, optional
-        Overhead gamma_0 of an iteration for each server used, seconds; mild 0.0001, otherwise
-        0.001.
+        Seconds per iteration and server used (gamma_0); mild 0.0001, otherwise 0.001.
     exchange : tuple of float, optional
-        Range of the uncontended exchange across servers, as a share of an iteration on one server;
-        mild 0.01 to 0.05, strong 0.1 to 0.5, prohibitive 2 to 5.
+        Range of the exchange across servers without contention, as a share of an iteration on one
+        server; mild 0.01 to 0.05, strong 0.1 to 0.5, prohibitive 2 to 5.
     server_sizes : tuple of int
-        Sizes to draw from, uniformly.
+        GPUs of a server, drawn uniformly from these.
     largest_job : int
-        GPUs of the largest jobs there are; at most all GPUs.
+        Largest number of GPUs of a job; smaller sizes keep the paper's shares.
     sizes : tuple of int, optional
-        GPUs to draw each job's from, uniformly, in place of the paper's shares.
+        GPUs of a job, drawn uniformly from these instead of with the paper's shares.
     job_gpus : tuple of int, optional
-        GPUs of each job, in order, in place of drawn ones and of `jobs`; jobs with more than
-        `largest_job` GPUs are left out.
+        GPUs of every job, instead of drawn ones; jobs above `largest_job` are left out.
     zoo : bool
-        Whether a job's bytes and times are those of a model of the zoo; `exchange`, and the
-        workload's iterations and their times, do not count then.
+        Take a job's bytes and times from a zoo model. Then `exchange`, `iterations` and
+        `iteration_time` are ignored.
     workload : Workload, optional
         Ranges to draw from, uniformly.
     slot : float
-        Seconds per slot.
+        Length of a slot, seconds.
     progress : str
         "floor": whole iterations per slot, as in the paper; "continuous": real starts and ends.
     horizon : int, optional
-        Slots; by default the paper's 1,200 s, four times as many with `zoo` and unless contention
-        is mild.
+        Horizon, slots; by default 1,200 s, or 4,800 s with `zoo` or more than mild contention.
     seed : int
         Equal arguments give equal instances.
     name : str, optional

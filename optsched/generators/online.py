@@ -43,19 +43,21 @@ class WorkloadShape:
     Attributes
     ----------
     load : float
-        sum g n alpha~ / (G x submission span).
+        GPU seconds of the jobs over those of the cluster while jobs are submitted.
     single_gpu_share : float
         Share of the jobs with one GPU.
-    sizes, size_weights : tuple
-        Numbers of GPUs of the other jobs, and their weights.
+    sizes : tuple
+        GPUs of a job, for the other jobs.
+    size_weights : tuple
+        Weights of `sizes`.
     recurring_share : float
         Share of the jobs in recurring groups (a-srpt: 65% are submitted five times or more).
     jobs_per_group : float
-        Mean jobs of a recurring group.
+        Mean number of jobs of a recurring group.
     small_groups : tuple of float
         Weights of the sizes 1, 2, 3, ... of the other groups; (1,): no job is repeated.
     zipf : float
-        Exponent of the recurring groups' sizes.
+        Zipf exponent of the recurring groups' sizes.
     users : int
         Number of users; a group belongs to one.
     durations : tuple of float
@@ -63,10 +65,10 @@ class WorkloadShape:
     group_spread : float
         Standard deviation of log(duration) within a group.
     exact_share : float
-        Share of the jobs that last exactly as long as is typical of their group.
+        Share of the jobs that last exactly their group's typical duration.
     slices : int
-        0: models as drawn in a-srpt; otherwise groups of a multiple of so many GPUs, more than
-        one, get a transformer or a mixture of experts in slices of so many (tensor parallelism).
+        0: models as in a-srpt. k > 1: groups with a multiple of k GPUs, more than one, get a
+        transformer or mixture of experts with tensor parallelism over k GPUs.
     """
 
     load: Annotated[float, Between(1e-6, 1e6)] = 0.8
@@ -151,7 +153,7 @@ def generate_workload(
     seed : int, optional
         Seed of every random choice.
     all_reduce : str, optional
-        "ring" or "double-tree".
+        All-reduce algorithm, "ring" or "double-tree".
     reference : OnlineCluster, optional
         Cluster whose NIC turns durations into iterations; by default `cluster`.
 
@@ -224,12 +226,18 @@ def generate_online(
 
     Parameters
     ----------
-    jobs, servers, gpus_per_server : int
-        Numbers of jobs and servers, and GPUs of each server.
-    inter_bandwidth, intra_bandwidth : float
-        Bandwidth of a server's NIC, and between its GPUs; bytes/s.
+    jobs : int
+        Number of jobs.
+    servers : int
+        Number of servers.
+    gpus_per_server : int
+        GPUs of a server.
+    inter_bandwidth : float
+        Bandwidth of a server's NIC, bytes/s.
+    intra_bandwidth : float
+        Bandwidth between the GPUs of a server, bytes/s.
     all_reduce : str
-        "ring" or "double-tree".
+        All-reduce algorithm, "ring" or "double-tree".
     shape : WorkloadShape, optional
         The load, the jobs' sizes and durations, and how they recur.
     seed : int, optional

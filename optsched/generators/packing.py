@@ -48,15 +48,15 @@ def generate_packing(
     nodes : int
         Number of nodes.
     requested : float
-        GPUs that the tasks ask, relative to the cluster's.
+        GPUs that the tasks request over the GPUs of the cluster.
     sharing : float
-        Share of the tasks with GPUs that take a part of one.
+        Share of the GPU tasks that request a part of one GPU.
     several : float
-        Share of the other tasks with GPUs that take 2, 4 or 8.
+        Share of the other GPU tasks that request 2, 4 or 8 GPUs.
     cpu_only : float
-        Share of the tasks that take no GPU.
+        Share of the tasks without a GPU.
     one_model : float
-        Share of the tasks that accept one model of GPUs only.
+        Share of the tasks that accept only one GPU model.
     seed : int, optional
         Seed of every random choice.
     name : str, optional

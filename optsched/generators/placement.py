@@ -29,11 +29,11 @@ class Hardware:
     Attributes
     ----------
     gpus_per_server : int
-        g.
+        GPUs of a server.
     inter_bandwidth : float
-        Of a server's NIC, bytes/s.
+        Bandwidth of a server's NIC, bytes/s.
     intra_bandwidth : float
-        Between the GPUs of a server, bytes/s.
+        Bandwidth between the GPUs of a server, bytes/s.
     """
 
     gpus_per_server: Annotated[int, Between(1, MAX_GPUS_PER_SERVER)] = 8
@@ -66,14 +66,13 @@ def generate_placement(
     Parameters
     ----------
     model : str
-        A name of `optsched.zoo.MODELS` or `optsched.zoo.MIXTURES`.
+        Name in `optsched.zoo.MODELS` or `optsched.zoo.MIXTURES`.
     gpus : int
-        GPUs of the job; the plan uses all of them, unless `fewer_gpus` is set. A multiple of
-        `tensor_parallel`.
+        GPUs of the job, a multiple of `tensor_parallel`. The plan uses all unless `fewer_gpus`.
     stages : int, optional
-        Stages of the plan; by default as many as make it fastest, up to 8.
+        Stages of the plan; by default the fastest number up to 8.
     all_reduce : str
-        "ring" or "double-tree".
+        All-reduce algorithm, "ring" or "double-tree".
     hardware : Hardware, optional
         The servers.
     training : Training, optional

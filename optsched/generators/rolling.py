@@ -60,18 +60,18 @@ class RollingGenerator:
     cluster : SelectionSettings
         Nodes and jobs; `interval` is H.
     arrivals : str
-        "exponential", "poisson-high", "poisson-low" or "load".
+        Arrival process of sts, or "load": Poisson arrivals at the option `load`.
     load : float
-        Offered load, for arrivals "load".
+        Work that arrives over work the cluster can do; for arrivals "load".
     a100_speed : float
-        Factor on the A100's speed: 1 keeps its ratio to the K80 at 6.
+        Factor on the A100's speed; 1: six times the K80's.
     gpu_types : tuple of str
-        Types on the cluster; due dates (31) are those of these types' times.
+        GPU types of the cluster; due dates (31) follow from the times on them.
     reconfiguration_delay : float
-        Seconds.
+        Seconds without progress when a job starts, moves or is resized.
     kinds : int
-        Kinds of jobs; jobs of one kind share memory, distribution of epochs and epoch times, and
-        state it. 0: every job has its own, and states no kind.
+        Number of kinds of jobs, 0: all jobs differ. Jobs of a kind have equal memory, epoch times
+        and distribution of epochs, and the file names their kind.
     """
 
     cluster: SelectionSettings
@@ -115,7 +115,7 @@ def generate_rolling(
     name : str, optional
         Name of the instance; by default one that states its arguments.
     submit_times : sequence of float, optional
-        Seconds, one per job, instead of drawn arrivals: those of a trace.
+        Submission times, seconds, one per job, instead of drawn arrivals.
 
     Returns
     -------

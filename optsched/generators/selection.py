@@ -89,24 +89,26 @@ class SelectionSettings:
 
     Attributes
     ----------
-    nodes, jobs : int
-        Numbers of nodes and jobs; node n is of type n mod 3.
+    nodes : int
+        Number of nodes; node n has GPU type n mod 3.
+    jobs : int
+        Number of jobs.
     gpus_per_node : int
-        K_n of every node.
+        GPUs of a node (K_n).
     cost_classes : int
-        Distinct cost vectors of a type; 0: every node its own.
+        Number of different cost vectors per GPU type; 0: one per node.
     cost_spread : float
         Relative half-width of the nodes' prices around Table III; unused with one cost class.
     sharing : bool
-        Whether (31) is relaxed by 20%.
+        Make due dates (31) 20% later, as for jobs that share GPUs.
     speedup : float
-        Jobs speed up by k^x with x uniform within 0.1 of this, at most 1.
+        Mean exponent x of the speed k^x on k GPUs; a job's is within 0.1 of it, at most 1.
     overdue : float
         Share of the jobs whose due date has passed.
     interval : float
-        H, seconds.
+        Scheduling interval H, seconds.
     penalty : float
-        rho of (P1), the factor on the tardiness of postponed jobs.
+        Factor on the tardiness of postponed jobs, rho of (P1).
     bin_width : int
         Bin width of the distributions of epochs; measured ones are kept as they are.
     epochs : str, optional

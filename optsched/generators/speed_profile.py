@@ -27,15 +27,17 @@ class ProfileSettings:
     network : str
         Network with the distribution of epochs: AlexNet, ResNet, VGG16 or MobileNetV2.
     gpus : int
-        K.
+        Number of GPUs K.
     deadline : float
-        d, seconds.
+        Deadline d, seconds.
     epoch_time : float
         Seconds per epoch on one GPU.
     speedup : float
-        x of the speed k^x on k GPUs.
-    power, idle_power : float
-        Watts of a GPU at work, and of an idle one.
+        Exponent x of the speed k^x on k GPUs.
+    power : float
+        Watts of a busy GPU.
+    idle_power : float
+        Watts of an idle GPU.
     bin_width : int
         Bin width of the distribution of epochs.
     """

@@ -23,10 +23,10 @@ class OnlineOptions(Options):
     Attributes
     ----------
     predictor : str
-        forest, group-mean, group-median, log-forest, constant or perfect, fitted to the training
-        share, or online-*, fitted as jobs end.
+        Predictor of the jobs' lengths: forest, group-mean, group-median, log-forest, constant or
+        perfect, fitted to the training share, or online-*, refitted as jobs end.
     training_share : float or None
-        Share of jobs, by submission, that a predictor is fitted to; they are not simulated.
+        Share of the jobs, earliest first, that only serve to fit the predictor.
     refit_interval : float or None
         Seconds between refits of an online predictor.
     unseen : str

@@ -14,7 +14,7 @@ has:
     bandwidth  = x_s q_s B_inter/g, or q_s B_intra where x_s = k_s
 
 The first four are a stage's work on a server. An asynchronous job takes the largest sum of all
-five, a synchronous job of M micro-batches the time given by `pipeline_time`.
+five, a synchronous job of mu micro-batches the time given by `pipeline_time`.
 
 comm is linear in the neighbours' counts, so the time of a stage on a server is
 
@@ -109,7 +109,7 @@ class CostTables:
 
     @property
     def num_micro_batches(self) -> int:
-        """M; 1 for an asynchronous job."""
+        """mu; 1 for an asynchronous job."""
         return self.micro_batches or 1
 
     @cached_property
@@ -137,11 +137,11 @@ class CostTables:
     def pipeline_time(self, work: Floats, all_reduce: Floats) -> float:
         """alpha of a synchronous job from each stage's slowest work and all-reduce, shape (S,).
 
-        The makespan of M equal jobs through S machines in series that take t_s = work_s/M each.
+        The makespan of mu equal jobs on S machines in series that take t_s = work_s/mu each.
         A stage's all-reduce starts after its own last backward pass; backward passes run from the
         last stage to the first:
 
-            max_s [ (M - 1) max t + sum t - sum_{s' < s} c_b p^b_s'/M + all-reduce_s ]
+            max_s [ (mu - 1) max t + sum t - sum_{s' < s} c_b p^b_s'/mu + all-reduce_s ]
         """
         times = work / self.num_micro_batches
         exposed = float((all_reduce - self.hidden).max())

@@ -60,30 +60,29 @@ class Training:
     Attributes
     ----------
     batch : str
-        "per-gpu": an iteration has the model's mini-batch for each GPU; "global": one in all, so
-        that the more GPUs share it, the more communication decides.
+        "per-gpu": in an iteration each GPU processes a mini-batch of the model; "global": all GPUs
+        share one, so communication weighs more on more GPUs.
     mini_batch : int, optional
         Samples of a zoo model's mini-batch; by default those of Table I of a-srpt.
     device : str
-        A name of `optsched.zoo.DEVICES`: the GPU model (speed and memory). A measured profile has
-        its own times.
+        GPU in `optsched.zoo.DEVICES` (speed, memory); a measured profile keeps its times.
     fewer_gpus : bool
-        Let the plan use fewer GPUs than offered where it then trains faster.
+        Let the plan use fewer GPUs than offered if it then trains faster.
     optimiser : str
         "sgd" (with momentum) or "adam".
     accumulation_steps : int, optional
-        Gradient accumulation steps, parts of a GPU's mini-batch; by default 1, or the least power
-        of two that makes the plan fit, at most one part per sample.
+        Gradient accumulation steps, at most one per sample; by default 1, or the least power of two
+        with which the plan fits the memory.
     gpu_memory : float, optional
-        Bytes of a GPU; by default the device's.
+        Memory of a GPU, bytes; by default the device's.
     oversized : bool
-        Accept a plan that no GPU of so much memory can hold.
+        Accept a plan that needs more than the memory of a GPU.
     tensor_parallel : int
-        GPUs that slice a replica's layers, as Megatron does, in one server: transformers only.
+        GPUs of one server that slice the layers of a replica; transformers only.
     micro_batches : int, optional
-        M of a synchronous pipeline (1F1B with a flush); by default the pipeline is asynchronous.
+        Micro-batches of a synchronous pipeline (1F1B); by default the pipeline is asynchronous.
     experts : int, optional
-        Experts of each mixture of a model that has them; by default the model's.
+        Experts per mixture-of-experts layer; by default the model's.
     """
 
     batch: Literal["per-gpu", "global"] = "per-gpu"

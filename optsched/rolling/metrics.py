@@ -123,7 +123,7 @@ def cost_reduction(target: float, other: float) -> float:
 
 
 def offered_load(instance: SelectionInstance, *, mean_interarrival: float | None = None) -> float:
-    """rho = rate x E[W x base epoch time] / sum of GPU speeds.
+    """Return the load, arrival rate x E[W x base epoch time] / sum of GPU speeds.
 
     It assumes a uniform spread over GPU types; see
     `optsched.rolling.bounds.clairvoyant.clairvoyant_utilisation` for the optimal spread.

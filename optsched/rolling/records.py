@@ -38,8 +38,8 @@ class Segment:
     __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
 
     job: Annotated[Index, About("The 0-based index of the job in the instance.", "index", 0)]
-    start: Annotated[Number, About("When it starts.", "seconds", 120.0)]
-    end: Annotated[Number, About("When it ends.", "seconds", 3600.0)]
+    start: Annotated[Number, About("Start time.", "seconds", 120.0)]
+    end: Annotated[Number, About("End time.", "seconds", 3600.0)]
     node: Annotated[Index, About("The 0-based index of the node in the instance.", "index", 2)]
     gpus: Annotated[
         tuple[Index, ...],
@@ -47,10 +47,10 @@ class Segment:
         Field(max_length=1024),
         About("0-based indices of the GPUs on the node.", "index", [0, 1]),
     ]
-    fraction: Annotated[Number, About("The share of each of them.", "share", 1.0)]
+    fraction: Annotated[Number, About("Share of each of these GPUs.", "share", 1.0)]
     setup: Annotated[
         Number,
-        About("Time at its start without progress, `reconfiguration_delay`.", "seconds", 0.0),
+        About("Time without progress at the start, `reconfiguration_delay`.", "seconds", 0.0),
     ]
     epochs: Annotated[Number, About("Epochs completed in the segment.", "epochs", 29.0)]
 
@@ -63,8 +63,8 @@ class NodeInterval:
     __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
 
     node: Annotated[Index, About("The 0-based index of the node in the instance.", "index", 2)]
-    start: Annotated[Number, About("When it starts.", "seconds", 120.0)]
-    end: Annotated[Number, About("When it ends.", "seconds", 3600.0)]
+    start: Annotated[Number, About("Start time.", "seconds", 120.0)]
+    end: Annotated[Number, About("End time.", "seconds", 3600.0)]
     used: Annotated[Index, About("GPUs in use.", "GPUs", 3)]
 
 

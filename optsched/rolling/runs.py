@@ -100,7 +100,7 @@ class Run:
     check: CheckReport
     # lower bound on the total cost of any policy for these true epochs, dollars
     bound: float | None
-    load: float  # rho, offered work over capacity
+    load: float  # offered work over capacity
     # utilisation by GPU type of the uncapacitated clairvoyant plan for these true epochs
     clairvoyant_utilisation: dict[str, float]
     message: str | None = None  # note on decisions affected by time limits

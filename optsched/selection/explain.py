@@ -116,20 +116,20 @@ class Breakdown(Explanation):
     def lines(self) -> list[str]:
         """The breakdown in words: the split, every open node, and the jobs that cost most."""
         lines = [
-            f"{self.instance}: {self.total:.6g} $ = {self.energy:.6g} energy + "
-            f"{self.tardiness:.6g} tardiness + {self.postponement:.6g} for {self.waiting} of "
-            f"{len(self.jobs)} jobs postponed"
+            f"{self.instance}: total ${self.total:.6g}, of it energy ${self.energy:.6g}, tardiness "
+            f"${self.tardiness:.6g}, postponement ${self.postponement:.6g} ({self.waiting} of "
+            f"{len(self.jobs)} jobs)"
         ]
         for row in self.nodes:
             lines.append(
                 f"{row.node} ({row.gpu_type}): {row.used} of {row.gpus} GPUs, {row.jobs} jobs, "
-                f"until {row.first} ends after {row.seconds:.6g} s: {row.energy:.6g} $"
+                f"until {row.first} ends after {row.seconds:.6g} s: ${row.energy:.6g}"
             )
         for job in sorted(self.jobs, key=lambda row: -row.tardiness)[:20]:
             if job.tardiness > 0:
                 where = "postponed" if job.node is None else f"on {job.node}, {job.gpus:g} GPUs"
                 late = "" if job.node is None else f", P(late) = {job.late_probability:.3f}"
-                lines.append(f"{job.job} {where}{late}: {job.tardiness:.6g} $")
+                lines.append(f"{job.job} {where}{late}: ${job.tardiness:.6g}")
         return lines
 
 

@@ -167,7 +167,7 @@ def test_one_cell_is_run_and_drawn(
     setting = over_time.SHARING_MIDDLE if figure == 6 else MIDDLE
     families = families_of(figure, setting, "0.25", Scale(quick=True))
     rows = run(figure, families, tmp_path / "s.sqlite")
-    assert rows["rho"].between(0.1, 0.6).all()
+    assert rows["offered_load"].between(0.1, 0.6).all()
     verdict = FIGURES[figure].judge(rows, Scale())
     assert [part.settings for part in verdict.parts] == [len(READINGS)] * len(MEASURES[figure])
     assert verdict.why
@@ -179,7 +179,7 @@ def test_one_cell_is_run_and_drawn(
 @pytest.mark.parametrize("figure", MEASURES)
 def test_the_page_has_what_one_cell_says(figure: int, tmp_path: Path) -> None:
     load = "0.25" if figure == 4 else "0.05"  # the paragraph of Fig. 4 is about 0.25
-    stated = stated_at(f"sts, Fig. {figure}", f"rho {load}")
+    stated = stated_at(f"sts, Fig. {figure}", f"load {load}")
     setting = over_time.SHARING_MIDDLE if figure == 6 else MIDDLE
     families = families_of(figure, setting, load, Scale())
     verdict = FIGURES[figure].judge(run(figure, families, tmp_path / "s.sqlite"), Scale())

@@ -141,7 +141,7 @@ def test_from_a_trace_to_a_page(tmp_path: Path) -> None:
     stderr_of(f"import csv {tmp_path / 'trace.csv'} -o {folder / 'workload.csv'}")
     for lengths, words in (("cost-model", "by the cost model of"), ("trace", "wherever it runs")):
         line = f"what-to-win {folder} {to} --servers 1 --gpus-per-server 2 --lengths {lengths}"
-        assert "hours of waiting per job under easy" in stderr_of(line)
+        assert "hours on average under easy" in stderr_of(line)
         text = (tmp_path / "page" / "index.html").read_text()
         assert words in text
     assert {path.name for path in (tmp_path / "page").iterdir()} == set(FILES)

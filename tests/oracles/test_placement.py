@@ -246,7 +246,7 @@ def judge(case: cases.Case, found: Any, best: float | None, may_stay_open: bool 
 
 
 def _count(found: Any, best: float | None, counts: Counter[str]) -> None:
-    counts["proved by integers"] += found.bound_source == "no faster set of patterns"
+    counts["proved by integers"] += found.bound_source == "integer pattern programme"
     if best is None:
         return
     counts[f"lost by {found.method}"] += found.objective is None

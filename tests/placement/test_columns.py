@@ -61,7 +61,7 @@ def test_a_certificate_is_checked() -> None:
 HUNDRED = (8, 7, 6, 5, 4, 3, 2, 1) * 4
 
 
-@pytest.mark.parametrize(("seed", "by"), [(0, "pattern prices"), (4, "no faster set of patterns")])
+@pytest.mark.parametrize(("seed", "by"), [(0, "pattern duals"), (4, "integer pattern programme")])
 def test_exact_proves_a_job_of_a_hundred_gpus_by_columns(seed: int, by: str) -> None:
     instance = drawn(seed, 16, HUNDRED)
     result = optsched.solve(instance, "exact")

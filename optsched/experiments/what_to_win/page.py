@@ -32,13 +32,13 @@ STYLE_OF_PARTS = """
 .part + .part div { background: #44aa99; } .part + .part + .part div { background: #999933; }
 """
 NO_WAITING = 0.01
-"""Mean hours of waiting below which there is nothing to win."""
+"""Mean hours of waiting below which no saving is shown."""
 NOT_SAVED = "No scheduler on this page saves any."
 CLOSE = (0.8, 1.25)
 """Ratios of simulated to real mean waiting that count as close."""
 LENGTHS = {
     "trace": "A job runs as long as the trace says, wherever it runs. This is the default since "
-    "the trace does not say which models ran: slowdowns of scattered jobs would be made up, and "
+    "the trace does not say which models ran: slowdowns of scattered jobs would be invented, and "
     "real starts can only be compared with real lengths. It flatters schedulers that scatter jobs; "
     "<code>--lengths cost-model</code> shows how much, for models drawn at random.",
     "cost-model": "A job takes the trace's length on its best servers, and longer where its GPUs "
@@ -47,17 +47,17 @@ LENGTHS = {
 }
 NOT_MODELLED = (
     "Not modelled: CPUs, memory, kinds of GPUs and which servers a job may use; maintenance "
-    "windows, quotas and priorities that the cluster's file does not state; jobs that ran before "
-    "the trace; users who submit otherwise when they wait less; the time to start a job. A stopped "
-    "job loses 30 s when it goes on."
+    "windows, quotas and priorities that the cluster file does not state; jobs that ran before the "
+    "trace; users who change their submissions when they wait less; the time to start a job. A "
+    "stopped job loses 30 s when it resumes."
 )
 TERMS = (
     "Waiting is flow time minus length. Schedulers are policies of <code>optsched simulate "
     "--offer best-fit-last</code>; every run passed its audit. Expected lengths are means of the "
-    "ended jobs of a job's group; EASY goes by time limits where there are any.",
-    "The limits are lower bounds on the total flow time: without stopping jobs the largest flow "
-    "bound or the gang bound, of all the largest preemptive flow bound. They may be too low, never "
-    "too high: the first part is an upper limit, the last a lower one.",
+    "ended jobs of a job's group; EASY uses time limits where the trace has them.",
+    "The limits are lower bounds on the total flow time: flow bounds and the gang bound if no job "
+    "is stopped, preemptive flow bounds in general. They may be too low, never too high, so the "
+    "first part may be overstated and the last understated.",
 )
 MEASURES = ("mean_hours", "median_hours", "p95_hours")
 CSV_HEADER = (
@@ -82,7 +82,7 @@ def write_page(study: Study, folder: str | Path) -> None:
 
 def page(study: Study, owners: Sequence[Class]) -> str:
     jobs, name = study.jobs, escape(study.instance.name)
-    load = "" if jobs.load is None else f", of which they ask for {jobs.load:.0%}"
+    load = "" if jobs.load is None else f", at a load of {jobs.load:.0%}"
     waits, owner = "Hours of waiting: median / 95%.", owners[0].kind if owners else ""
     sections = {
         "The waiting of today, in three parts": _parts(study),
@@ -130,24 +130,26 @@ def _parts(study: Study) -> str:
         f"at most {_hours(middle)}, 95% at most {_hours(high)}. "
     )
     if today < NO_WAITING:
-        return f"{head}Hardly any job waits: there is nothing to win on so many GPUs.</p>"
+        return f"{head}Hardly any job waits, so no scheduler can save much.</p>"
     by_order = f"<code>{order}</code> saves {_hours(saved)} of it."
-    by_stopping = f"<code>{stopping}</code>, which stops jobs, saves {_hours(more)} more of both."
+    by_stopping = (
+        f"<code>{stopping}</code>, which stops jobs, saves another {_hours(more)} of both parts."
+    )
     parts = {
-        "A better order of starts could save this at most: it is what today's waiting exceeds the "
-        f"least without stopping a job. {by_order if saved > 0 else NOT_SAVED}": today
+        "A better order of starts can save at most this: today's waiting less the lower limit for "
+        f"schedulers that stop no job. {by_order if saved > 0 else NOT_SAVED}": today
         - min_wait_without_stops,
         "Only a scheduler that stops jobs and resumes them later could save any of this. "
         f"{by_stopping if more > 0 else NOT_SAVED}": min_wait_without_stops - min_wait,
-        "The load forces this at least: no scheduler avoids it, even one that knows the future "
-        "and stops jobs at no cost; only more GPUs or less work do.": min_wait,
+        "No scheduler avoids this part, not even one that knows the future and stops jobs at no "
+        "cost; only more GPUs or less work reduce it.": min_wait,
     }
     lines = [
         f'<div class="part"><div style="width: {100 * hours / today:.1f}%"></div>'
         f"<b>{_hours(hours)} ({hours / today:.0%}).</b> {words}</div>"
         for words, hours in parts.items()
     ]
-    return f"{head}Of the average:</p>{''.join(lines)}"
+    return f"{head}The average has three parts:</p>{''.join(lines)}"
 
 
 def _schedulers(study: Study) -> str:
@@ -158,14 +160,14 @@ def _schedulers(study: Study) -> str:
         rows.append((name, *map(_number, values), f"{run.metrics.utilisation:.0%}", stops))
         words.append(f"<code>{name}</code>: {escape(SCHEDULERS[name])}")
     headings = ("scheduler", "waiting: mean", "median", "95%", "turnaround: mean", "median", "95%")
-    table = html_table((*headings, "GPUs in use", "stops a job"), rows)
+    table = html_table((*headings, "GPUs in use", "stops per job"), rows)
     return f"Hours per job; turnaround is from submission to end.{table}{_list(words)}"
 
 
 def _calibration(study: Study) -> str:
     """Real waits beside those of the replays."""
     if (real := study.real_waits) is None:
-        return "<p>The trace has no real start times, so nobody can tell.</p>"
+        return "<p>The trace has no real start times to compare with.</p>"
     started = ~np.isnan(real)
     truth, replay = (float(w[started].mean()) for w in (real, study.waits[study.today]))
     ratio = replay / truth if truth > 0 else np.inf
@@ -182,7 +184,7 @@ def _calibration(study: Study) -> str:
     times = f" ({ratio:.2f} times as long)" if np.isfinite(ratio) else ""
     return (
         f"<p>{started.sum():,} of {len(real):,} jobs have a real start. They really waited "
-        f"{_hours(truth)} on average; replayed under <code>{study.today}</code>, the nearer of "
+        f"{_hours(truth)} on average; replayed under <code>{study.today}</code>, the closer one of "
         f"{' and '.join(USUAL)}, they wait {_hours(replay)}{times}. {verdict}</p>"
         f"Hours of waiting: median / 95%.{_waits('GPUs', study, classes, columns)}"
     )
@@ -259,7 +261,7 @@ def _three(hours: Floats) -> tuple[float, float, float]:
 
 def _number(hours: float) -> str:
     digits = 0 if abs(hours) >= 100 else 1 if abs(hours) >= 10 else 2
-    return f"{hours:,.{digits}f}"
+    return f"{round(hours, digits) + 0.0:,.{digits}f}"  # never -0.00
 
 
 def _hours(hours: float) -> str:

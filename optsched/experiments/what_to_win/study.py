@@ -37,13 +37,13 @@ SCHEDULERS = {
     "wcs-subtime": "first come, skipping jobs that do not fit (a-srpt paper)",
     "spwf": "smallest expected job first (a-srpt paper)",
     "wcs-workload": "smallest expected job first, skipping jobs that do not fit (a-srpt paper)",
-    "a-srpt": "in the order in which an ideal machine would end jobs (a-srpt paper)",
-    "srpt-workload-hold": "when an ideal machine would end jobs, smallest first (ours)",
-    "fair-share": "whoever has had the fewest GPU hours first, skipping users who do not fit",
+    "a-srpt": "in the order in which one ideal machine would complete the jobs (a-srpt paper)",
+    "srpt-workload-hold": "as a-srpt, with the smallest jobs first (ours)",
+    "fair-share": "user with the fewest GPU hours first, skipping jobs that do not fit",
     "las": "least GPU time so far first; stops jobs, in rounds (Tiresias)",
-    "srpt-preemptive": "least expected work left first; stops jobs at any time (ours)",
+    "srpt-preemptive": "least expected remaining work first; stops jobs at any time (ours)",
 }
-"""Schedulers of a page, in its words."""
+"""Schedulers of the page, and their descriptions."""
 USUAL = ("fifo", "easy")
 """Schedulers that may stand for today's."""
 HOUR = 3600.0
@@ -216,7 +216,7 @@ def classes_by_owner(study: Study) -> list[Class]:
 
 
 def warnings_of(study: Study) -> list[str]:
-    """What makes the page's numbers doubtful."""
+    """Reasons to doubt the page's numbers."""
     table, cluster, load = study.jobs.workload, study.jobs.cluster, study.jobs.load
     limits, size = table.walltime, cluster.largest_server
     servers = max(1, round((load or 0.0) * cluster.gpus / 0.8 / size))
@@ -230,17 +230,17 @@ def warnings_of(study: Study) -> list[str]:
         f"The cluster has {' and '.join(cluster.limits)}: schedulers that stop jobs are left out, "
         "and what no scheduler can save is computed without them.": bool(cluster.limits),
         f"{left_out} jobs that need more than {cluster.gpus} GPUs are left out.": left_out > 0,
-        "All jobs are submitted at once: this says little about daily use.": load is None,
+        "All jobs are submitted at once, so the page says little about daily use.": load is None,
         f"The jobs ask for {load or 0:.0%} of the cluster, so the queue grows until the trace "
         f"ends. {right}": load is not None and load > 1,
         f"The jobs ask for {load or 0:.0%} of the cluster, so hardly any job waits. {right}": load
         is not None
         and load < 0.2,
-        f"{unlimited:.0%} of the jobs have no time limit of their user: for them EASY goes by "
-        "lengths learned from earlier jobs, and skips ahead as wcs-subtime does where jobs outrun "
-        "these.": unlimited > 0.05,
+        f"{unlimited:.0%} of the jobs have no time limit. For these, EASY uses lengths learned "
+        "from earlier jobs, and skips ahead as wcs-subtime does if jobs run longer.": unlimited
+        > 0.05,
         "The trace names no users: there is no table by user.": len(table.user.values) < 2,
-        "The trace has no start times: nothing is compared with what happened.": study.real_waits
-        is None,
+        "The trace has no start times, so the simulation cannot be compared with "
+        "reality.": study.real_waits is None,
     }
     return [text for text, holds in warnings.items() if holds]

@@ -24,7 +24,7 @@ class ColumnCertificate(_Deadline):
 
     deadline: float  # T, slots
     resolution: int  # R: durations count as floor(d R / T)
-    prices: tuple[int, ...]  # duals y_j in the instance's order of jobs
+    prices: tuple[int, ...]  # duals pi_j in the instance's order of jobs
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -44,7 +44,7 @@ class ContentionCertificate(_Deadline):
     deadline : float
         T, slots.
     pieces : tuple of tuple of int
-        U_n(y), by n and by y from 1 on: dual per slot of y GPUs of a spanning job on a server
+        U_n(g), by n and by g from 1 on: dual per slot of g GPUs of a spanning job on a server
         shared by at most n spanning jobs; the last row covers all larger n.
     inside : tuple of int
         V(g), by g from 1 on: dual per slot of a job of g GPUs inside one server.

@@ -1,9 +1,9 @@
 """The column bound: a certificate in integers that every makespan exceeds T.
 
 A column is a set of jobs run by one GPU in [0, T]. On a GPU of a server of capacity c, job j takes
-at least d_jc slots, and each job needs G_j columns. For any duals y >= 0 let z_c be the maximum of
-sum y_j over sets of jobs with sum d_jc <= T. If sum G_j y_j > sum N_c z_c for the N_c GPUs of class
-c, no schedule ends by T.
+at least d_jc slots, and each job needs G_j columns. For any duals pi >= 0 let zeta_c be the maximum
+of sum pi_j over sets of jobs with sum d_jc <= T. If sum G_j pi_j > sum N_c zeta_c for the N_c GPUs
+of class c, no schedule ends by T.
 
 Guarantee: exact. Duals are integers and durations are rounded *down* to floor(d R / T), so that all
 sums are exact and `library/verify` checks the certificate without any solver. Duals come from dual
@@ -78,7 +78,7 @@ class _Columns:
     sizes: tuple[Ints, ...]
 
     def best_column(self, server_class: int, duals: Floats) -> tuple[float, Ints]:
-        """z_c and the jobs that attain it."""
+        """zeta_c and the jobs that attain it."""
         members = np.zeros(len(duals), dtype=np.bool_)
         knapsack = _best_column.for_size(len(duals) * self.resolution)
         value = knapsack(self.sizes[server_class], duals, self.resolution, members)

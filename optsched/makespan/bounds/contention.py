@@ -1,11 +1,11 @@
 """The contention bound: a lower bound from LP duality on GPUs and link sharing.
 
 At any time a server holds jobs inside it and pieces of spanning jobs; with n pieces, each of their
-jobs runs at a level q >= n (sjf-bco (6)). Let U_n(y) >= 0 be the dual per slot of y GPUs of a
+jobs runs at a level q >= n (sjf-bco (6)). Let U_n(g) >= 0 be the dual per slot of g GPUs of a
 spanning job on a server with at most n spanning jobs, V(g) >= 0 that of a job of g GPUs inside one
 server, and mu_s the maximum total dual of a state of server s. A spanning job at level q costs at
 least M_q per slot, the minimum total dual of pieces that make up its G_j GPUs, each at
-min_{n <= q} U_n(y). So the minimum dual cost D_j of completing job j is the minimum of
+min_{n <= q} U_n(g). So the minimum dual cost D_j of completing job j is the minimum of
 M_q F_j / phi_j(q), on the fewest servers, and of V(G_j) d_j, inside one. With an additional dual
 sigma_j >= 0 for each of the at most T slots that it runs, weak duality gives for every schedule
 

@@ -20,7 +20,7 @@ def build(data: MakespanModelData) -> pyo.ConcreteModel:
     _add_sets(model, data)
     _add_runs(model, data)
     _add_placements(model, data)
-    model.makespan = pyo.Objective(expr=model.last_end, doc="min C, in slots")
+    model.makespan = pyo.Objective(expr=model.last_end, doc="min C_max, in slots")
     families = [
         _add_one_run_per_job,
         _add_makespan,
@@ -95,10 +95,10 @@ def _add_runs(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     model.spanning_run = pyo.Var(
         model.SPANNING_RUNS,
         domain=pyo.Binary,
-        doc="B: job j starts at a over k servers and takes d slots",
+        doc="Y: job j starts at a over k servers and takes d slots",
     )
     model.last_end = pyo.Var(
-        domain=pyo.Integers, bounds=(data.bound, data.horizon), doc="C: makespan, in slots"
+        domain=pyo.Integers, bounds=(data.bound, data.horizon), doc="C_max: makespan, in slots"
     )
     running = grouped(
         ((j, k, t), (a, d)) for j, k, a, d in model.SPANNING_RUNS for t in range(a, a + d)
@@ -138,9 +138,9 @@ def _add_one_run_per_job(model: pyo.ConcreteModel, data: MakespanModelData) -> N
 
 
 def _add_makespan(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
-    @model.Constraint(model.JOBS, doc="(2) C is no earlier than any end")
+    @model.Constraint(model.JOBS, doc="(2) C_max is no earlier than any end")
     def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
-        # C >= sum_sa (a + d1_j) X_jsa + sum_kad (a + d) B_jkad
+        # C_max >= sum_sa (a + d1_j) X_jsa + sum_kad (a + d) Y_jkad
         alone = sum(
             (a + (data.inside(j) or 0)) * model.inside_run[j, s, a]
             for s, a in model.inside_runs_of.get(j, ())
@@ -184,7 +184,7 @@ def _add_gpu_demand(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
 
     @model.Constraint(model.SPANNERS, doc="(3b) number of servers of the chosen run")
     def all_servers(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
-        # sum_s z_js = sum_kad k B_jkad
+        # sum_s z_js = sum_kad k Y_jkad
         return sum(model.uses[j, s] for s in model.SERVERS) == model.servers_used[j]
 
     @model.Constraint(
@@ -352,5 +352,5 @@ def _add_job_order(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
 
     @model.Constraint(model.EQUAL_JOBS, doc="(11) interchangeable jobs in order of start")
     def job_order(model: pyo.ConcreteModel, j: int, other: int) -> pyo.Expression:
-        # sum_sa a X_jsa + sum_kad a B_jkad <= the same of the next interchangeable job
+        # sum_sa a X_jsa + sum_kad a Y_jkad <= the same of the next interchangeable job
         return stated(model, start(j) <= start(other))

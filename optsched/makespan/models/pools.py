@@ -169,9 +169,9 @@ def build(pools: Pools) -> pyo.ConcreteModel:
         model.RUNS, domain=pyo.Binary, doc="R: job j starts at a in its configuration i"
     )
     model.last_end = pyo.Var(
-        domain=pyo.Integers, bounds=(data.bound, data.horizon), doc="C: makespan, in slots"
+        domain=pyo.Integers, bounds=(data.bound, data.horizon), doc="C_max: makespan, in slots"
     )
-    model.makespan = pyo.Objective(expr=model.last_end, doc="min C, in slots")
+    model.makespan = pyo.Objective(expr=model.last_end, doc="min C_max, in slots")
     # Terms of the sums: runs by job, GPUs and links by (capacity, slot).
     of_job: list[list[tuple[int, int]]] = [[] for _ in data.jobs]
     held: dict[tuple[int, int], list] = {}
@@ -193,9 +193,9 @@ def build(pools: Pools) -> pyo.ConcreteModel:
         # sum_ia R_jia = 1
         return stated(model, sum(model.run[j, i, a] for i, a in of_job[j]) == 1)
 
-    @model.Constraint(model.JOBS, doc="(P2) C is no earlier than any end")
+    @model.Constraint(model.JOBS, doc="(P2) C_max is no earlier than any end")
     def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
-        # C >= sum_ia (a + d_ji) R_jia
+        # C_max >= sum_ia (a + d_ji) R_jia
         end = sum((a + configurations[j][i].slots) * model.run[j, i, a] for i, a in of_job[j])
         return stated(model, model.last_end >= end)
 

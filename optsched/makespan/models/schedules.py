@@ -108,12 +108,12 @@ def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.Concr
     model.follows = pyo.Var(
         model.JOBS, model.SCHEDULES, domain=pyo.Binary, doc="x: job j follows schedule k"
     )
-    model.last_end = pyo.Var(domain=pyo.NonNegativeReals, doc=f"C: makespan, in {unit!r} slots")
-    model.makespan = pyo.Objective(expr=model.last_end, doc=f"min C, in {unit!r} slots")
+    model.last_end = pyo.Var(domain=pyo.NonNegativeReals, doc=f"C_max: makespan, {unit!r} slots")
+    model.makespan = pyo.Objective(expr=model.last_end, doc=f"min C_max, in {unit!r} slots")
 
     @model.Constraint(model.JOBS, doc="(S1) the makespan is no earlier than any end")
     def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
-        # C >= sum_k e_jk x_jk
+        # C_max >= sum_k e_jk x_jk
         return model.last_end >= sum(
             float(generated[k].ends[j]) / unit * model.follows[j, k] for k in model.SCHEDULES
         )

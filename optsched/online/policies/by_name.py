@@ -172,23 +172,23 @@ class PolicyOptions(Options):
     Attributes
     ----------
     tau : float
-        Delay window factor: window = tau L with L = (g/G) n~ alpha~. The paper does not state the
-        value used in V-B.
+        Delay window as a multiple of a job's length (g/G) n~ alpha~; not stated in a-srpt.
     comm_heavy : float
-        Ratio of worst to best iteration time, alpha^max/alpha~, above which a job is heavy; at
-        least 1. An offer is good enough if alpha <= max(comm_heavy, 1 + 1e-9) alpha~.
+        Ratio alpha^max/alpha~ of worst to best iteration time above which a job is
+        communication-heavy, at least 1. An offer is good if alpha <= max(comm_heavy, 1 + 1e-9)
+        alpha~.
     offer : str or None
-        Offer rule of every policy; None keeps each policy's default.
+        Rule that offers free GPUs to a job; by default each policy's own.
     hold : str or None
-        "none": a delayed job starts when alpha falls below its first offer's; "window": when
-        alpha <= comm_heavy alpha~; "inf": likewise, without a window. None: the policy's default.
+        When a delayed job starts: "none": if alpha is below its first offer's; "window": if alpha
+        <= comm_heavy alpha~; "inf": likewise, but without a time limit. By default the policy's
+        own.
     slot : float
-        Seconds; events act at the next multiple. 0: continuous time.
+        Slot length, seconds: events wait for the next multiple. 0: continuous time.
     checkpoint : float or None
-        Seconds that a resuming job holds its GPUs without an iteration, in preemptive policies.
-        None: 30.
+        Seconds a preempted job holds its GPUs without progress when it resumes; by default 30.
     round : float or None
-        Seconds of a round, in policies that preempt by rounds. None: 360.
+        Round length of policies that preempt by rounds, seconds; by default 360.
     """
 
     omitted_defaults = ("checkpoint", "round")

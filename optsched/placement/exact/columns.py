@@ -40,7 +40,7 @@ from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination, TracePoint, is_proved, termination_of
 
-REFUTED = "no faster set of patterns"
+REFUTED = "integer pattern programme"
 """Source of a bound that an infeasible integer programme proves."""
 BOUND_SHARE = 0.4
 """Share of the time limit for raising the bound."""
@@ -204,7 +204,7 @@ class _Search:
             if relaxed is None:
                 break
             if isinstance(relaxed, PatternCertificate):
-                self._raise_bound(relaxed.threshold, "pattern prices", relaxed)
+                self._raise_bound(relaxed.threshold, "pattern duals", relaxed)
                 if last:
                     break
             else:

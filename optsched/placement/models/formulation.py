@@ -216,7 +216,7 @@ def _declare_variables(model: pyo.ConcreteModel, data: ModelData) -> None:
         doc=f"saving: time saved by neighbours, in {data.unit!r} s",
     )
     model.least = pyo.Var(
-        model.WIDTHS, domain=pyo.Binary, doc="q: the minimum count of stage s on any server is w"
+        model.WIDTHS, domain=pyo.Binary, doc="l: the minimum count of stage s on any server is w"
     )
     if data.is_synchronous:
         declare_pipeline(model, data.unit)

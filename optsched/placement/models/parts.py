@@ -215,13 +215,13 @@ def declare_pipeline(model: pyo.ConcreteModel, unit: float) -> None:
     model.stage_all_reduce = pyo.Var(
         model.STAGES, domain=real, doc=f"A_s: slowest all-reduce of a stage{of}"
     )
-    model.exposed = pyo.Var(domain=real, doc=f"E: all-reduce left after the last backward pass{of}")
+    model.exposed = pyo.Var(domain=real, doc=f"exposed: all-reduce after all backward passes{of}")
 
 
 def add_pipeline_rows(
     model: pyo.ConcreteModel, tables: CostTables, unit: float, equations: tuple[str, str, str]
 ) -> None:
-    """State alpha >= ((M - 1) P + sum P_s)/M + E, with P >= P_s and E >= A_s - hidden_s."""
+    """State alpha >= ((mu - 1) P + sum P_s)/mu + exposed, P >= P_s, exposed >= A_s - hidden_s."""
     slowest, exposed, pipeline = equations
     micro_batches = tables.num_micro_batches
 
@@ -229,11 +229,11 @@ def add_pipeline_rows(
     def largest_work(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
         return model.slowest_work >= model.stage_work[s]
 
-    @model.Constraint(model.STAGES, doc=f"{exposed} E >= A_s - earlier stages' backward passes")
+    @model.Constraint(model.STAGES, doc=f"{exposed} exposed >= A_s - earlier backward passes")
     def left_over(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
         return model.exposed >= model.stage_all_reduce[s] - float(tables.hidden[s]) / unit
 
-    @model.Constraint(doc=f"{pipeline} alpha >= ((M - 1) P + sum P_s)/M + E")
+    @model.Constraint(doc=f"{pipeline} alpha >= ((mu - 1) P + sum P_s)/mu + exposed")
     def pipeline_time(model: pyo.ConcreteModel) -> pyo.Expression:
         work = sum(model.stage_work[s] for s in model.STAGES)
         steady = (micro_batches - 1) / micro_batches * model.slowest_work

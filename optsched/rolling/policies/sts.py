@@ -2,9 +2,9 @@
 
 Guarantee: none. As method ``sts`` for one interval, with three differences over time: the
 distribution is that of W given W > w_c; the profile's speeds start at k_0, the GPUs selected before
-on the type the job last ran on (one more when its T_j is now); and a decision is scheduled at T_j,
-the end of the first piece of each job that received its preferred configuration. A fraction "meets
-the due date" if the job does by speeding up as planned after the first piece. A job whose type and
+on the job's last GPU type (one more at T_j); and a decision is scheduled at T_j, the end of the
+first piece of each job that received its preferred configuration. A fraction "meets the due date"
+if the job does by speeding up as planned after the first piece. A job whose type and
 number of GPUs do not change keeps its GPUs if possible (sts, VI-C). The rest of VI-C, raising
 fractions and k on the idle GPUs of open nodes, is in ``sts-postprocessing``, and in ``sts`` if the
 option is "on": at low load it speeds up jobs beyond their profile, which costs energy. k_0 and T_j

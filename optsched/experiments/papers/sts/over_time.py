@@ -296,8 +296,8 @@ FIXED = (
     f"{NODES} nodes (for the last claim of Fig. 4 also {MANY_NODES}) of {GPUS} GPUs, the most in "
     f"Table III, and ten jobs a node, as in the paper; {SEEDS} draws, whose costs are averaged. "
     "The paper's arrivals are Poisson processes whose rates depend on times that it does not "
-    f"state; rho takes their place. Left out is where STS has more than {MAX_JOBS_A_NODE:g} jobs a "
-    "node in the system (VII-C: 400 on 100 nodes). H is 1 h where no other is named. The penalty "
+    f"state; the load replaces them. Left out is where STS has more than {MAX_JOBS_A_NODE:g} jobs "
+    "a node in the system (VII-C: 400 on 100 nodes). H is 1 h where no other is named. The penalty "
     "on postponed jobs is 10; it only enters RG's choice of its best pass. RG runs once a draw, "
     f"with {PASSES} passes. Epochs are the stand-ins of Fig. 2. A value may miss the paper's by "
     f"{MARGIN:g} points. "
@@ -337,7 +337,7 @@ def why4(rows: pd.DataFrame, found: pd.DataFrame) -> str:
     edf = select(rows, setting=MIDDLE, load="0.25").groupby("run")[["late", "jobs"]].mean()
     few, many = (100 * edf["late"][run] / edf["jobs"][run] for run in ("edf", "edf" + ON_MANY))
     return (
-        f"Late jobs of STS: {', '.join(f'{share:.1f}% at rho {load}' for load, share in late)}. "
+        f"Late jobs of STS: {', '.join(f'{share:.1f}% at load {load}' for load, share in late)}. "
         "While GPUs are idle, STS starts a job slowly and speeds it up only if it runs long. "
         "This saves more energy the worse jobs speed up; with VI-C, idle GPUs speed jobs up at "
         "once. As the cluster fills, the time that was to be made up for later is lost. Due dates "
@@ -346,8 +346,8 @@ def why4(rows: pd.DataFrame, found: pd.DataFrame) -> str:
         "the cluster does less work an hour and more jobs become late. RG also takes the cheapest "
         "configuration that is in time, and keeps the best of its passes: it costs less than EDF "
         f"in {rg_saves.sum()} of {len(rg_saves)} draws, which leaves STS little to save over it. "
-        f"On {MANY_NODES} nodes fewer jobs wait at the same rho: at 0.25, {many:.0f}% of EDF's are "
-        f"late, of {few:.0f}% on {NODES} nodes, which leaves less to save.\n\n{on_types()}"
+        f"On {MANY_NODES} nodes fewer jobs wait at the same load: at 0.25, {many:.0f}% of EDF's "
+        f"are late, of {few:.0f}% on {NODES} nodes, which leaves less to save.\n\n{on_types()}"
     )
 
 
@@ -384,11 +384,11 @@ def judge(
     """Count the settings and loads in which each claim holds."""
     found = cells(MEASURES[figure], rows)
     fixed = FIXED + (ON_CLUSTERS if figure == 6 else ON_SPEEDS)
-    return judge_claims(MEASURES[figure], found, "rho", why=why(rows, found), fixed=fixed)
+    return judge_claims(MEASURES[figure], found, "load", why=why(rows, found), fixed=fixed)
 
 
 def draw(figure: int, rows: pd.DataFrame) -> Figure:
-    return maps(MEASURES[figure], cells(MEASURES[figure], rows), "rho")
+    return maps(MEASURES[figure], cells(MEASURES[figure], rows), "load")
 
 
 ARTEFACTS = tuple(

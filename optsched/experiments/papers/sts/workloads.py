@@ -54,7 +54,6 @@ def outcomes(runs: pd.DataFrame, _: object = None) -> pd.DataFrame:
     names = runs["family"].str.rsplit("|", n=1, expand=True)
     details = pd.DataFrame(list(runs["details"])).rename(
         columns={
-            "offered_load": "rho",
             "energy_cost": "energy",
             "tardiness_cost": "tardiness",
             "late_jobs": "late",
@@ -66,5 +65,5 @@ def outcomes(runs: pd.DataFrame, _: object = None) -> pd.DataFrame:
         nodes=names[1].astype(int),
         sharing=[options["sharing"] for options in runs["options"]],
         bound=[bounds.get(key) for key in zip(runs["family"], runs["seed"], strict=True)],
-        **details[["rho", "energy", "tardiness", "late", "most_jobs", "jobs"]],
+        **details[["offered_load", "energy", "tardiness", "late", "most_jobs", "jobs"]],
     )
