@@ -177,12 +177,13 @@ def _waiting_jobs(case: Case, seen: Counter[str]) -> None:
         )
 
 
-def test_prices_of_opening_and_of_jobs_do_not_cancel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("seed", "number"), [("20261126", 1241), ("20261127", 2285)])
+def test_small_optima_are_proved(
+    seed: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An optimum of 3.6e-6 beside energy of 27: prices of that size prove it to 3e-3 only."""
-    monkeypatch.setenv("OPTSCHED_TEST_SEED", "20261126")
-    assert Case(1241, tmp_path, wide=True).solve("columns").proved
+    """Optima of 3.6e-6 and 1e-5 beside an energy of 27 and penalties of 0.005."""
+    monkeypatch.setenv("OPTSCHED_TEST_SEED", seed)
+    assert Case(number, tmp_path, wide=True).solve("columns").proved
 
 
 @pytest.mark.parametrize("numbers", batches(1500, default=4, size=10))

@@ -29,8 +29,9 @@ from optsched.selection.cost import TARDINESS, Tables
 from optsched.selection.exact.incumbents import cheaper
 from optsched.selection.solution import Certificate
 
-RESCALE_BELOW = 1e-4
-"""Open cost, in the model's unit, below which the solver's tolerances (1e-9) blur it."""
+RESCALE_BELOW = 0.02
+"""Open cost, in the model's unit, below which a model in a finer unit is solved as well: HiGHS's
+tolerances have shifted a bound by 1e-7 of an open cost of 0.002 units."""
 
 Solve = Callable[[Tables, Assignment, Settings], tuple[Assignment | None, float | None]]
 """An assignment and a bound in the tables' dollars, from an incumbent."""
