@@ -105,7 +105,7 @@ def simulate(
     end_of, alphas, segment_of = state.end, state.alpha, state.segment
     n, total_gpus, limits = len(jobs.submit), servers.total[0], jobs.limits
     priority_class, window_ends = limits.priority_class, limits.window_ends
-    has_quotas = min(limits.user_quota.min(), limits.group_quota.min()) < NO_QUOTA
+    has_quotas = (limits.user_quota < NO_QUOTA).any() or (limits.group_quota < NO_QUOTA).any()
     server_counts, no_floats = np.zeros(len(servers.histogram), dtype=np.int64), np.zeros(0)
     no_ints = server_counts[:0]
     waiting = [(0, 0.0, 0) for _ in range(0)]  # (priority class, key, row), sorted
