@@ -113,7 +113,7 @@ def simulate(
     segments = [(0, 0.0, 0.0, 0.0, 0) for _ in range(0)]  # in order of their start
     allocations = [0 for _ in range(0)]
     all_free, kept = copy_servers(servers), copy_servers(servers)
-    held = none_held(limits)
+    held, chosen = none_held(limits), none_held(limits)
     until = np.full(len(servers.free), np.inf)  # next window by server; -inf inside a window
     boundary = -np.inf  # first time at which `until` changes
     arrived, ended, ends_passed, now = 0, 0, 0, -np.inf
@@ -132,10 +132,10 @@ def simulate(
         if len(waiting) > 0 and ends_passed < len(window_ends):
             event = min(event, window_ends[ends_passed])
         if rules.round > 0.0 and len(waiting) > 0:
-            begin = _next_boundary(now, rules.round)
-            if len(running) == 0:  # until the next event nothing changes
-                begin = max(begin, _last_boundary(event, rules.round))
-            event = min(event, begin)
+            next_round = _next_boundary(now, rules.round)
+            if len(running) == 0:  # nothing changes until the next event of another kind
+                next_round = max(next_round, _last_boundary(event, rules.round))
+            event = min(event, next_round)
         if event == np.inf:
             break
         now = next_multiple(event, rules.slot) if rules.slot > 0.0 else event
@@ -150,7 +150,8 @@ def simulate(
         for row in running:
             if end_of[row] <= now:
                 _release(servers, segments, allocations, segment_of[row])
-                add_held(limits, held, row, -gpus_of[configuration_of[row]])
+                if has_quotas:
+                    add_held(limits, held, row, -gpus_of[configuration_of[row]])
                 ended += 1
             else:
                 running[num_running] = row
@@ -201,7 +202,9 @@ def simulate(
             room, i, num_running = total_gpus, 0, 0
             if windows_ahead:
                 room = keep_servers(kept, all_free, until, now)
-            chosen = none_held(limits)
+            if has_quotas:
+                chosen.by_user[:] = 0
+                chosen.by_group[:] = 0
             preempted = [(0, 0.0, 0) for _ in range(0)]
             for entry in order:
                 while room > 0 and i < len(waiting) and waiting[i] < entry:
@@ -211,20 +214,24 @@ def simulate(
                     if fits and has_quotas:
                         fits = not is_over_quota(limits, chosen, row, gpus)
                     if fits and windows_ahead:
-                        alpha = _segment_time(
-                            jobs, packed, rules, all_free, kept, until, True, table,
-                            server_counts, state, row, now,
+                        c = configuration_of[row]
+                        begin = now if segment_of[row] < 0 else now + rules.checkpoint
+                        alpha = offered_time(
+                            packed, rule_for(rules.offer, jobs.heavy[c]), all_free, kept, until,
+                            True, table, server_counts, c, now, begin, remaining[row], now,
                         )  # fmt: skip
                         fits = alpha < np.inf
                     if fits:
                         room -= gpus
-                        add_held(limits, chosen, row, gpus)
+                        if has_quotas:
+                            add_held(limits, chosen, row, gpus)
                     i += 1
                 row = entry[2]
                 gpus = gpus_of[configuration_of[row]]
                 if gpus <= room and not (has_quotas and is_over_quota(limits, chosen, row, gpus)):
                     room -= gpus
-                    add_held(limits, chosen, row, gpus)
+                    if has_quotas:
+                        add_held(limits, chosen, row, gpus)
                     running[num_running] = row
                     num_running += 1
                 else:
@@ -242,7 +249,8 @@ def simulate(
                 _, start, _, alpha, last = segments[segment_of[row]]
                 segments[segment_of[row]] = (row, start, now, alpha, last)
                 _release(servers, segments, allocations, segment_of[row])
-                add_held(limits, held, row, -gpus_of[configuration_of[row]])
+                if has_quotas:
+                    add_held(limits, held, row, -gpus_of[configuration_of[row]])
                 waiting.insert(bisect_left(waiting, entry), entry)
         # fill: start or resume waiting jobs in the order of their keys
         num_waiting = i = 0
@@ -252,21 +260,23 @@ def simulate(
         while i < len(waiting) and open_gpus > 0:
             row = waiting[i][2]
             c = configuration_of[row]
-            gpus, alpha = gpus_of[c], np.inf
+            gpus, rule, alpha = gpus_of[c], rule_for(rules.offer, jobs.heavy[c]), np.inf
+            begin = now if segment_of[row] < 0 else now + rules.checkpoint
             if gpus <= open_gpus and not (has_quotas and is_over_quota(limits, held, row, gpus)):
-                alpha = _segment_time(
-                    jobs, packed, rules, servers, offered, until, windows_ahead, table,
-                    server_counts, state, row, now,
+                alpha = offered_time(
+                    packed, rule, servers, offered, until, windows_ahead, table, server_counts,
+                    c, now, begin, remaining[row], now,
                 )  # fmt: skip
             if alpha < np.inf:
                 first = len(allocations)
-                take(offered, rule_for(rules.offer, jobs.heavy[c]), gpus, allocations)
+                take(offered, rule, gpus, allocations)
                 if windows_ahead:
                     take_from(servers, allocations, first)
-                add_held(limits, held, row, gpus)
+                if has_quotas:
+                    add_held(limits, held, row, gpus)
                 open_gpus -= gpus
-                compute_start[row] = now if segment_of[row] < 0 else now + rules.checkpoint
-                alphas[row], end_of[row] = alpha, compute_start[row] + remaining[row] * alpha
+                compute_start[row], alphas[row] = begin, alpha
+                end_of[row] = begin + remaining[row] * alpha
                 segment_of[row] = len(segments)
                 segments.append((row, now, end_of[row], alpha, len(allocations)))
                 running.append(row)
@@ -284,30 +294,6 @@ def simulate(
         np.array([segment[4] for segment in segments]),
         np.array(allocations),
     )
-
-
-@register_jitable
-def _segment_time(
-    jobs: JobData,
-    packed: Packed,
-    rules: Rules,
-    servers: FreeServers,
-    kept: FreeServers,
-    until: Floats,
-    windows_ahead: bool,
-    table: TimeTable,
-    server_counts: Ints,
-    state: JobState,
-    row: int,
-    now: float,
-) -> float:
-    """Return alpha of the offer of a job's next segment; see `offered_time`."""
-    c = jobs.configuration[row]
-    begin = now if state.segment[row] < 0 else now + rules.checkpoint
-    return offered_time(
-        packed, rule_for(rules.offer, jobs.heavy[c]), servers, kept, until, windows_ahead, table,
-        server_counts, c, now, begin, state.remaining[row], now,
-    )  # fmt: skip
 
 
 @register_jitable
