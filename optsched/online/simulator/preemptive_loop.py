@@ -203,8 +203,7 @@ def simulate(
             if windows_ahead:
                 room = keep_servers(kept, all_free, until, now)
             if has_quotas:
-                chosen.by_user[:] = 0
-                chosen.by_group[:] = 0
+                chosen = none_held(limits)
             preempted = [(0, 0.0, 0) for _ in range(0)]
             for entry in order:
                 while room > 0 and i < len(waiting) and waiting[i] < entry:
