@@ -24,22 +24,7 @@ from optsched.errors import InputError, shown
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records, Segment, Segments
-from optsched.online.simulator.limits import (
-    add_held,
-    is_over_quota,
-    limits_of,
-    next_windows,
-    none_held,
-)
-from optsched.online.simulator.offers import (
-    GPU_BITS,
-    RULES,
-    all_free,
-    release,
-    rule_for,
-    set_free,
-    take,
-)
+from optsched.online.simulator import limits, offers
 from optsched.placement.cost import cost_tables, placement_time
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.options import PlacementOptions
@@ -131,7 +116,7 @@ class View:
     def __init__(self, jobs: Jobs, predicted: Floats, options: PolicyOptions) -> None:
         self._jobs, self._predicted, self._options = jobs, predicted, options
         self._now = -np.inf
-        self._servers = all_free(jobs.cluster.server_gpus)
+        self._servers = offers.all_free(jobs.cluster.server_gpus)
         self._queue: dict[int, QueuedJob] = {}
         self._arrived: list[QueuedJob] = []
         self._running: dict[int, RunningJob] = {}
@@ -146,8 +131,8 @@ class View:
         self._worked = [0.0] * len(jobs)
         worst, estimate = jobs.configurations.worst, jobs.configurations.estimate
         self._heavy = worst / estimate >= options.comm_heavy
-        self._limits = limits_of(jobs)
-        self._held = none_held(self._limits)
+        self._limits = limits.limits_of(jobs)
+        self._held = limits.none_held(self._limits)
         # next window of each server, -inf inside one, and the first time at which that changes
         self._until = np.full(jobs.cluster.num_servers, np.inf)
         self._boundary = -np.inf
@@ -190,7 +175,7 @@ class View:
 
     def over_quota(self, job: QueuedJob) -> bool:
         """Return whether a start of the job would exceed a quota of its user or group."""
-        return bool(is_over_quota(self._limits, self._held, job.row, job.gpus))
+        return bool(limits.is_over_quota(self._limits, self._held, job.row, job.gpus))
 
     def offer(self, job: QueuedJob, rule: str) -> dict[int, int] | None:
         """Return the GPUs by server that an offer rule gives the job now; None if it does not fit.
@@ -198,29 +183,29 @@ class View:
         Its tensor slices must fit on those GPUs, too. A job over quota does not fit, and no server
         of an offer has a maintenance window before the job would end.
         """
-        if rule not in RULES:
-            raise InputError("policy", "offer", shown(rule), f"one of {', '.join(RULES)}")
+        if rule not in offers.RULES:
+            raise InputError("policy", "offer", shown(rule), f"one of {', '.join(offers.RULES)}")
         if job.gpus > self.free_gpus or self.over_quota(job):
             return None
-        servers, horizon = self._servers, self._now
-        windows_ahead = self._boundary < np.inf
+        horizon = self._now
         while True:
-            if windows_ahead:
-                servers = all_free(np.where(self._until >= horizon, self._servers.free, 0))
+            servers = self._servers
+            if self._boundary < np.inf:  # windows are ahead
+                servers = offers.all_free(np.where(self._until >= horizon, servers.free, 0))
             if job.gpus > servers.total[0]:
                 return None
             allocations: list[int] = []
-            take(servers, rule_for(RULES[rule], job.heavy), job.gpus, allocations)
+            job_rule = offers.rule_for(offers.RULES[rule], job.heavy)
+            offers.take(servers, job_rule, job.gpus, allocations)
             for allocation in allocations:
-                release(servers, allocation)
-            offer = dict(divmod(allocation, 1 << GPU_BITS) for allocation in allocations)
-            alpha = self.iteration_time(job, offer)
-            if alpha == np.inf or not windows_ahead:
-                return offer if alpha < np.inf else None
-            end = self._needed_until(job, alpha)
-            if not ((self._until >= horizon) & (self._until < end)).any():
+                offers.release(servers, allocation)
+            offer = dict(divmod(allocation, 1 << offers.GPU_BITS) for allocation in allocations)
+            alpha, began = self.iteration_time(job, offer), horizon
+            if alpha == np.inf:
+                return None
+            horizon = self._plan(job, alpha)[2]
+            if not ((self._until >= began) & (self._until < horizon)).any():
                 return offer
-            horizon = end
 
     def iteration_time(self, job: QueuedJob, offer: Offer) -> float:
         """Return alpha on an offer by Heavy-Edge, seconds; infinite if slices do not fit."""
@@ -260,11 +245,10 @@ class View:
             raise InputError("policy", place, shown(servers), "GPUs that its slices fit on")
         if self.over_quota(job):
             raise InputError("policy", place, "over quota", "a job within its quotas")
-        until = self._needed_until(job, alpha)
+        begin, end, until = self._plan(job, alpha)
         if closed := [server for server in servers if self._until[server] < until]:
             found = f"server {closed[0]} with a maintenance window before the job would end"
             raise InputError("policy", place, found, "servers without one")
-        begin, end = self._compute_start(row), self._planned_end(row, alpha)
         predicted = self._remaining[row][1]
         self._add_free(row, servers, -1)
         self._running[row] = RunningJob(
@@ -329,7 +313,7 @@ class View:
             return False
         self._now = min(times)
         if self._now >= self._boundary:
-            self._boundary = next_windows(self._limits, self._until, self._now)
+            self._boundary = limits.next_windows(self._limits, self._until, self._now)
         while self._wakes and self._wakes[0] <= self._now:
             heapq.heappop(self._wakes)
         for row in [row for row, end in self._ends.items() if end <= self._now]:
@@ -352,28 +336,22 @@ class View:
             segments=Segments.of([row for row, _ in in_order], [part for _, part in in_order]),
         )
 
-    def _compute_start(self, row: int) -> float:
-        """Return when a segment that starts now begins with iterations."""
-        return self._now + (self._options.restore if row in self._segment_of else 0.0)
-
-    def _planned_end(self, row: int, alpha: float) -> float:
-        return self._compute_start(row) + self._remaining[row][0] * alpha
-
-    def _needed_until(self, job: QueuedJob, alpha: float) -> float:
-        """Return until when no window may begin: the end, or that of the user's first estimate."""
-        end = self._planned_end(job.row, alpha)
-        if job.walltime is None or job.row in self._segment_of:
-            return end
-        return max(end, self._now + job.walltime)
+    def _plan(self, job: QueuedJob, alpha: float) -> tuple[float, float, float]:
+        """Return when a segment from now on computes and ends, and until when it needs servers."""
+        resumes = job.row in self._segment_of
+        begin = self._now + (self._options.restore if resumes else 0.0)
+        end = begin + self._remaining[job.row][0] * alpha
+        walltime = 0.0 if resumes or job.walltime is None else job.walltime
+        return begin, end, max(end, self._now + walltime)
 
     def _release(self, row: int) -> None:
         del self._ends[row]
         self._add_free(row, self._running.pop(row).servers, 1)
 
     def _add_free(self, row: int, servers: Offer, sign: int) -> None:
-        add_held(self._limits, self._held, row, -sign * sum(servers.values()))
+        limits.add_held(self._limits, self._held, row, -sign * sum(servers.values()))
         for server, gpus in servers.items():
-            set_free(self._servers, server, int(self._servers.free[server]) + sign * gpus)
+            offers.set_free(self._servers, server, int(self._servers.free[server]) + sign * gpus)
 
     def _queued(self, row: int) -> QueuedJob:
         table = self._jobs.workload

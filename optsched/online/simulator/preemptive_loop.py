@@ -150,8 +150,7 @@ def simulate(
         for row in running:
             if end_of[row] <= now:
                 _release(servers, segments, allocations, segment_of[row])
-                if has_quotas:
-                    add_held(limits, held, row, -gpus_of[configuration_of[row]])
+                add_held(limits, held, row, -gpus_of[configuration_of[row]])
                 ended += 1
             else:
                 running[num_running] = row
@@ -222,8 +221,7 @@ def simulate(
                         fits = alpha < np.inf
                     if fits:
                         room -= gpus
-                        if has_quotas:
-                            add_held(limits, chosen, row, gpus)
+                        add_held(limits, chosen, row, gpus)
                     i += 1
                 row = entry[2]
                 gpus = gpus_of[configuration_of[row]]
@@ -248,8 +246,7 @@ def simulate(
                 _, start, _, alpha, last = segments[segment_of[row]]
                 segments[segment_of[row]] = (row, start, now, alpha, last)
                 _release(servers, segments, allocations, segment_of[row])
-                if has_quotas:
-                    add_held(limits, held, row, -gpus_of[configuration_of[row]])
+                add_held(limits, held, row, -gpus_of[configuration_of[row]])
                 waiting.insert(bisect_left(waiting, entry), entry)
         # fill: start or resume waiting jobs in the order of their keys
         num_waiting = i = 0
@@ -271,8 +268,7 @@ def simulate(
                 take(offered, rule, gpus, allocations)
                 if windows_ahead:
                     take_from(servers, allocations, first)
-                if has_quotas:
-                    add_held(limits, held, row, gpus)
+                add_held(limits, held, row, gpus)
                 open_gpus -= gpus
                 compute_start[row], alphas[row] = begin, alpha
                 end_of[row] = begin + remaining[row] * alpha
