@@ -1,7 +1,6 @@
 """Maintenance windows, quotas, priorities and fair-share: by hand, audited, absent, refused."""
 
 import json
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from optsched.kernels import always_compile
 from optsched.online.audit import audit
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.data.limits import Priorities
 from optsched.online.data.workload import Labels
 from optsched.online.instance import OnlineInstance
 from optsched.online.policies.by_name import POLICIES, PolicyOptions
@@ -104,53 +104,48 @@ def test_fair_share_by_usage() -> None:
     assert times(first, "fair-share") == [0, 10, 14, 4, 8]
 
 
-PRIORITY = {"priorities": {"users": {"b": 1}}}
+PRIORITY, QUOTA = {"priorities": {"users": {"b": 1}}}, {"quotas": {"users": {"a": 2}}}
 SHUT = {"maintenance": [{"start": 10, "end": 12}]}
-QUOTA = {"quotas": {"users": {"a": 2}}}
-LATE, FOREVER = ({"maintenance": [{"servers": [1], "start": t, "end": 1e12}]} for t in (3, 0))
-STOPS = ("las", "srpt-preemptive", "max-min")
+LATE, EVER = ({"maintenance": [{"servers": [1], "start": t, "end": 1e12}]} for t in (3, 0))
+STOPS = [name for name in POLICIES if name not in KEEPING]  # las, srpt-preemptive, max-min
 
 
 @pytest.mark.parametrize(
-    ("policies", "limits", "gpus", "rows", "options", "expected"),
+    ("policies", "limits", "gpus", "rows", "cost", "expected"),
     [
-        # b is longer, and stops a; by rounds of 4 s at 4
-        (STOPS[1:2], PRIORITY, 2, [(0, 2, 3), (1, 2, 9)], {}, [[(0, 1), (10, 13)], [(1, 10)]]),
-        (STOPS[::2], PRIORITY, 2, [(0, 2, 6), (1, 2, 9)], {}, [[(0, 4), (13, 16)], [(4, 13)]]),
-        # both of a's jobs have room and she may hold 2 GPUs: the shorter one stops the other
-        (STOPS[1:2], QUOTA, 4, [(0, 2, 9), (2, 2, 1)], {}, [[(0, 2), (3, 11)], [(2, 3)]]),
-        (STOPS[:1], QUOTA, 4, [(0, 2, 5), (2, 2, 1)], {}, [[(0, 4), (5, 7)], [(4, 5)]]),
-        # the second job would end after 10, and starts at the end of the window, between rounds
-        (STOPS, SHUT, 1, [(0, 1, 8), (1, 1, 9)], {"round": 100}, [[(0, 8)], [(12, 21)]]),
-        # b is before a, and stops nobody since it would run into the window itself
-        (STOPS, SHUT | PRIORITY, 1, [(0, 1, 9), (2, 1, 9)], {}, [[(0, 9)], [(12, 21)]]),
+        # b is longer, and stops a; in rounds of 4 s at 4
+        (STOPS[1:2], PRIORITY, 2, [(0, 2, 3), (1, 2, 9)], 1, [[(0, 1), (10, 13)], [(1, 10)]]),
+        (STOPS[::2], PRIORITY, 2, [(0, 2, 6), (1, 2, 9)], 1, [[(0, 4), (13, 16)], [(4, 13)]]),
+        # both of a's jobs have room, but she may hold 2 GPUs: the shorter one stops the other
+        (STOPS[1:2], QUOTA, 4, [(0, 2, 9), (2, 2, 1)], 1, [[(0, 2), (3, 11)], [(2, 3)]]),
+        (STOPS[:1], QUOTA, 4, [(0, 2, 5), (2, 2, 1)], 1, [[(0, 4), (5, 7)], [(4, 5)]]),
+        # b is before a, but stops nobody since it would run into the window; it starts at its end
+        (STOPS, SHUT | PRIORITY, 1, [(0, 1, 9), (2, 1, 9)], 1, [[(0, 9)], [(12, 21)]]),
         # stopped with 4 s left; with 3 s of restoring they end when the window starts
-        (STOPS[1:2], SHUT, 1, [(0, 1, 6), (2, 1, 1)], {"checkpoint": 3},
-         [[(0, 2), (3, 10)], [(2, 3)]]),
-        (STOPS[1:2], SHUT, 1, [(0, 1, 6), (2, 1, 1)], {"checkpoint": 4},
-         [[(0, 2), (12, 20)], [(2, 3)]]),
+        (STOPS[1:2], SHUT, 1, [(0, 1, 6), (2, 1, 1)], 3, [[(0, 2), (3, 10)], [(2, 3)]]),
+        (STOPS[1:2], SHUT, 1, [(0, 1, 6), (2, 1, 1)], 3.5, [[(0, 2), (12, 19.5)], [(2, 3)]]),
         # server 1 is closed from 3 on: there is room for one job
-        (STOPS[1:2], LATE, (1, 1), [(0, 1, 10), (4, 1, 2)], {}, [[(0, 4), (6, 13)], [(4, 6)]]),
-        # no round is an event while nothing can run
-        (STOPS, FOREVER, (1, 1), [(0, 2, 1), (4, 1, 2)], {}, [[(1e12, 1e12 + 1)], [(4, 6)]]),
+        (STOPS[1:2], LATE, 2, [(0, 1, 10), (4, 1, 2)], 1, [[(0, 4), (6, 13)], [(4, 6)]]),
+        # a job that waits almost forever costs no event a round
+        (STOPS, EVER, 2, [(0, 2, 1), (4, 1, 2)], 1, [[(1e12, 1e12 + 1)], [(4, 6)]]),
     ],
-)  # fmt: skip
+)
 def test_stops_by_hand(
-    policies: Any, limits: Any, gpus: Any, rows: Any, options: Any, expected: Any
+    policies: Any, limits: Any, gpus: int, rows: Any, cost: float, expected: Any
 ) -> None:
-    """The first job is a's, the second b's, or a's too under her quota."""
-    world = {"servers": 2, "per_server": 1} if gpus == (1, 1) else {"per_server": gpus}
-    users = ["a", "a" if "quotas" in limits else "b"]
-    jobs = prepared(limited(*rows, limits=limits, user=users, **world))
+    """Jobs of a and b, or both of a under her quota, on servers of one GPU."""
+    users = ["a", "a" if limits is QUOTA else "b"]
+    jobs = prepared(limited(*rows, limits=limits, user=users, servers=gpus, per_server=1))
     for policy in policies:
-        records = simulate_online(
-            jobs, policy, None, PolicyOptions(**{"checkpoint": 1, "round": 4, **options})
-        )
+        records = simulate_online(jobs, policy, None, PolicyOptions(checkpoint=cost, round=4))
         assert stretches(records) == expected
         assert audit(jobs, records).feasible
 
 
 # --- against other runs
+
+
+PRIORITIES = Priorities(users={"u1": 2, "u2": -1}, groups={"g2": 1})
 
 
 def drawn(seed: int, **more: Any) -> tuple[Jobs, Any]:
@@ -170,7 +165,7 @@ def drawn(seed: int, **more: Any) -> tuple[Jobs, Any]:
             for servers, (start, end) in zip(([0, 4], [1, 2], None), times.tolist(), strict=True)
         ],
         "quotas": {"users": largest, "groups": {"g0": int(table.gpus.max())}},
-        "priorities": {"users": {"u1": 2, "u2": -1}, "groups": {"g2": 1}},
+        "priorities": PRIORITIES.model_dump(),
     }
     cluster = small.cluster.with_(servers=6, **limits | more)
     jobs = prepare_jobs(table, small.catalogue, cluster)
@@ -220,26 +215,17 @@ class First:
 
 
 class Attained:
-    """las in a policy's own words, without windows."""
-
-    def __init__(self, cluster: OnlineCluster) -> None:
-        self.cluster = cluster
+    """las in a policy's own words, without windows and quotas."""
 
     def schedule(self, view: View) -> None:
         def key(job: QueuedJob) -> tuple[int, float, int]:
-            return -self.cluster.priorities.of(job.user, job.group), view.attained(job), job.row
+            return -PRIORITIES.of(job.user, job.group), view.attained(job), job.row
 
-        quotas, running = self.cluster.quotas, [each.job for each in view.running]
-        room, chosen = view.gpus, Counter[tuple[str, str]]()
-        for job in sorted([*view.queue, *running] if view.now % 360 == 0 else [], key=key):
-            owners = dict.fromkeys([("user", job.user), ("group", job.group)], job.gpus)
-            held = chosen + Counter(owners)
-            within = held["user", job.user] <= quotas.users.get(job.user, view.gpus) and (
-                held["group", job.group] <= quotas.groups.get(job.group, view.gpus)
-            )
-            if job.gpus <= room and within:
-                room, chosen = room - job.gpus, held
-            elif job in running:
+        room, running = view.gpus, [each.job for each in view.running]
+        for job in sorted([*view.queue, *running], key=key):
+            if job.gpus <= room:
+                room -= job.gpus
+            elif job in running and view.now % 360 == 0:
                 view.preempt(job)
         for job in sorted(view.queue, key=key):
             if (offer := view.offer(job, "best-fit-last")) is not None:
@@ -250,9 +236,9 @@ class Attained:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_own_policies_are_the_compiled_ones(seed: int) -> None:
-    for name, windows in (("fifo", {}), ("las", {"maintenance": []})):
-        jobs, predicted = drawn(seed, **windows)
-        policy = First() if name == "fifo" else Attained(jobs.cluster)
+    fewer = {"maintenance": [], "quotas": {}}
+    for policy, name, limits in ((First(), "fifo", {}), (Attained(), "las", fewer)):
+        jobs, predicted = drawn(seed, **limits)
         runs = [simulate_policy(jobs, policy, predicted), simulate_online(jobs, name, predicted)]
         assert all(audit(jobs, records).feasible for records in runs)
         for column in COLUMNS:
@@ -267,7 +253,6 @@ def test_starts_against_limits_are_refused(limits: dict[str, Any], message: str)
     class Rash:
         def schedule(self, view: View) -> None:
             for job in view.queue:
-                assert view.offer(job, "most") is None or job.row == 0
                 view.start(job, {job.row: 2})
 
     jobs = prepared(limited((0, 2, 11), (0, 2, 1), servers=2, limits=limits, user=["a", "a"]))
