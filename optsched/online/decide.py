@@ -291,7 +291,7 @@ class _StateView(View):
                 self._arrived += [job] if job.submit == self._now else []
                 continue
             servers = MappingProxyType({int(m): gpus for m, gpus in entry.servers.items()})
-            self._add_free(servers, -1)
+            self._add_free(row, servers, -1)
             start, alpha = float(entry.start), self.iteration_time(job, servers)
             self._running[row] = RunningJob(job, start, alpha, servers, start, job.predicted)
 
