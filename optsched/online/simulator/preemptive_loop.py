@@ -202,15 +202,13 @@ def simulate(
             if windows_ahead:
                 room = keep_servers(kept, all_free, until, now)
             if has_quotas:
-                chosen = none_held(limits)
+                chosen = none_held(limits)  # numba loses `chosen.by_user[:] = 0` here
             preempted = [(0, 0.0, 0) for _ in range(0)]
             for entry in order:
                 while room > 0 and i < len(waiting) and waiting[i] < entry:
                     row = waiting[i][2]
                     gpus = gpus_of[configuration_of[row]]
-                    fits = gpus <= room
-                    if fits and has_quotas:
-                        fits = not is_over_quota(limits, chosen, row, gpus)
+                    fits = gpus <= room and not is_over_quota(limits, chosen, row, gpus)
                     if fits and windows_ahead:
                         c = configuration_of[row]
                         begin = now if segment_of[row] < 0 else now + rules.checkpoint
@@ -258,7 +256,7 @@ def simulate(
             c = configuration_of[row]
             gpus, rule, alpha = gpus_of[c], rule_for(rules.offer, jobs.heavy[c]), np.inf
             begin = now if segment_of[row] < 0 else now + rules.checkpoint
-            if gpus <= open_gpus and not (has_quotas and is_over_quota(limits, held, row, gpus)):
+            if gpus <= open_gpus and not is_over_quota(limits, held, row, gpus):
                 alpha = offered_time(
                     packed, rule, servers, offered, until, windows_ahead, table, server_counts,
                     c, now, begin, remaining[row], now,
