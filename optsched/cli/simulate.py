@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -77,7 +76,6 @@ def _simulate(
     """Simulate scheduling policies on a workload of jobs; with --bound, show the excess."""
     from optsched.online.prediction.predictors import predict_instance, report
     from optsched.online.runs import mark_comparable
-    from optsched.online.simulator.engine import check_limits
 
     declared.require("simulate", "--seed", seed, declared.Seed)
     names = _policies(policy)
@@ -94,7 +92,6 @@ def _simulate(
         catalogue=read_catalogue(models),
         workload=read_workload(table),
     )
-    names = _compatible_policies(names, policy, partial(check_limits, instance.cluster))
     require_one_run(records, names, len(instance.workload))
     prediction = predict_instance(instance, options, seed)
     if prediction.jobs.replaced:

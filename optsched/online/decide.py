@@ -21,7 +21,6 @@ from optsched.arrays import Floats, Ints
 from optsched.errors import InputError, MethodError, OptschedError, shown
 from optsched.external import scheduler_of
 from optsched.files import read_document
-from optsched.online.data.cluster import require_no_limits
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload
 from optsched.online.policies.by_name import POLICIES, Policy, PolicyOptions, find_policy
@@ -89,7 +88,9 @@ def decide(
         state = OnlineState.from_dict(state)
     if not isinstance(options, PolicyOptions):
         options = PolicyOptions.from_dict(options or {})
-    require_no_limits(state.cluster, "decide", "cluster")
+    if limits := state.cluster.limits:
+        expected = "a cluster without maintenance, quotas and priorities"
+        raise InputError("decide", "cluster", f"a cluster with {' and '.join(limits)}", expected)
     entries = sorted((*state.queue, *state.running), key=lambda job: float(job.submit_time))
     jobs = _prepared(state, entries)
     predicted = np.array([job.predicted for job in entries], dtype=np.float64)
@@ -288,7 +289,7 @@ class _StateView(View):
                 self._arrived += [job] if job.submit == self._now else []
                 continue
             servers = MappingProxyType({int(m): gpus for m, gpus in entry.servers.items()})
-            self._add_free(servers, -1)
+            self._add_free(row, servers, -1)
             start, alpha = float(entry.start), self.iteration_time(job, servers)
             self._running[row] = RunningJob(job, start, alpha, servers, start, job.predicted)
 

@@ -54,7 +54,6 @@ ONLINE = Problem(
                 policy.summary,
                 f"{_HERE}.runs:run_policy",
                 by_name=True,
-                supports=None if policy.preempts == "never" else ("continuous", "unequal servers"),
             )
             for policy in POLICIES.values()
         ),

@@ -135,12 +135,8 @@ class Study:
         return float(self.waits[scheduler].mean())
 
     def best(self, *, stops_jobs: bool) -> str:
-        """The scheduler with the least mean waiting among those that stop jobs, or do not.
-
-        Where the cluster's limits rule out stopping jobs, the best that does not.
-        """
-        names = [n for n in self.runs if can_stop_jobs(n) == stops_jobs]
-        return min(names or self.runs, key=self.mean)
+        """The scheduler with the least mean waiting among those that stop jobs, or do not."""
+        return min((n for n in self.runs if can_stop_jobs(n) == stops_jobs), key=self.mean)
 
 
 def study_jobs(
@@ -151,16 +147,13 @@ def study_jobs(
 ) -> Study:
     """Run and audit the schedulers, and bound the waiting.
 
-    On a cluster with limits none that stops jobs.
-
     Today's scheduler is the one of `USUAL` whose mean waiting is nearest to the real one where the
     trace has real starts, else EASY.
     """
     prediction = predict_instance(instance, OnlineOptions(), seed)
     options, jobs = PolicyOptions(offer="best-fit-last"), prediction.jobs
     runs = {}
-    names = [n for n in SCHEDULERS if not (instance.cluster.limits and can_stop_jobs(n))]
-    for run in run_policies(prediction, names, options, with_audit=True, progress=progress):
+    for run in run_policies(prediction, [*SCHEDULERS], options, with_audit=True, progress=progress):
         if not run.records.complete:
             raise KeyboardInterrupt
         if run.check is None or not run.check.feasible:
@@ -227,8 +220,8 @@ def warnings_of(study: Study) -> list[str]:
     left_out = study.instance.provenance["left_out"]
     unlimited = 1.0 if limits is None else float(np.isnan(limits).mean())
     warnings = {
-        f"The cluster has {' and '.join(cluster.limits)}: schedulers that stop jobs are left out, "
-        "and what no scheduler can save is computed without them.": bool(cluster.limits),
+        f"The cluster has {' and '.join(cluster.limits)}: what no scheduler can save is computed "
+        "without them.": bool(cluster.limits),
         f"{left_out} jobs that need more than {cluster.gpus} GPUs are left out.": left_out > 0,
         "All jobs are submitted at once, so the page says little about daily use.": load is None,
         f"The jobs ask for {load or 0:.0%} of the cluster, so the queue grows until the trace "

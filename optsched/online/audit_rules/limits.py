@@ -21,6 +21,7 @@ from optsched.online.audit_rules.placement import (
     free_gpus,
     lone_starts,
 )
+from optsched.online.audit_rules.replays import PREEMPTING
 from optsched.online.records import Records
 
 if TYPE_CHECKING:
@@ -62,25 +63,27 @@ def _quota_violations(
 
 def _window_violations(jobs: Jobs, records: Records, rows: Ints) -> list[Violation]:
     segments, violations = records.segments, []
-    end, rounding = _planned_end(jobs, records, rows), 4 * np.spacing(records.end)
-    owner = segments.job[np.repeat(np.arange(len(segments)), np.diff(segments.first))]
+    end, rounding = _planned_end(jobs, records, rows), 4 * np.spacing(segments.end)
+    owner = np.repeat(np.arange(len(segments)), np.diff(segments.first))
     for i, window in enumerate(jobs.cluster.maintenance):
         closed = np.zeros(records.servers, dtype=bool)
         closed[window.indices(records.servers)] = True
         first, last = (t - jobs.first_submission for t in (window.start, window.end))
-        inside = (records.start < last) & (end - rounding > first)
-        for job in np.unique(owner[closed[segments.server] & inside[owner]])[:MAX_LISTED]:
-            where = f"job {records.job_id[job]} in window {i}"
-            amount = min(float(end[job]), last) - max(float(records.start[job]), first)
+        inside = (segments.start < last) & (end - rounding > first)
+        for segment in np.unique(owner[closed[segments.server] & inside[owner]])[:MAX_LISTED]:
+            where = f"job {records.job_id[segments.job[segment]]} in window {i}"
+            amount = min(float(end[segment]), last) - max(float(segments.start[segment]), first)
             violations.append(Violation("maintenance", WHERE, where, amount))
     return violations
 
 
 def _planned_end(jobs: Jobs, records: Records, rows: Ints) -> Floats:
-    """The end, or that of the user's estimate if it is later."""
-    if (walltime := jobs.workload.walltime) is None:
-        return records.end
-    return np.asarray(np.fmax(records.end, records.start + walltime[rows]))
+    """The end of each segment, or that of the user's estimate if it counts and is later."""
+    segments = records.segments
+    if (walltime := jobs.workload.walltime) is None or records.policy in PREEMPTING:
+        return segments.end
+    estimate = np.where(segments.resumed, np.nan, walltime[rows][segments.job])
+    return np.asarray(np.fmax(segments.end, segments.start + estimate))
 
 
 class Limited:

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from optsched.arrays import Ints
-from optsched.errors import InputError, shown
+from optsched.errors import shown
 from optsched.files import read_document
 from optsched.online.data.limits import MAX_WINDOWS, MaintenanceWindow, Priorities, Quotas
 from optsched.placement.instance import MAX_GPUS_PER_SERVER, Cluster
@@ -191,13 +191,6 @@ class OnlineCluster(FileModel):
                 expected = f"servers 0 to {self.num_servers - 1}"
                 raise fault(f"maintenance[{i}].servers", str(window.last_server), expected)
         return self
-
-
-def require_no_limits(cluster: OnlineCluster, source: str, where: str) -> None:
-    """Raise InputError if a cluster states limits, for what does not know them."""
-    if cluster.limits:
-        expected = "a cluster without maintenance, quotas and priorities"
-        raise InputError(source, where, f"a cluster with {' and '.join(cluster.limits)}", expected)
 
 
 def filled(server_gpus: Ints, gpus: int) -> list[int]:

@@ -14,12 +14,12 @@ from optsched import interrupts
 from optsched.arrays import Bools, Floats, Ints
 from optsched.errors import InputError
 from optsched.kernels import Kernel
-from optsched.online.data.cluster import OnlineCluster, require_no_limits
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import Policy, PolicyOptions, find_policy
 from optsched.online.records import Records, Segments
 from optsched.online.simulator import event_loop, limited_loop, preemptive_loop
 from optsched.online.simulator.iteration_times import empty_table
+from optsched.online.simulator.limits import limits_of
 from optsched.online.simulator.offers import GPU_BITS, RULES, all_free, count_servers, rule_for
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 
@@ -67,8 +67,7 @@ def simulate_online(
     Raises
     ------
     InputError
-        For an unknown policy, an option that it does not allow, an invalid prediction, or a
-        preemptive policy on a cluster with limits.
+        For an unknown policy, an option that it does not allow, or an invalid prediction.
 
     Examples
     --------
@@ -85,7 +84,6 @@ def simulate_online(
     predicted = np.require(jobs.iterations if perfect else predicted, np.float64, "W")
     _check_predictions(jobs, predicted)
     _check_slices_fit(jobs, policy, options)
-    check_limits(jobs.cluster, policy)
     run = _run if policy.preempts == "never" else _run_preemptive
     return run(jobs, policy, options, predicted, progress)
 
@@ -98,7 +96,7 @@ def _run(
     loop_data: Any = data
     if policy.order == "usage" or jobs.cluster.limits:
         loop = limited_loop.simulate
-        loop_data = limited_loop.LimitedJobs(data, limited_loop.limits_of(jobs))
+        loop_data = limited_loop.LimitedJobs(data, limits_of(jobs))
     runs = idle_runs(len(jobs), policy)
     complete, allocations = _run_loop(loop, jobs, loop_data, rules, runs, report)
     started_rows = np.flatnonzero(~np.isnan(runs.start))
@@ -184,7 +182,7 @@ def _run_preemptive(
     )
     heavy = configurations.worst / configurations.estimate >= options.comm_heavy
     data = preemptive_loop.JobData(
-        jobs.submit, jobs.iterations, predicted, jobs.configuration, heavy
+        jobs.submit, jobs.iterations, predicted, jobs.configuration, heavy, limits_of(jobs)
     )
     state = preemptive_loop.JobState(
         remaining=np.zeros(n),
@@ -289,12 +287,6 @@ def _buckets(jobs: Jobs, policy: Policy, heavy: Bools) -> tuple[Ints, Ints, Ints
     gpus, first = distinct.T
     _, offer = np.unique(2 * gpus + heavy[first], return_inverse=True)
     return bucket.reshape(-1).astype(np.int64), gpus.copy(), np.where(first < 0, -1, offer)
-
-
-def check_limits(cluster: OnlineCluster, policy: Policy) -> None:
-    """Raise InputError for a policy that stops jobs on a cluster with limits."""
-    if policy.preempts != "never":
-        require_no_limits(cluster, "simulate", f"policy {policy.name}, which stops jobs")
 
 
 def _check_slices_fit(jobs: Jobs, policy: Policy, options: PolicyOptions) -> None:

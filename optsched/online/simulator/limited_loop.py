@@ -17,7 +17,6 @@ from numba.extending import register_jitable
 from optsched.arrays import Bools, Floats, Ints
 from optsched.kernels import kernel
 from optsched.online.data.configurations import Packed
-from optsched.online.data.jobs import Jobs
 from optsched.online.simulator import event_loop
 from optsched.online.simulator.event_loop import (
     BACKFILL,
@@ -33,69 +32,27 @@ from optsched.online.simulator.event_loop import (
     start_job,
     submit_virtually,
 )
-from optsched.online.simulator.iteration_times import TimeTable, cached_time, compute_and_cache_time
-from optsched.online.simulator.offers import (
-    GPU_BITS,
-    FreeServers,
-    count_servers,
-    release,
-    rule_for,
-    set_free,
+from optsched.online.simulator.iteration_times import TimeTable
+from optsched.online.simulator.limits import (
+    HeldGpus,
+    Limits,
+    add_held,
+    copy_servers,
+    is_over_quota,
+    keep_servers,
+    next_windows,
+    none_held,
+    offered_time,
+    take_from,
 )
+from optsched.online.simulator.offers import GPU_BITS, FreeServers, release, rule_for
 
 FAIR = 4  # fair-share: the user with the least GPU-seconds is next
-
-
-class Limits(NamedTuple):
-    """The limits in numbers; times in seconds since the first submission.
-
-    By row: `priority_class`, 0 for the highest priority, and the codes of `user` and `group`; by
-    code their quotas, `SENTINEL` for none. Window i is one server's. `window_ends` are sorted,
-    distinct and above 0.
-    """
-
-    priority_class: Ints
-    user: Ints
-    group: Ints
-    user_quota: Ints
-    group_quota: Ints
-    window_server: Ints
-    window_start: Floats
-    window_end: Floats
-    window_ends: Floats
 
 
 class LimitedJobs(NamedTuple):
     jobs: event_loop.JobData
     limits: Limits
-
-
-def limits_of(jobs: Jobs) -> Limits:
-    """Return the limits that the jobs' cluster states, none of a kind that it does not."""
-    cluster, workload, origin = jobs.cluster, jobs.workload, jobs.first_submission
-    users, groups = workload.user, workload.group
-    quotas, priorities = cluster.quotas, cluster.priorities
-    distinct = np.unique(np.stack((users.codes, groups.codes), axis=1), axis=0, return_inverse=True)
-    pairs, pair = distinct[0].tolist(), distinct[1].reshape(-1)
-    priority = [priorities.of(users.values[u], groups.values[g]) for u, g in pairs]
-    _, priority_class = np.unique(-np.array(priority, dtype=np.int64), return_inverse=True)
-    windows = [
-        (server, window.start - origin, window.end - origin)
-        for window in cluster.maintenance
-        for server in window.indices(cluster.num_servers)
-    ]
-    server, start, end = np.array(windows, dtype=np.float64).reshape(-1, 3).T
-    return Limits(
-        priority_class=priority_class.reshape(-1).astype(np.int64)[pair],
-        user=users.codes.astype(np.int64),
-        group=groups.codes.astype(np.int64),
-        user_quota=np.array([quotas.users.get(n, SENTINEL) for n in users.values], np.int64),
-        group_quota=np.array([quotas.groups.get(n, SENTINEL) for n in groups.values], np.int64),
-        window_server=server.astype(np.int64),
-        window_start=start.copy(),
-        window_end=end.copy(),
-        window_ends=np.unique(end[end > 0.0]),
-    )
 
 
 @kernel
@@ -120,8 +77,7 @@ def simulate(
     gpus_of, estimates, window_ends = packed.gpus, packed.estimate, limits.window_ends
     n, num_users = len(submit), len(limits.user_quota)
     server_counts = np.zeros(len(servers.histogram), dtype=np.int64)
-    held_by_user = np.zeros(num_users, dtype=np.int64)
-    held_by_group = np.zeros(len(limits.group_quota), dtype=np.int64)
+    held = none_held(limits)
     usage = np.zeros(num_users)  # fair-share: GPU-seconds until the last event
     end_heap = [(np.inf, SENTINEL)]  # running jobs by their end
     expected_ends = [(np.inf, SENTINEL)]  # EASY: running jobs, sorted by their expected end
@@ -159,12 +115,12 @@ def simulate(
                 break
             ends_passed += 1
         if now >= boundary:
-            boundary = _next_windows(limits, until, now)
-        windows_ahead = until.min() < np.inf
-        scratch = servers if not windows_ahead else _copy(servers)
+            boundary = next_windows(limits, until, now)
+        windows_ahead = boundary < np.inf
+        scratch = servers if not windows_ahead else copy_servers(servers)
         if rules.overtaking == FAIR:
             for user in range(num_users):
-                usage[user] += held_by_user[user] * (now - last)
+                usage[user] += held.by_user[user] * (now - last)
 
         # ends
         while end_heap[0][0] <= now:
@@ -173,9 +129,7 @@ def simulate(
             first = runs.first_allocation[row]
             for i in range(first, first + runs.num_allocations[row]):
                 release(servers, allocations[i])
-            gpus = gpus_of[configuration_of[row]]
-            held_by_user[limits.user[row]] -= gpus
-            held_by_group[limits.group[row]] -= gpus
+            add_held(limits, held, row, -gpus_of[configuration_of[row]])
             if rules.overtaking == EASY:
                 length = expected_length(jobs.walltime, row, jobs.predicted[row] * runs.alpha[row])
                 expected_ends.pop(bisect_left(expected_ends, (start[row] + length, row)))
@@ -201,8 +155,7 @@ def simulate(
 
         open_gpus = servers.total[0]  # free GPUs outside windows
         if windows_ahead:
-            _keep_servers(scratch, servers, until, now)
-            open_gpus = scratch.total[0]
+            open_gpus = keep_servers(scratch, servers, until, now)
         # one pass: the turns are those of fair-share, or the queue's
         window, head, queued_before = np.inf, -1, queued
         passed_over = np.zeros(num_users, dtype=np.bool_)
@@ -210,8 +163,8 @@ def simulate(
         for turn in range(queued + num_users):
             if rules.overtaking == FAIR:
                 user = _next_user(
-                    user_heaps, passed_over, usage, held_by_user, held_by_group, limits, n, gpus_of,
-                    configuration_of, open_gpus,
+                    user_heaps, passed_over, usage, held, limits, n, gpus_of, configuration_of,
+                    open_gpus,
                 )  # fmt: skip
                 if user < 0:
                     break
@@ -222,13 +175,14 @@ def simulate(
                 row = waiting[turn][1]
             configuration = configuration_of[row]
             gpus, estimate = gpus_of[configuration], estimates[configuration]
-            if _is_over_quota(limits, held_by_user, held_by_group, row, gpus):
+            if is_over_quota(limits, held, row, gpus):
                 continue
-            alpha = np.inf
+            alpha, rule = np.inf, rule_for(rules.offer, heavy[configuration])
             if gpus <= open_gpus:
-                alpha = _offer(
-                    jobs, packed, rules, servers, scratch, until, windows_ahead, table,
-                    server_counts, row, now,
+                alpha = offered_time(
+                    packed, rule, servers, scratch, until, windows_ahead, table, server_counts,
+                    configuration, now, now, jobs.iterations[row],
+                    now + _longer(jobs.walltime, row, 0.0),
                 )  # fmt: skip
             starts, is_empty = alpha < np.inf, started == ended
             late = False
@@ -264,16 +218,12 @@ def simulate(
                 continue
             # the start
             first = len(allocations)
-            rule = rule_for(rules.offer, heavy[configuration])
             end = now + jobs.iterations[row] * alpha
             start_job(runs, scratch, row, gpus, rule, alpha, now, end, allocations, end_heap)
             open_gpus -= gpus
             if windows_ahead:
-                for i in range(first, len(allocations)):
-                    server, taken = allocations[i] >> GPU_BITS, allocations[i] % (1 << GPU_BITS)
-                    set_free(servers, server, servers.free[server] - taken)
-            held_by_user[limits.user[row]] += gpus
-            held_by_group[limits.group[row]] += gpus
+                take_from(servers, allocations, first)
+            add_held(limits, held, row, gpus)
             started, queued = started + 1, queued - 1
             spare_gpus -= gpus if late else 0
             if rules.overtaking == FAIR:
@@ -299,39 +249,11 @@ def _remove_started(waiting: list[tuple[int, int]], start: Floats) -> None:
 
 
 @register_jitable
-def _next_windows(limits: Limits, until: Floats, now: float) -> float:
-    """Write to `until` the next start of a window of each server, -inf inside one.
-
-    Return the time of the next change.
-    """
-    until[:] = np.inf
-    boundary = np.inf
-    for i in range(len(limits.window_server)):
-        server, begin, end = limits.window_server[i], limits.window_start[i], limits.window_end[i]
-        if end <= now:
-            continue
-        until[server] = min(until[server], begin if begin > now else -np.inf)
-        boundary = min(boundary, begin if begin > now else end)
-    return boundary
-
-
-@register_jitable
-def _is_over_quota(
-    limits: Limits, held_by_user: Ints, held_by_group: Ints, row: int, gpus: int
-) -> bool:
-    user, group = limits.user[row], limits.group[row]
-    if held_by_user[user] + gpus > limits.user_quota[user]:
-        return True
-    return held_by_group[group] + gpus > limits.group_quota[group]
-
-
-@register_jitable
 def _next_user(
     user_heaps: list[list[tuple[int, int]]],
     passed_over: Bools,
     usage: Floats,
-    held_by_user: Ints,
-    held_by_group: Ints,
+    held: HeldGpus,
     limits: Limits,
     n: int,
     gpus_of: Ints,
@@ -349,77 +271,13 @@ def _next_user(
         if row == SENTINEL or passed_over[user]:
             continue
         gpus = gpus_of[configuration_of[row]]
-        if gpus > free or _is_over_quota(limits, held_by_user, held_by_group, row, gpus):
+        if gpus > free or is_over_quota(limits, held, row, gpus):
             passed_over[user] = True
             continue
-        key = (rank // n, usage[user], held_by_user[user], row)
+        key = (rank // n, usage[user], held.by_user[user], row)
         if best < 0 or key < best_key:
             best, best_key = user, key
     return best
-
-
-@register_jitable
-def _offer(
-    jobs: event_loop.JobData,
-    packed: Packed,
-    rules: event_loop.Rules,
-    servers: FreeServers,
-    scratch: FreeServers,
-    until: Floats,
-    windows_ahead: bool,
-    table: TimeTable,
-    server_counts: Ints,
-    row: int,
-    now: float,
-) -> float:
-    """Return alpha of a job's offer; infinite if it does not fit.
-
-    If windows are ahead, leave in `scratch` the servers that it is taken from: the job would end
-    before the next window of each. Otherwise `scratch` is `servers`.
-    """
-    configuration = jobs.configuration[row]
-    gpus, rule = packed.gpus[configuration], rule_for(rules.offer, jobs.heavy[configuration])
-    horizon = now
-    for _ in range(len(until) + 1):  # each round but the last leaves out a server
-        if windows_ahead:
-            _keep_servers(scratch, servers, until, horizon)
-        if gpus > scratch.total[0]:
-            break
-        alpha = packed.estimate[configuration]
-        if count_servers(scratch, rule, gpus, server_counts) > 1:
-            alpha = cached_time(table, configuration, server_counts)
-            if np.isnan(alpha):
-                alpha = compute_and_cache_time(table, packed, configuration, server_counts)
-        if alpha == np.inf or not windows_ahead:
-            return alpha
-        end = now + _longer(jobs.walltime, row, jobs.iterations[row] * alpha)
-        reaches_window = False
-        for server in range(len(until)):
-            reaches_window |= horizon <= until[server] < end
-        if not reaches_window:
-            return alpha
-        horizon = end
-    return np.inf
-
-
-@register_jitable
-def _copy(servers: FreeServers) -> FreeServers:
-    return FreeServers(
-        servers.free.copy(), servers.histogram.copy(), servers.lowest.copy(), servers.total.copy()
-    )
-
-
-@register_jitable
-def _keep_servers(kept: FreeServers, servers: FreeServers, until: Floats, time: float) -> None:
-    """Write to `kept` the servers, free only where the next window starts at a time or later."""
-    kept.histogram[:] = 0
-    kept.lowest[:] = 0
-    kept.total[0] = 0
-    for server in range(len(until)):
-        free = servers.free[server] if until[server] >= time else 0
-        kept.free[server] = free
-        kept.histogram[free] += 1
-        kept.total[0] += free
 
 
 @register_jitable

@@ -6,7 +6,7 @@ again at a later time. ``view.preempt(job)`` stops a job, which keeps its comple
 returns to the queue; when it resumes, its first `checkpoint` seconds (an option, 30) are lost.
 docs/how-to/own-policy.md has shortest job first, and `las`, as examples.
 
-Rules of the cluster (gang, capacity) are enforced. O(servers) per offer.
+Rules of the cluster (gang, capacity, limits) are enforced. O(servers) per offer.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ import numpy as np
 
 from optsched.arrays import Floats
 from optsched.errors import InputError, shown
-from optsched.online.data.cluster import require_no_limits
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records, Segment, Segments
-from optsched.online.simulator.offers import GPU_BITS, RULES, all_free, rule_for, set_free, take
+from optsched.online.simulator import limits, offers
 from optsched.placement.cost import cost_tables, placement_time
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.options import PlacementOptions
@@ -117,7 +116,7 @@ class View:
     def __init__(self, jobs: Jobs, predicted: Floats, options: PolicyOptions) -> None:
         self._jobs, self._predicted, self._options = jobs, predicted, options
         self._now = -np.inf
-        self._servers = all_free(jobs.cluster.server_gpus)
+        self._servers = offers.all_free(jobs.cluster.server_gpus)
         self._queue: dict[int, QueuedJob] = {}
         self._arrived: list[QueuedJob] = []
         self._running: dict[int, RunningJob] = {}
@@ -132,6 +131,11 @@ class View:
         self._worked = [0.0] * len(jobs)
         worst, estimate = jobs.configurations.worst, jobs.configurations.estimate
         self._heavy = worst / estimate >= options.comm_heavy
+        self._limits = limits.limits_of(jobs)
+        self._held = limits.none_held(self._limits)
+        # next window of each server, -inf inside one, and the first time at which that changes
+        self._until = np.full(jobs.cluster.num_servers, np.inf)
+        self._boundary = -np.inf
 
     @property
     def now(self) -> float:
@@ -140,8 +144,11 @@ class View:
 
     @property
     def queue(self) -> tuple[QueuedJob, ...]:
-        """Waiting jobs in row order: submitted and not started, or preempted."""
-        return tuple(self._queue[row] for row in sorted(self._queue))
+        """Waiting jobs by priority, then row: submitted and not started, or preempted."""
+        rows = sorted(self._queue)
+        if self._limits.priority_class.any():
+            rows.sort(key=self._limits.priority_class.__getitem__)
+        return tuple(self._queue[row] for row in rows)
 
     @property
     def arrived(self) -> tuple[QueuedJob, ...]:
@@ -166,20 +173,39 @@ class View:
     def free_gpus(self) -> int:
         return int(self._servers.total[0])
 
+    def over_quota(self, job: QueuedJob) -> bool:
+        """Return whether a start of the job would exceed a quota of its user or group."""
+        return bool(limits.is_over_quota(self._limits, self._held, job.row, job.gpus))
+
     def offer(self, job: QueuedJob, rule: str) -> dict[int, int] | None:
         """Return the GPUs by server that an offer rule gives the job now; None if it does not fit.
 
-        Its tensor slices must fit on those GPUs, too.
+        Its tensor slices must fit on those GPUs, too. A job over quota does not fit, and no server
+        of an offer has a maintenance window before the job would end.
         """
-        if rule not in RULES:
-            raise InputError("policy", "offer", shown(rule), f"one of {', '.join(RULES)}")
-        if job.gpus > self.free_gpus:
+        if rule not in offers.RULES:
+            raise InputError("policy", "offer", shown(rule), f"one of {', '.join(offers.RULES)}")
+        if job.gpus > self.free_gpus or self.over_quota(job):
             return None
-        allocations: list[int] = []
-        take(self._servers, rule_for(RULES[rule], job.heavy), job.gpus, allocations)
-        offer = dict(divmod(allocation, 1 << GPU_BITS) for allocation in allocations)
-        self._add_free(offer, 1)
-        return offer if self.iteration_time(job, offer) < np.inf else None
+        horizon = self._now
+        while True:
+            servers = self._servers
+            if self._boundary < np.inf:  # windows are ahead
+                servers = offers.all_free(np.where(self._until >= horizon, servers.free, 0))
+            if job.gpus > servers.total[0]:
+                return None
+            allocations: list[int] = []
+            job_rule = offers.rule_for(offers.RULES[rule], job.heavy)
+            offers.take(servers, job_rule, job.gpus, allocations)
+            for allocation in allocations:
+                offers.release(servers, allocation)
+            offer = dict(divmod(allocation, 1 << offers.GPU_BITS) for allocation in allocations)
+            alpha, began = self.iteration_time(job, offer), horizon
+            if alpha == np.inf:
+                return None
+            horizon = self._plan(job, alpha)[2]
+            if not ((self._until >= began) & (self._until < horizon)).any():
+                return offer
 
     def iteration_time(self, job: QueuedJob, offer: Offer) -> float:
         """Return alpha on an offer by Heavy-Edge, seconds; infinite if slices do not fit."""
@@ -201,7 +227,8 @@ class View:
         Raises
         ------
         InputError
-            If it is not queued, or the offer is not its GPUs or not free.
+            If it is not queued or over quota, or the offer is not its GPUs, not free, or on a
+            server with a maintenance window before the job would end.
         """
         row, place = job.row, f"job {job.job_id}"
         if row not in self._queue:
@@ -216,10 +243,14 @@ class View:
         alpha = self.iteration_time(job, servers)
         if alpha == np.inf:
             raise InputError("policy", place, shown(servers), "GPUs that its slices fit on")
-        remaining, predicted = self._remaining[row]
-        begin = self._now + (self._options.restore if row in self._segment_of else 0.0)
-        end = begin + remaining * alpha
-        self._add_free(servers, -1)
+        if self.over_quota(job):
+            raise InputError("policy", place, "over quota", "a job within its quotas")
+        begin, end, until = self._plan(job, alpha)
+        if closed := [server for server in servers if self._until[server] < until]:
+            found = f"server {closed[0]} with a maintenance window before the job would end"
+            raise InputError("policy", place, found, "servers without one")
+        predicted = self._remaining[row][1]
+        self._add_free(row, servers, -1)
         self._running[row] = RunningJob(
             self._queue.pop(row), self._now, alpha, MappingProxyType(servers), begin, predicted
         )
@@ -274,9 +305,15 @@ class View:
         times = [float(submit[self._next])] if self._next < len(submit) else []
         times += [min(self._ends.values())] if self._ends else []
         times += self._wakes[:1]
+        if self._queue or self._ends or self._next < len(submit):
+            window_ends = self._limits.window_ends
+            window = np.searchsorted(window_ends, self._now, side="right")
+            times += window_ends[window : window + 1].tolist()
         if not times:
             return False
         self._now = min(times)
+        if self._now >= self._boundary:
+            self._boundary = limits.next_windows(self._limits, self._until, self._now)
         while self._wakes and self._wakes[0] <= self._now:
             heapq.heappop(self._wakes)
         for row in [row for row, end in self._ends.items() if end <= self._now]:
@@ -299,13 +336,22 @@ class View:
             segments=Segments.of([row for row, _ in in_order], [part for _, part in in_order]),
         )
 
+    def _plan(self, job: QueuedJob, alpha: float) -> tuple[float, float, float]:
+        """Return when a segment from now on computes and ends, and until when it needs servers."""
+        resumes = job.row in self._segment_of
+        begin = self._now + (self._options.restore if resumes else 0.0)
+        end = begin + self._remaining[job.row][0] * alpha
+        walltime = 0.0 if resumes or job.walltime is None else job.walltime
+        return begin, end, max(end, self._now + walltime)
+
     def _release(self, row: int) -> None:
         del self._ends[row]
-        self._add_free(self._running.pop(row).servers, 1)
+        self._add_free(row, self._running.pop(row).servers, 1)
 
-    def _add_free(self, servers: Offer, sign: int) -> None:
+    def _add_free(self, row: int, servers: Offer, sign: int) -> None:
+        limits.add_held(self._limits, self._held, row, -sign * sum(servers.values()))
         for server, gpus in servers.items():
-            set_free(self._servers, server, int(self._servers.free[server]) + sign * gpus)
+            offers.set_free(self._servers, server, int(self._servers.free[server]) + sign * gpus)
 
     def _queued(self, row: int) -> QueuedJob:
         table = self._jobs.workload
@@ -356,7 +402,7 @@ def simulate_policy(
     Raises
     ------
     InputError
-        If the policy violates a rule, or never starts a job, or the cluster has limits.
+        If the policy violates a rule, or never starts a job.
 
     Examples
     --------
@@ -375,7 +421,6 @@ def simulate_policy(
     2805
     """
     options = options or PolicyOptions()
-    require_no_limits(jobs.cluster, "simulate", f"policy {name}")
     if predicted is None:
         predicted = jobs.iterations
     view = View(jobs, np.asarray(predicted, dtype=np.float64), options)

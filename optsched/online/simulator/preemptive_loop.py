@@ -3,9 +3,11 @@
 At one instant: ends, arrivals, then one pass. A full pass goes through all jobs in the order of
 their keys and chooses those that fit together; running jobs that are not chosen are preempted. Then
 waiting jobs start, or resume, in the order of their keys if they fit. Rounds begin at events of
-their own while a job waits; without rounds every event makes a full pass.
-Guarantee: the records follow models/online/README.md, "Preemption"; a naive simulator in the tests
-gives the same. Complexity: O(R log R + W) per pass for R running and W waiting jobs.
+their own while a job waits; without rounds every event makes a full pass. On a cluster with limits
+the order is by priority first, and the ends of maintenance windows are events.
+Guarantee: the records follow models/online/README.md, "Preemption" and "Limits"; a naive simulator
+in the tests gives the same. Complexity: O(R log R + W) per pass for R running and W waiting jobs;
+while windows are ahead, O(servers) more for each job that is examined.
 """
 
 from typing import NamedTuple
@@ -17,8 +19,20 @@ from optsched.arrays import Bools, Floats, Ints
 from optsched.kernels import kernel
 from optsched.online.data.configurations import Packed
 from optsched.online.simulator.event_loop import MAX_EXACT_MULTIPLE, bisect_left, next_multiple
-from optsched.online.simulator.iteration_times import TimeTable, cached_time, compute_and_cache_time
-from optsched.online.simulator.offers import FreeServers, count_servers, release, rule_for, take
+from optsched.online.simulator.iteration_times import TimeTable
+from optsched.online.simulator.limits import (
+    NO_QUOTA,
+    Limits,
+    add_held,
+    copy_servers,
+    is_over_quota,
+    keep_servers,
+    next_windows,
+    none_held,
+    offered_time,
+    take_from,
+)
+from optsched.online.simulator.offers import FreeServers, release, rule_for, take
 
 ATTAINED, REMAINING, SHARE = 0, 1, 2
 ORDERS = {"attained": ATTAINED, "remaining": REMAINING, "share": SHARE}
@@ -43,6 +57,7 @@ class JobData(NamedTuple):
     predicted: Floats
     configuration: Ints
     heavy: Bools
+    limits: Limits
 
 
 class JobState(NamedTuple):
@@ -89,34 +104,52 @@ def simulate(
     remaining, predicted_remaining = state.remaining, state.predicted_remaining
     worked_seconds, key_of, compute_start = state.worked_seconds, state.key, state.compute_start
     end_of, alphas, segment_of = state.end, state.alpha, state.segment
-    n, total_gpus = len(jobs.submit), servers.total[0]
+    n, total_gpus, limits = len(jobs.submit), servers.total[0], jobs.limits
+    priority_class, window_ends = limits.priority_class, limits.window_ends
+    has_quotas = (limits.user_quota < NO_QUOTA).any() or (limits.group_quota < NO_QUOTA).any()
     server_counts = np.zeros(len(servers.histogram), dtype=np.int64)
-    waiting = [(0.0, 0) for _ in range(0)]  # (key, row), sorted
+    waiting = [(0, 0.0, 0) for _ in range(0)]  # (priority class, key, row), sorted
     running = [0 for _ in range(0)]
     segments = [(0, 0.0, 0.0, 0.0, 0) for _ in range(0)]  # in order of their start
     allocations = [0 for _ in range(0)]
-    arrived, ended, now = 0, 0, -np.inf
+    all_free, kept = copy_servers(servers), copy_servers(servers)
+    held, chosen = none_held(limits), none_held(limits)
+    until = np.full(len(servers.free), np.inf)  # next window by server; -inf inside a window
+    boundary = -np.inf  # first time at which `until` changes
+    arrived, ended, ends_passed, now = 0, 0, 0, -np.inf
 
     for _ in range(steps):
         progress[0] = ended
         if stop[0]:
             break
-        # the next event: an end, an arrival, or a round while a job waits
+        # the next event: an end, an arrival, or the end of a window or a round while a job waits
         event = np.inf
         for row in running:
             event = min(event, end_of[row])
         if arrived < n:
             event = min(event, jobs.submit[arrived])
+        if len(waiting) > 0 and ends_passed < len(window_ends):
+            event = min(event, window_ends[ends_passed])
         if rules.round > 0.0 and len(waiting) > 0:
-            event = min(event, _next_boundary(now, rules.round))
+            next_round = _next_boundary(now, rules.round)
+            if len(running) == 0:  # nothing changes until the next event of another kind
+                next_round = max(next_round, _last_boundary(event, rules.round))
+            event = min(event, next_round)
         if event == np.inf:
             break
         now = next_multiple(event, rules.slot) if rules.slot > 0.0 else event
+        while ends_passed < len(window_ends) and window_ends[ends_passed] <= now:
+            ends_passed += 1
+        if now >= boundary:
+            boundary = next_windows(limits, until, now)
+        windows_ahead = boundary < np.inf
+        offered = kept if windows_ahead else servers
         # ends
         num_running = 0
         for row in running:
             if end_of[row] <= now:
                 _release(servers, segments, allocations, segment_of[row])
+                add_held(limits, held, row, -gpus_of[configuration_of[row]])
                 ended += 1
             else:
                 running[num_running] = row
@@ -129,13 +162,14 @@ def simulate(
             remaining[row], predicted_remaining[row] = jobs.iterations[row], jobs.predicted[row]
             c = configuration_of[row]
             key = _key(rules.order, gpus_of[c], estimates[c], 0.0, predicted_remaining[row], 0.0)
-            waiting.insert(bisect_left(waiting, (key, row)), (key, row))
+            entry = (priority_class[row], key, row)
+            waiting.insert(bisect_left(waiting, entry), entry)
         if len(waiting) == 0:
             continue
         # full pass: preempt running jobs that are not chosen in key order
         if rules.round == 0.0 or _is_boundary(now, rules):
             if rules.order == SHARE:
-                rows = [*running, *[row for _, row in waiting]]
+                rows = [*running, *[row for _, _, row in waiting]]
                 limit = _max_min_level([gpus_of[configuration_of[row]] for row in rows], total_gpus)
                 for row in rows:
                     ran = max(0.0, now - compute_start[row]) if end_of[row] < np.inf else 0.0
@@ -143,10 +177,10 @@ def simulate(
                     fair_seconds = share * (now - jobs.submit[row])
                     received_seconds = worked_seconds[row] + ran
                     key_of[row] = received_seconds / fair_seconds if received_seconds > 0.0 else 0.0
-                waiting = [(key_of[row], row) for _, row in waiting]
+                waiting = [(level, key_of[row], row) for level, _, row in waiting]
                 waiting.sort()
             # keys of the running jobs
-            order = [(0.0, 0) for _ in range(0)]
+            order = [(0, 0.0, 0) for _ in range(0)]
             for row in running:
                 c, ran = configuration_of[row], max(0.0, now - compute_start[row])
                 left, worked = (
@@ -156,30 +190,50 @@ def simulate(
                 gpus, estimate = gpus_of[c], estimates[c]
                 key = _key(rules.order, gpus, estimate, worked, max(0.0, left), key_of[row])
                 i = len(order)  # insertion sort: mostly the order of the last pass
-                order.append((key, row))
-                while i > 0 and (key, row) < order[i - 1]:
+                entry = (priority_class[row], key, row)
+                order.append(entry)
+                while i > 0 and entry < order[i - 1]:
                     order[i] = order[i - 1]
                     i -= 1
-                order[i] = (key, row)
+                order[i] = entry
             # merge with the waiting jobs: choose jobs that fit together
-            free, i, num_running = total_gpus, 0, 0
-            preempted = [(0.0, 0) for _ in range(0)]
+            room, i, num_running = total_gpus, 0, 0
+            if windows_ahead:
+                room = keep_servers(kept, all_free, until, now)
+            if has_quotas:
+                chosen = none_held(limits)  # numba loses `chosen.by_user[:] = 0` here
+            preempted = [(0, 0.0, 0) for _ in range(0)]
             for entry in order:
-                while free > 0 and i < len(waiting) and waiting[i] < entry:
-                    gpus = gpus_of[configuration_of[waiting[i][1]]]
-                    free -= gpus if gpus <= free else 0
+                while room > 0 and i < len(waiting) and waiting[i] < entry:
+                    row = waiting[i][2]
+                    gpus = gpus_of[configuration_of[row]]
+                    fits = gpus <= room and not is_over_quota(limits, chosen, row, gpus)
+                    if fits and windows_ahead:
+                        c = configuration_of[row]
+                        begin = now if segment_of[row] < 0 else now + rules.checkpoint
+                        alpha = offered_time(
+                            packed, rule_for(rules.offer, jobs.heavy[c]), all_free, kept, until,
+                            True, table, server_counts, c, now, begin, remaining[row], now,
+                        )  # fmt: skip
+                        fits = alpha < np.inf
+                    if fits:
+                        room -= gpus
+                        add_held(limits, chosen, row, gpus)
                     i += 1
-                gpus = gpus_of[configuration_of[entry[1]]]
-                if gpus <= free:
-                    free -= gpus
-                    running[num_running] = entry[1]
+                row = entry[2]
+                gpus = gpus_of[configuration_of[row]]
+                if gpus <= room and not (has_quotas and is_over_quota(limits, chosen, row, gpus)):
+                    room -= gpus
+                    if has_quotas:
+                        add_held(limits, chosen, row, gpus)
+                    running[num_running] = row
                     num_running += 1
                 else:
                     preempted.append(entry)
             del running[num_running:]
             # end the segments of the preempted jobs
             for entry in preempted:
-                row = entry[1]
+                row = entry[2]
                 ran = max(0.0, now - compute_start[row])
                 iterations_done = ran / alphas[row]
                 remaining[row] = max(0.0, remaining[row] - iterations_done)
@@ -189,23 +243,32 @@ def simulate(
                 _, start, _, alpha, last = segments[segment_of[row]]
                 segments[segment_of[row]] = (row, start, now, alpha, last)
                 _release(servers, segments, allocations, segment_of[row])
+                add_held(limits, held, row, -gpus_of[configuration_of[row]])
                 waiting.insert(bisect_left(waiting, entry), entry)
         # fill: start or resume waiting jobs in the order of their keys
         num_waiting = i = 0
-        while i < len(waiting) and servers.total[0] > 0:
-            row = waiting[i][1]
+        open_gpus = servers.total[0]  # free GPUs outside windows
+        if windows_ahead:
+            open_gpus = keep_servers(kept, servers, until, now)
+        while i < len(waiting) and open_gpus > 0:
+            row = waiting[i][2]
             c = configuration_of[row]
             gpus, rule, alpha = gpus_of[c], rule_for(rules.offer, jobs.heavy[c]), np.inf
-            if gpus <= servers.total[0]:
-                alpha = estimates[c]  # on one server
-                if count_servers(servers, rule, gpus, server_counts) > 1:
-                    alpha = cached_time(table, c, server_counts)
-                    if np.isnan(alpha):
-                        alpha = compute_and_cache_time(table, packed, c, server_counts)
+            begin = now if segment_of[row] < 0 else now + rules.checkpoint
+            if gpus <= open_gpus and not is_over_quota(limits, held, row, gpus):
+                alpha = offered_time(
+                    packed, rule, servers, offered, until, windows_ahead, table, server_counts,
+                    c, now, begin, remaining[row], now,
+                )  # fmt: skip
             if alpha < np.inf:
-                take(servers, rule, gpus, allocations)
-                compute_start[row] = now if segment_of[row] < 0 else now + rules.checkpoint
-                alphas[row], end_of[row] = alpha, compute_start[row] + remaining[row] * alpha
+                first = len(allocations)
+                take(offered, rule, gpus, allocations)
+                if windows_ahead:
+                    take_from(servers, allocations, first)
+                add_held(limits, held, row, gpus)
+                open_gpus -= gpus
+                compute_start[row], alphas[row] = begin, alpha
+                end_of[row] = begin + remaining[row] * alpha
                 segment_of[row] = len(segments)
                 segments.append((row, now, end_of[row], alpha, len(allocations)))
                 running.append(row)
@@ -274,9 +337,15 @@ def _is_boundary(now: float, rules: Rules) -> bool:
     """Return whether a round begins now, or began since the last multiple of the slot."""
     if rules.slot == 0.0:
         return np.floor(now / rules.round + 0.5) * rules.round == now
-    count = np.floor(now / rules.round)
-    if count * rules.round > now:
+    return next_multiple(_last_boundary(now, rules.round), rules.slot) == now
+
+
+@register_jitable
+def _last_boundary(now: float, length: float) -> float:
+    """Return when the last round until now began."""
+    count = np.floor(now / length)
+    if count * length > now:
         count -= 1.0
-    elif (count + 1.0) * rules.round <= now:
+    elif (count + 1.0) * length <= now:
         count += 1.0
-    return next_multiple(count * rules.round, rules.slot) == now
+    return count * length
