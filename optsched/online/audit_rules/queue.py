@@ -12,34 +12,23 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import Violation
-from optsched.online.audit_rules.limits import (
-    Limited,
-    fair_share_violations,
-    idle_violations,
-    overtaking_violations,
-)
+from optsched.online.audit_rules.passes import DELAYING, WORK_CONSERVING, pass_violations
 from optsched.online.audit_rules.placement import (
     MAX_LISTED,
     IterationTimes,
     evenly_spaced,
     lone_starts,
 )
-from optsched.online.audit_rules.replays import consolidation_violations, delay_violations
+from optsched.online.audit_rules.replays import delay_violations
 from optsched.online.records import Records
 
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
 BLOCKING = ("fifo", "spjf", "spwf")
-WORK_CONSERVING = ("wcs-duration", "wcs-workload", "wcs-subtime")
-VIRTUAL_ORDER = ("a-srpt", "a-srpt-perfect")
-EXTENSIONS = ("srpt-workload-hold", "a-srpt-backfill")
-EASY = ("easy",)
-CONSOLIDATING = ("spwf-consolidated",)
-FAIR = ("fair-share",)
-ALPHA_RTOL = 1e-9
-"""Relative rounding of a recomputed alpha."""
-AUDITED = (*BLOCKING, *WORK_CONSERVING, *VIRTUAL_ORDER, *EXTENSIONS, *EASY, *CONSOLIDATING, *FAIR)
+REPEATED = ("srpt-workload-hold", "a-srpt-backfill", "spwf-consolidated", "fair-share")
+"""Policies whose passes are repeated on clusters without limits too."""
+AUDITED = (*BLOCKING, *WORK_CONSERVING, "a-srpt", "a-srpt-perfect", "easy", *REPEATED)
 """Policies whose queue rules are audited."""
 
 
@@ -58,33 +47,24 @@ def queue_violations(
     chosen = evenly_spaced(np.lexsort((rows, records.start)), spot_checks)
     # jobs with tensor slices may wait although enough GPUs are free
     sliced = np.array([times.has_slices(int(c)) for c in configuration], dtype=bool)
-    if policy in FAIR:
-        return fair_share_violations(Limited(jobs, records, rows), sliced, spot_checks)
-    if jobs.cluster.limits:
-        return _limited(jobs, records, rows, chosen, sliced)
+    if not records.complete and policy not in (*BLOCKING, *WORK_CONSERVING, "spwf-consolidated"):
+        return []
+    queued, key = records.submit, _key(records)
+    if policy in DELAYING:
+        queued, rank = _joined(jobs, records, rows)
+        key = key if policy == "srpt-workload-hold" else rank.astype(np.float64)
+        if violations := _released(records, queued):
+            return violations
+    if jobs.cluster.limits or policy in REPEATED:
+        return pass_violations(jobs, records, rows, heavy, times, queued, key, spot_checks)
     if policy in BLOCKING:
-        return _blocking(records, rows, chosen, records.submit)
+        return _blocking(records, rows, chosen)
     if policy in WORK_CONSERVING:
         return _work_conserving(records, chosen, sliced)
-    if policy in CONSOLIDATING:
-        rank = np.empty(len(rows), dtype=np.int64)
-        rank[np.lexsort((rows, _key(records)))] = np.arange(len(rows))
-        return consolidation_violations(
-            records, configuration, heavy, times, rank, jobs.submit, chosen
-        )
-    if not records.complete:
-        return []
-    if policy in EASY:
+    if policy == "easy":
         return _reservation_violations(jobs, records, rows, sliced, spot_checks)
-    virtual_completion, rank = _joined(jobs, records, rows)
-    violations = _released(records, virtual_completion)
-    if policy == "srpt-workload-hold":
-        return violations + _blocking(records, rows, chosen, virtual_completion)
-    if policy == "a-srpt-backfill":
-        return violations + _backfilled(records, chosen, heavy, virtual_completion, rank)
-    violations += _in_virtual_order(records, rank)
-    return violations or delay_violations(
-        records, configuration, heavy, times, virtual_completion, rank, spot_checks
+    return _in_virtual_order(records, rank) or delay_violations(
+        records, configuration, heavy, times, queued, rank, spot_checks
     )
 
 
@@ -97,40 +77,22 @@ def _joined(jobs: Jobs, records: Records, rows: Ints) -> tuple[Floats, Ints]:
     return virtual_completion[rows], rank[rows]
 
 
-def _limited(
-    jobs: Jobs, records: Records, rows: Ints, chosen: Ints, sliced: Bools
-) -> list[Violation]:
-    """Rules of policies without reservations and backfilling on a cluster with limits."""
-    limited, policy = Limited(jobs, records, rows), records.policy
-    if policy in BLOCKING:
-        return overtaking_violations(limited, chosen, _key(records), records.submit)
-    if policy in WORK_CONSERVING:
-        return idle_violations(limited, chosen, sliced)
-    if policy not in (*VIRTUAL_ORDER, *EXTENSIONS) or not records.complete:
-        return []
-    virtual_completion, rank = _joined(jobs, records, rows)
-    violations = _released(records, virtual_completion)
-    if policy == "a-srpt-backfill":
-        return violations
-    key = _key(records) if policy == "srpt-workload-hold" else rank
-    return violations + overtaking_violations(limited, chosen, key, virtual_completion)
-
-
 def _key(records: Records) -> Floats:
-    if records.policy == "fifo":
+    """Each job's key in the queue of a policy without a virtual machine, before its row."""
+    if records.policy in ("fifo", "wcs-subtime", "easy", "fair-share"):
         return np.zeros(len(records))
-    if records.policy == "spjf":
+    if records.policy in ("spjf", "wcs-duration"):
         return np.asarray(records.predicted * records.estimate)
     return np.asarray(records.gpus * records.predicted * records.estimate)
 
 
-def _blocking(records: Records, rows: Ints, chosen: Ints, queued: Floats) -> list[Violation]:
-    """No job starts while one with a smaller key waits, queued since `queued`."""
+def _blocking(records: Records, rows: Ints, chosen: Ints) -> list[Violation]:
+    """No job starts while one with a smaller key waits."""
     key = _key(records)
     violations = []
     for i in chosen:
         t = records.start[i]
-        waiting = (queued <= t) & (records.start > t)
+        waiting = (records.submit <= t) & (records.start > t)
         before = (key < key[i]) | ((key == key[i]) & (rows < rows[i]))
         overtaken = np.flatnonzero(waiting & before)
         if len(overtaken):
@@ -172,26 +134,6 @@ def _in_virtual_order(records: Records, rank: Ints) -> list[Violation]:
     for i in np.flatnonzero(np.diff(records.start[by_rank]) < 0)[:MAX_LISTED]:
         where = f"job {records.job_id[by_rank[i + 1]]} before job {records.job_id[by_rank[i]]}"
         violations.append(Violation("queue order", "Algorithm 1", where, 1.0))
-    return violations
-
-
-def _backfilled(
-    records: Records, chosen: Ints, heavy: Bools, virtual_completion: Floats, rank: Ints
-) -> list[Violation]:
-    """A job overtakes only a heavy head, and must be light or have an acceptable offer."""
-    limit = records.options.comm_heavy * records.estimate * (1 + ALPHA_RTOL)
-    acceptable = records.alpha <= limit
-    violations = []
-    for i in chosen:
-        t = records.start[i]
-        waiting = (virtual_completion <= t) & (records.start > t)
-        ahead = np.flatnonzero(waiting & (rank < rank[i]))
-        if not len(ahead):
-            continue
-        head = ahead[np.argmin(rank[ahead])]
-        if not heavy[head] or (heavy[i] and not acceptable[i]):
-            where = f"job {records.job_id[i]} before job {records.job_id[head]}"
-            violations.append(Violation("queue order", "backfilling", where, float(len(ahead))))
     return violations
 
 

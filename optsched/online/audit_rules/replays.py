@@ -5,14 +5,10 @@ overtakes the head, so a job becomes the head when it is virtually complete and 
 started; from then on only ends change which GPUs are free. The records give both, and with them the
 first offer, kappa, the window's end and the first better offer.
 
-Turns of spwf-consolidated: at every arrival and end a pass examines each waiting job in the order
-of the keys. Jobs that started earlier, or in the same pass with a smaller key, hold their GPUs; the
-job starts at its first turn with an acceptable offer.
-
 Passes of preemptive policies: at times spread over the run every job's work so far is summed up
 from the records and the pass is repeated with plain sorting. Keys that differ only by rounding may
 be in either order.
-Source: models/online/README.md, "a-srpt", "spwf-consolidated" and "Preemption".
+Source: models/online/README.md, "a-srpt" and "Preemption".
 """
 
 from __future__ import annotations
@@ -47,8 +43,8 @@ ESTIMATE_RTOL = 1e-9
 """An offer with alpha up to (1 + 1e-9) alpha~ is as good as alpha~."""
 ALPHA_RTOL = 1e-10
 """Relative rounding of a recomputed alpha."""
-MAX_OFFERS, MAX_TURNS = 5_000, 20_000
-"""Work limits of an audit (about 1 s)."""
+MAX_OFFERS = 5_000
+"""Work limit of an audit (about 1 s)."""
 
 
 def delay_violations(
@@ -82,33 +78,18 @@ def delay_violations(
 
 
 @dataclass
-class _Replay:
+class _Head:
     records: Records
     configuration: Ints
     heavy: Bools
     times: IterationTimes
     rank: Ints
+    virtual_completion: Floats
     count = 0
-    """Offers or turns replayed so far."""
+    """Offers replayed so far."""
 
     def __post_init__(self) -> None:
         self.owner = np.repeat(np.arange(len(self.records)), np.diff(self.records.first))
-
-    def offer(self, i: int, free: list[int], default_rule: str) -> dict[int, int]:
-        rule = rule_of(self.records.options.offer or default_rule, bool(self.heavy[i]))
-        return expected_offer(free, rule, int(self.records.gpus[i]))
-
-    def free_without(self, held: Ints) -> list[int]:
-        """Free GPUs by server while these allocations are held."""
-        return free_gpus(self.records, self.records.server[held], self.records.taken[held])
-
-
-@dataclass
-class _Head(_Replay):
-    virtual_completion: Floats
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
         self.order = np.argsort(self.rank)
         self.position = np.argsort(self.order)
 
@@ -138,7 +119,8 @@ class _Head(_Replay):
             if not (self.heavy[i] or sliced):
                 return now  # every offer is accepted
             self.count += 1
-            offer = self.offer(i, free, "most")
+            rule = rule_of(options.offer or "most", bool(self.heavy[i]))
+            offer = expected_offer(free, rule, int(records.gpus[i]))
             alpha = self.times.of(int(self.configuration[i]), tuple(offer.values()))
             if alpha == INF:
                 continue
@@ -165,88 +147,11 @@ class _Head(_Replay):
         ahead[self.order[: self.position[i]]] = True
         running = ahead & (records.end > head)
         ends = np.unique(records.end[running & (records.end <= records.start[i])])
-        held = np.flatnonzero(running[self.owner])
-        return [
-            (now, self.free_without(held[records.end[self.owner[held]] > now]))
-            for now in (head, *ends.tolist())
-        ]
-
-
-def consolidation_violations(
-    records: Records,
-    configuration: Ints,
-    heavy: Bools,
-    times: IterationTimes,
-    rank: Ints,
-    arrivals: Floats,
-    chosen: Ints,
-) -> list[Violation]:
-    """Replay the turns of chosen jobs up to their starts."""
-    replay = _Turns(records, configuration, heavy, times, rank, arrivals)
-    violations = []
-    for i in chosen.tolist():
-        expected_start_and_offer = replay.start_of(i)
-        if replay.count > MAX_TURNS:
-            break
-        if expected_start_and_offer is None:
-            continue
-        expected, offer = expected_start_and_offer
-        start, submit = float(records.start[i]), float(records.submit[i])
-        difference, allowed = abs(start - expected), slack(start - submit, start)
-        where = f"job {records.job_id[i]}"
-        if expected == INF:  # no turn up to its start has an acceptable offer
-            difference = start - submit
-        if expected == INF or not difference <= allowed:
-            violations.append(Violation("consolidation", "", where, difference, allowed))
-        elif offer != dict(records[i].servers):
-            gpus = float(records.gpus[i])
-            violations.append(Violation("offer", f"offer {records.options.offer}", where, gpus))
-    return violations[:MAX_LISTED]
-
-
-@dataclass
-class _Turns(_Replay):
-    arrivals: Floats
-
-    def start_of(self, i: int) -> tuple[float, dict[int, int]] | None:
-        """When and where a job starts; (inf, {}) if no turn has an acceptable offer.
-
-        None if the decision depends on rounding, or if a zero-length job causes two passes at one
-        time.
-        """
-        records, configuration = self.records, int(self.configuration[i])
-        factor = max(records.options.comm_heavy, 1 + ESTIMATE_RTOL)
-        limit = factor * self.times.estimate(configuration)
-        relevant = (records.end >= records.submit[i]) & (records.start <= records.start[i])
-        relevant[i] = False
-        if (records.end[relevant] <= records.start[relevant]).any():
-            return None
-        allocations = np.flatnonzero(relevant[self.owner])
-        first, last = float(records.submit[i]), float(records.start[i])
-        events = np.concatenate((self.arrivals, records.end[relevant]))
-        for now in np.unique(events[(events >= first) & (events <= last)]).tolist():
-            self.count += 1
-            if self.count > MAX_TURNS:
-                return None
-            free = self._free(allocations, i, now)
-            if sum(free) < records.gpus[i]:
-                continue
-            offer = self.offer(i, free, "best-fit-last")
-            alpha = self.times.of(configuration, tuple(offer.values()))
-            if alpha < INF and sum(free) == records.cluster_gpus:
-                return now, offer
-            if abs(alpha - limit) <= ALPHA_RTOL * limit:
-                return None
-            if alpha < limit:
-                return now, offer
-        return INF, {}
-
-    def _free(self, allocations: Ints, i: int, now: float) -> list[int]:
-        """Free GPUs by server at a job's turn in the pass of that time."""
-        records, owner = self.records, self.owner[allocations]
-        before = self.rank[owner] < self.rank[i]
-        started = (records.start[owner] < now) | ((records.start[owner] == now) & before)
-        return self.free_without(allocations[started & (records.end[owner] > now)])
+        changes = []
+        for now in (head, *ends.tolist()):
+            held = (running & (records.end > now))[self.owner]
+            changes.append((now, free_gpus(records, records.server[held], records.taken[held])))
+        return changes
 
 
 def preemption_violations(
