@@ -13,7 +13,7 @@ Source: models/online/README.md, "Beyond the paper" and "Limits".
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_left, insort
+from bisect import insort
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from optsched.online.audit_rules.placement import (
     IterationTimes,
     evenly_spaced,
     expected_offer,
+    free_gpus,
     rule_of,
 )
 from optsched.online.audit_rules.replays import (
@@ -35,9 +36,8 @@ from optsched.online.audit_rules.replays import (
     ESTIMATE_RTOL,
     IMPROVEMENT_RTOL,
     INF,
-    MAX_OFFERS,
 )
-from optsched.online.records import Records
+from optsched.online.records import Record, Records
 
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 DELAYING = ("a-srpt", "a-srpt-perfect", "a-srpt-backfill", "srpt-workload-hold")
 WORK_CONSERVING = ("wcs-duration", "wcs-workload", "wcs-subtime")
 WITHOUT_HEAD = (*WORK_CONSERVING, "spwf-consolidated", "fair-share")
+MAX_TURNS = 10_000
+"""Work limit of an audit: passes and offers (about 1 s)."""
 USAGE_RTOL = 1e-9
 """Usages that differ less may be in either order."""
 EXACT_SECONDS = 2.0**-10
@@ -75,6 +77,17 @@ def pass_violations(
     return replay.violations(np.unique(events[events >= 0]), spot_checks)
 
 
+class _Jobs(dict[int, Record]):
+    """Records by index, as they are needed."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+
+    def __missing__(self, i: int) -> Record:
+        self[i] = self.records[i]
+        return self[i]
+
+
 class _Passes:
     """The state before a pass; jobs are indices of records."""
 
@@ -82,8 +95,9 @@ class _Passes:
         self, limited: Limited, queued: Floats, key: Floats, heavy: Bools, times: IterationTimes
     ) -> None:
         jobs, records, rows = limited.jobs, limited.records, limited.rows
-        self.limited, self.records, self.jobs = limited, records, list(records)
-        self.rank, self.heavy, self.times = limited.rank(key).tolist(), heavy.tolist(), times
+        self.limited, self.records, self.jobs = limited, records, _Jobs(records)
+        self.rank, self.heavy, self.times = limited.rank(key), heavy, times
+        self.by_rank = np.argsort(self.rank).tolist()
         self.options, self.policy = records.options, records.policy
         self.delaying = self.policy in DELAYING
         self.configuration = jobs.configuration[rows].tolist()
@@ -91,7 +105,7 @@ class _Passes:
         self.walltime = np.full(len(rows), np.nan) if given is None else given[rows]
         self.user, self.group = limited.user.tolist(), limited.group.tolist()
         self.held = [[0] * len(quota) for quota in limited.quotas]
-        self.usage, self.usage_at = [0.0] * len(self.held[0]), [0.0] * len(self.held[0])
+        self.usage: list[float] = []  # by user
         run_times = np.concatenate((records.start, records.end))
         self.usage_rtol = USAGE_RTOL if (run_times % EXACT_SECONDS).any() else 0.0
         windows = [
@@ -102,8 +116,13 @@ class _Passes:
         self.windows = np.array(windows, dtype=float).reshape(-1, 3).T
         self.until = [INF] * records.servers  # next window of each server, -inf inside one
         self.free: list[int] = records.server_gpus.tolist()
-        self.joining = sorted(((t, i) for i, t in enumerate(queued.tolist())), reverse=True)
-        self.waiting: list[tuple[int, int]] = []  # (rank, job), sorted
+        self.queued, self.by_start = queued, np.argsort(records.start)
+        self.sorted_starts = records.start[self.by_start]
+        self.owner = np.repeat(np.arange(len(rows)), np.diff(records.first))
+        self.joining: list[int] = []  # policies with delays: the first to join last
+        if self.delaying:
+            self.joining = np.argsort(-queued).tolist()
+        self.waiting: list[int] = []  # ranks, ascending
         self.running: dict[int, tuple[float, Offer, float]] = {}  # start, offer, alpha
         self.ends: list[tuple[float, int]] = []
         self.started: dict[int, Offer] = {}  # in the pass that is repeated
@@ -111,34 +130,53 @@ class _Passes:
         self.delays: dict[int, tuple[float, float]] = {}  # kappa, end of the delay window
         self.delays_known, self.window_end = True, INF
         self.reserved_start, self.spare_gpus = INF, 0
-        self.count = 0  # offers
+        self.count = 0  # passes and offers
 
     def violations(self, events: Floats, spot_checks: int) -> list[Violation]:
-        self.events = set(events.tolist())
-        self.starting: dict[float, dict[int, Offer]] = defaultdict(dict)
-        for i, job in enumerate(self.jobs):
-            self.starting[job.start][i] = dict(job.servers)
-        times = np.unique(np.concatenate((events, self.records.start)))
-        chosen = set((times if self.delaying else evenly_spaced(times, spot_checks)).tolist())
-        chosen |= self.starting.keys() - self.events
+        self.events, start = set(events.tolist()), self.records.start
+        times = np.unique(np.concatenate((events, start)))
+        if not self.delaying:
+            between_events = np.setdiff1d(start, events)[:MAX_LISTED]
+            times = np.union1d(evenly_spaced(times, spot_checks), between_events)
         violations: list[Violation] = []
         for time in times.tolist():
+            if not self.delaying:
+                self._go_to(time)
             while self.window_end < time:
-                violations += self._violations_at(self.window_end, True)
-            violations += self._violations_at(time, time in chosen)
-            if len(violations) >= MAX_LISTED or self.count > MAX_OFFERS:
+                violations += self._violations_at(self.window_end)
+            violations += self._violations_at(time)
+            if len(violations) >= MAX_LISTED or self.count > MAX_TURNS:
                 break
         return violations[:MAX_LISTED]
 
-    def _violations_at(self, now: float, is_checked: bool) -> list[Violation]:
+    def _go_to(self, now: float) -> None:
+        """Set the state before the passes of a time."""
+        records = self.records
+        running = (records.start < now) & (records.end > now)
+        held, counts = running[self.owner], records.gpus * running
+        self.free = free_gpus(records, records.server[held], records.taken[held])
+        for index, codes in enumerate((self.limited.user, self.limited.group)):
+            held_by_code = np.bincount(codes, counts, len(self.limited.quotas[index]))
+            self.held[index] = held_by_code.astype(int).tolist()
+        seconds = np.maximum(0.0, np.minimum(records.end, now) - records.start)
+        self.usage = np.bincount(self.limited.user, records.gpus * seconds).tolist()
+        self.ends = []  # later, except of jobs without length
+        jobs = {i: self.jobs[i] for i in np.flatnonzero(running).tolist()}
+        self.running = {i: (job.start, dict(job.servers), job.alpha) for i, job in jobs.items()}
+        self.waiting = np.sort(self.rank[(self.queued <= now) & (records.start >= now)]).tolist()
+
+    def _violations_at(self, now: float) -> list[Violation]:
         """Repeat the passes of an instant: several if jobs without length start."""
         is_event = now in self.events or now == self.window_end
-        starting, violations, again = self.starting.get(now, {}), [], True
-        self.window_end = INF
+        first = np.searchsorted(self.sorted_starts, now)
+        last = np.searchsorted(self.sorted_starts, now, "right")
+        starting = {i: dict(self.jobs[i].servers) for i in self.by_start[first:last].tolist()}
+        violations, again = [], True
+        self.window_end, self.count = INF, self.count + 1
         while again:
             self._release_and_queue(now)
             expected: dict[int, Offer] | None = None
-            if is_checked and self.delays_known:
+            if self.delays_known:
                 expected = self._starts(now) if is_event else {}
             if expected is None:
                 self.delays_known, expected = not self.delaying, starting
@@ -154,11 +192,11 @@ class _Passes:
                 self.delays_known, again, expected = not self.delaying, False, starting
             for i in expected:
                 self._start(i, now, starting[i], self.jobs[i].alpha)
-                self.waiting.pop(bisect_left(self.waiting, (self.rank[i], i)))
+                self.waiting.remove(int(self.rank[i]))
                 heapq.heappush(self.ends, (self.jobs[i].end, i))
             starting = {i: offer for i, offer in starting.items() if i not in expected}
-        if not self.delays_known and not any(self.heavy[i] for _, i in self.waiting):
-            self.delays_known, self.delays, self.window_end = True, {}, INF
+        if not self.delays_known:
+            self.delays_known = not any(self.heavy[self.by_rank[rank]] for rank in self.waiting)
         return violations
 
     def _rule(self, i: int, is_missing: bool) -> str:
@@ -177,28 +215,22 @@ class _Passes:
 
     def _release_and_queue(self, now: float) -> None:
         while self.ends and self.ends[0][0] <= now:
-            self._stop(heapq.heappop(self.ends)[1], now)
-        while self.joining and self.joining[-1][0] <= now:
-            i = self.joining.pop()[1]
-            insort(self.waiting, (self.rank[i], i))
+            self._stop(heapq.heappop(self.ends)[1])
+        while self.joining and self.queued[self.joining[-1]] <= now:
+            insort(self.waiting, int(self.rank[self.joining.pop()]))
 
     def _start(self, i: int, now: float, offer: Offer, alpha: float) -> None:
         self.running[i] = now, offer, alpha
-        self._hold(i, now, offer, 1)
+        self._hold(i, offer, 1)
 
-    def _stop(self, i: int, now: float) -> None:
-        self._hold(i, now, self.running.pop(i)[1], -1)
+    def _stop(self, i: int) -> None:
+        self._hold(i, self.running.pop(i)[1], -1)
 
-    def _hold(self, i: int, now: float, offer: Offer, sign: int) -> None:
-        user, gpus = self.user[i], self.jobs[i].gpus
-        self.usage[user], self.usage_at[user] = self._usage(user, now), now
-        self.held[0][user] += sign * gpus
-        self.held[1][self.group[i]] += sign * gpus
+    def _hold(self, i: int, offer: Offer, sign: int) -> None:
+        self.held[0][self.user[i]] += sign * self.jobs[i].gpus
+        self.held[1][self.group[i]] += sign * self.jobs[i].gpus
         for server, taken in offer.items():
             self.free[server] -= sign * taken
-
-    def _usage(self, user: int, now: float) -> float:
-        return self.usage[user] + self.held[0][user] * (now - self.usage_at[user])
 
     # A pass
 
@@ -211,7 +243,7 @@ class _Passes:
         self.started, self.head = {}, None
         open_gpus = sum(n for n, end in zip(self.free, self.until, strict=True) if end > now)
         try:
-            for i in self._turns(now):
+            for i in self._turns():
                 if open_gpus == 0:
                     break
                 if self._is_over_quota(i):
@@ -229,34 +261,35 @@ class _Passes:
             return None
         finally:
             for i in self.started:
-                self._stop(i, now)
+                self._stop(i)
         if self.head in self.delays and self.delays[self.head][1] > now:
             self.window_end = self.delays[self.head][1]
         return self.started
 
-    def _turns(self, now: float) -> Iterator[int]:
+    def _turns(self) -> Iterator[int]:
         if self.policy != "fair-share":
-            yield from [i for _, i in self.waiting]
+            yield from (self.by_rank[rank] for rank in self.waiting)
             return
         of_user: dict[int, list[int]] = defaultdict(list)
-        for _, i in reversed(self.waiting):
-            of_user[self.user[i]].append(i)
-        firsts = [self._fair_key(jobs.pop(), now) for jobs in of_user.values()]
+        for rank in reversed(self.waiting):
+            of_user[self.user[self.by_rank[rank]]].append(rank)
+        firsts = [self._fair_key(ranks.pop()) for ranks in of_user.values()]
         heapq.heapify(firsts)
         while firsts:
-            priority, usage, *_, i = heapq.heappop(firsts)
+            priority, usage, _, rank = heapq.heappop(firsts)
             if firsts and firsts[0][0] == priority:
                 tolerance = self.usage_rtol * firsts[0][1]
                 if tolerance > 0 and firsts[0][1] - usage <= tolerance:
                     raise RoundingDecidesError
+            i = self.by_rank[rank]
             yield i
-            jobs = of_user[self.user[i]]
-            if i in self.started and jobs:
-                heapq.heappush(firsts, self._fair_key(jobs.pop(), now))
+            ranks = of_user[self.user[i]]
+            if i in self.started and ranks:
+                heapq.heappush(firsts, self._fair_key(ranks.pop()))
 
-    def _fair_key(self, i: int, now: float) -> tuple[int, float, int, int, int]:
-        user, priority = self.user[i], -int(self.limited.priority[i])
-        return priority, self._usage(user, now), self.held[0][user], self.rank[i], i
+    def _fair_key(self, rank: int) -> tuple[int, float, int, int]:
+        user, priority = self.user[self.by_rank[rank]], self.limited.priority[self.by_rank[rank]]
+        return -int(priority), self.usage[user], self.held[0][user], rank
 
     def _is_over_quota(self, i: int) -> bool:
         codes = self.user[i], self.group[i]
@@ -268,7 +301,7 @@ class _Passes:
     def _offer(self, i: int, now: float) -> tuple[Offer, float]:
         """A job's offer and its alpha, infinite if the job does not fit."""
         job, horizon = self.jobs[i], now
-        rule = rule_of(self.options.offer or "most", self.heavy[i])
+        rule = rule_of(self.options.offer or "most", bool(self.heavy[i]))
         while True:
             pairs = zip(self.free, self.until, strict=True)
             left = [free if until >= horizon else 0 for free, until in pairs]

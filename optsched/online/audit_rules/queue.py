@@ -17,7 +17,6 @@ from optsched.online.audit_rules.placement import (
     MAX_LISTED,
     IterationTimes,
     evenly_spaced,
-    lone_starts,
 )
 from optsched.online.audit_rules.replays import delay_violations
 from optsched.online.records import Records
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
 BLOCKING = ("fifo", "spjf", "spwf")
-REPEATED = ("srpt-workload-hold", "a-srpt-backfill", "spwf-consolidated", "fair-share")
+REPEATED = ("easy", "srpt-workload-hold", "a-srpt-backfill", "spwf-consolidated", "fair-share")
 """Policies whose passes are repeated on clusters without limits too."""
-AUDITED = (*BLOCKING, *WORK_CONSERVING, "a-srpt", "a-srpt-perfect", "easy", *REPEATED)
+AUDITED = (*BLOCKING, *WORK_CONSERVING, "a-srpt", "a-srpt-perfect", *REPEATED)
 """Policies whose queue rules are audited."""
 
 
@@ -47,22 +46,23 @@ def queue_violations(
     chosen = evenly_spaced(np.lexsort((rows, records.start)), spot_checks)
     # jobs with tensor slices may wait although enough GPUs are free
     sliced = np.array([times.has_slices(int(c)) for c in configuration], dtype=bool)
-    if not records.complete and policy not in (*BLOCKING, *WORK_CONSERVING, "spwf-consolidated"):
-        return []
+    repeated = bool(jobs.cluster.limits) or policy in REPEATED
+    if not records.complete:  # a waiting job without a record may block others
+        blocking = policy in BLOCKING and not repeated
+        if not blocking and policy not in (*WORK_CONSERVING, "spwf-consolidated"):
+            return []
     queued, key = records.submit, _key(records)
     if policy in DELAYING:
         queued, rank = _joined(jobs, records, rows)
         key = key if policy == "srpt-workload-hold" else rank.astype(np.float64)
         if violations := _released(records, queued):
             return violations
-    if jobs.cluster.limits or policy in REPEATED:
+    if repeated:
         return pass_violations(jobs, records, rows, heavy, times, queued, key, spot_checks)
     if policy in BLOCKING:
         return _blocking(records, rows, chosen)
     if policy in WORK_CONSERVING:
         return _work_conserving(records, chosen, sliced)
-    if policy == "easy":
-        return _reservation_violations(jobs, records, rows, sliced, spot_checks)
     return _in_virtual_order(records, rank) or delay_violations(
         records, configuration, heavy, times, queued, rank, spot_checks
     )
@@ -163,58 +163,3 @@ def virtual_order(submit: Floats, work: Floats) -> tuple[Floats, Ints]:
         clock = now
         heapq.heappush(active, (float(work[row]), row))
     return completion, rank
-
-
-def _reservation_violations(
-    jobs: Jobs, records: Records, rows: Ints, sliced: Bools, spot_checks: int
-) -> list[Violation]:
-    """Check EASY's reservations at lone starts spread evenly over the run.
-
-    A later job than the head may start if it is expected to end by the head's reserved start, or
-    with GPUs that the head leaves free then; one that needs no more GPUs than are free at both
-    times must not wait, unless its slices may not fit. Nothing overtakes a head whose GPUs are
-    free.
-    """
-    violations = []
-    length = np.asarray(records.predicted * records.alpha)
-    if (walltime := jobs.workload.walltime) is not None:
-        length = np.where(np.isnan(walltime[rows]), length, walltime[rows])
-    for i in evenly_spaced(lone_starts(records.start), spot_checks):
-        t = records.start[i]
-        waiting = (records.submit <= t) & (records.start > t)
-        before = waiting & (rows < rows[i])
-        if not before.any():
-            continue
-        head = np.flatnonzero(before)[np.argmin(rows[before])]
-        running = (records.start < t) & (records.end > t)
-        reserved_start, spare_gpus, free = _reservation(
-            records, length, running, int(records.gpus[head]), t
-        )
-        if free >= records.gpus[head]:
-            where = f"job {records.job_id[i]} before job {records.job_id[head]}, which fits"
-            violations.append(Violation("queue order", "EASY", where, 1.0))
-        if t + length[i] > reserved_start:
-            spare_gpus -= int(records.gpus[i])
-        if spare_gpus < 0:
-            where = f"job {records.job_id[i]} delays job {records.job_id[head]}"
-            violations.append(Violation("reservation", "EASY", where, float(-spare_gpus)))
-        limit = min(free - int(records.gpus[i]), spare_gpus)
-        fitting = waiting & (rows > rows[head]) & (records.gpus <= limit) & ~sliced
-        if fitting.any():
-            where = f"job {records.job_id[np.flatnonzero(fitting)[0]]} at {t:.6g} s"
-            violations.append(Violation("work conservation", "EASY", where, float(fitting.sum())))
-    return violations
-
-
-def _reservation(
-    records: Records, length: Floats, running: Bools, gpus: int, now: float
-) -> tuple[float, int, int]:
-    """The reserved start, the GPUs free then beside the reserved ones, and those free now."""
-    expected_end = np.maximum(records.start + length, now)
-    total = records.cluster_gpus
-    free = total - int(records.gpus[running].sum())
-    for time in (now, *np.unique(expected_end[running]).tolist()):
-        free_then = free + int(records.gpus[running & (expected_end <= time)].sum())
-        if free_then >= gpus:
-            return float(time), free_then - gpus, free
-    return float("inf"), 0, free  # larger than the cluster: reported by another rule
