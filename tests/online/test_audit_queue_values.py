@@ -37,7 +37,7 @@ def jobs_of(of: Records, kind: Sequence[int] = ()) -> Any:
 
 def queue(of: Records, kind: Sequence[int] = ()) -> list[Any]:
     """Violations of the queue's rule; no job communicates much, and those of kind 1 have slices."""
-    times: Any = SimpleNamespace(estimate=lambda _: 1.0, has_slices=lambda which: which == 1)
+    times: Any = SimpleNamespace(of=lambda kind, held: math.inf if kind == 1 else 1.0)
     light = np.zeros(len(of), dtype=bool)
     return listed(queue_violations(jobs_of(of, kind), of, np.arange(len(of)), light, times, 99))
 
@@ -117,10 +117,12 @@ def test_of_a_run_that_was_cut_the_head_is_not_known() -> None:
 
 
 def test_a_job_of_slices_may_wait_for_the_right_gpus() -> None:
-    rows = ({"end": 9.0, "on": {0: 2}}, {"submit": 1.0, "start": 1.0, "end": 9.0}, {"start": 5.0})
-    left = [("work conservation", "V-A 1-d", f"job c at {at} s", 1.0) for at in (0, 1)]
-    assert queue(records_of(*rows, policy="wcs-subtime")) == left
-    assert queue(records_of(*rows, policy="wcs-subtime"), kind=[0, 0, 1]) == []
+    """From 0 to 9 one GPU is free on each server."""
+    rows = ({"end": 9.0, "on": {0: 3, 1: 3, 2: 3}}, {"submit": 1.0, "start": 9.0, "on": {0: 2}})
+    left = [("work conservation", "pass", "job b at 1 s", 1.0)]
+    waits = records_of(*rows, policy="wcs-subtime", offer="most")
+    assert queue(waits) == left
+    assert queue(waits, kind=[0, 1]) == []
 
 
 # --- offers

@@ -178,12 +178,14 @@ class _Passes:
             expected: dict[int, Offer] | None = None
             if self.delays_known:
                 expected = self._starts(now) if is_event else {}
+            is_known = expected is not None
             if expected is None:
                 self.delays_known, expected = not self.delaying, starting
             missing = [i for i in expected if i not in starting]
             others = [i for i in starting if i not in expected]
             moved = [i for i in expected if i in starting and expected[i] != starting[i]]
-            again = not missing and any(self.jobs[i].end <= now for i in expected)
+            has_ended = any(self.jobs[i].end <= now for i in expected)
+            again = has_ended and is_known and not missing
             wrong = moved if again else others or missing or moved
             if wrong:
                 rule = "offer" if wrong is moved else self._rule(wrong[0], wrong is missing)

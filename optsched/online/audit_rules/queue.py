@@ -12,22 +12,21 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import Violation
-from optsched.online.audit_rules.passes import DELAYING, WORK_CONSERVING, pass_violations
-from optsched.online.audit_rules.placement import (
-    MAX_LISTED,
-    IterationTimes,
-    evenly_spaced,
+from optsched.online.audit_rules.passes import (
+    DELAYING,
+    WITHOUT_HEAD,
+    WORK_CONSERVING,
+    pass_violations,
 )
+from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes
 from optsched.online.audit_rules.replays import delay_violations
 from optsched.online.records import Records
 
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
-BLOCKING = ("fifo", "spjf", "spwf")
-REPEATED = ("easy", "srpt-workload-hold", "a-srpt-backfill", "spwf-consolidated", "fair-share")
-"""Policies whose passes are repeated on clusters without limits too."""
-AUDITED = (*BLOCKING, *WORK_CONSERVING, "a-srpt", "a-srpt-perfect", *REPEATED)
+VIRTUAL_ORDER = ("a-srpt", "a-srpt-perfect")
+AUDITED = (*DELAYING, *WITHOUT_HEAD, "fifo", "spjf", "spwf", "easy")
 """Policies whose queue rules are audited."""
 
 
@@ -42,29 +41,19 @@ def queue_violations(
     """Check starts spread evenly over the run against the policy's queue rule."""
     if records.options.slot > 0 or records.policy not in AUDITED:
         return []
-    policy, configuration = records.policy, jobs.configuration[rows]
-    chosen = evenly_spaced(np.lexsort((rows, records.start)), spot_checks)
-    # jobs with tensor slices may wait although enough GPUs are free
-    sliced = np.array([times.has_slices(int(c)) for c in configuration], dtype=bool)
-    repeated = bool(jobs.cluster.limits) or policy in REPEATED
-    if not records.complete:  # a waiting job without a record may block others
-        blocking = policy in BLOCKING and not repeated
-        if not blocking and policy not in (*WORK_CONSERVING, "spwf-consolidated"):
-            return []
+    policy = records.policy
+    if not records.complete and policy not in (*WORK_CONSERVING, "spwf-consolidated"):
+        return []  # a waiting job without a record may block others
     queued, key = records.submit, _key(records)
     if policy in DELAYING:
         queued, rank = _joined(jobs, records, rows)
         key = key if policy == "srpt-workload-hold" else rank.astype(np.float64)
         if violations := _released(records, queued):
             return violations
-    if repeated:
+    if jobs.cluster.limits or policy not in VIRTUAL_ORDER:
         return pass_violations(jobs, records, rows, heavy, times, queued, key, spot_checks)
-    if policy in BLOCKING:
-        return _blocking(records, rows, chosen)
-    if policy in WORK_CONSERVING:
-        return _work_conserving(records, chosen, sliced)
     return _in_virtual_order(records, rank) or delay_violations(
-        records, configuration, heavy, times, queued, rank, spot_checks
+        records, jobs.configuration[rows], heavy, times, queued, rank, spot_checks
     )
 
 
@@ -84,37 +73,6 @@ def _key(records: Records) -> Floats:
     if records.policy in ("spjf", "wcs-duration"):
         return np.asarray(records.predicted * records.estimate)
     return np.asarray(records.gpus * records.predicted * records.estimate)
-
-
-def _blocking(records: Records, rows: Ints, chosen: Ints) -> list[Violation]:
-    """No job starts while one with a smaller key waits."""
-    key = _key(records)
-    violations = []
-    for i in chosen:
-        t = records.start[i]
-        waiting = (records.submit <= t) & (records.start > t)
-        before = (key < key[i]) | ((key == key[i]) & (rows < rows[i]))
-        overtaken = np.flatnonzero(waiting & before)
-        if len(overtaken):
-            where = f"job {records.job_id[i]} before job {records.job_id[overtaken[0]]}"
-            violations.append(Violation("queue order", "V-A 1-d", where, float(len(overtaken))))
-    return violations
-
-
-def _work_conserving(records: Records, chosen: Ints, sliced: Bools) -> list[Violation]:
-    """No job that fits waits after a pass; checked at start times."""
-    total = records.cluster_gpus
-    violations = []
-    for i in chosen:
-        t = records.start[i]
-        running = (records.start <= t) & (records.end > t)
-        free = total - int(records.gpus[running].sum())
-        waiting = (records.submit <= t) & (records.start > t) & ~sliced
-        fitting = np.flatnonzero(waiting & (records.gpus <= free))
-        if len(fitting):
-            where = f"job {records.job_id[fitting[0]]} at {t:.6g} s"
-            violations.append(Violation("work conservation", "V-A 1-d", where, float(len(fitting))))
-    return violations
 
 
 def _released(records: Records, virtual_completion: Floats) -> list[Violation]:
