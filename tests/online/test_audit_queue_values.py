@@ -118,11 +118,12 @@ def test_of_a_run_that_was_cut_the_head_is_not_known() -> None:
 
 def test_a_job_of_slices_may_wait_for_the_right_gpus() -> None:
     """From 0 to 9 one GPU is free on each server."""
-    rows = ({"end": 9.0, "on": {0: 3, 1: 3, 2: 3}}, {"submit": 1.0, "start": 9.0, "on": {0: 2}})
-    left = [("work conservation", "pass", "job b at 1 s", 1.0)]
+    busy = [{"end": 9.0, "on": {server: 3}} for server in range(3)]
+    rows = (*busy, {"submit": 1.0, "start": 9.0, "on": {0: 2}})
+    left = [("work conservation", "pass", "job d at 1 s", 1.0)]
     waits = records_of(*rows, policy="wcs-subtime", offer="most")
     assert queue(waits) == left
-    assert queue(waits, kind=[0, 1]) == []
+    assert queue(waits, kind=[0, 0, 0, 1]) == []
 
 
 # --- offers

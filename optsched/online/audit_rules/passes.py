@@ -100,7 +100,7 @@ class _Passes:
         self.by_rank = np.argsort(self.rank).tolist()
         self.options, self.policy = records.options, records.policy
         self.delaying = self.policy in DELAYING
-        self.configuration = jobs.configuration[rows].tolist()
+        self.configuration, self.gpus = jobs.configuration[rows].tolist(), records.gpus.tolist()
         given = jobs.workload.walltime
         self.walltime = np.full(len(rows), np.nan) if given is None else given[rows]
         self.user, self.group = limited.user.tolist(), limited.group.tolist()
@@ -123,8 +123,9 @@ class _Passes:
         if self.delaying:
             self.joining = np.argsort(-queued).tolist()
         self.waiting: list[int] = []  # ranks, ascending
-        self.running: dict[int, tuple[float, Offer, float]] = {}  # start, offer, alpha
-        self.ends: list[tuple[float, int]] = []
+        # with start, offer and alpha of jobs started since `_go_to`, otherwise as recorded
+        self.running: dict[int, tuple[float, Offer, float] | None] = {}
+        self.ends: list[tuple[float, int]] = []  # of jobs started since `_go_to`
         self.started: dict[int, Offer] = {}  # in the pass that is repeated
         self.head: int | None = None
         self.delays: dict[int, tuple[float, float]] = {}  # kappa, end of the delay window
@@ -160,9 +161,8 @@ class _Passes:
             self.held[index] = held_by_code.astype(int).tolist()
         seconds = np.maximum(0.0, np.minimum(records.end, now) - records.start)
         self.usage = np.bincount(self.limited.user, records.gpus * seconds).tolist()
-        self.ends = []  # later, except of jobs without length
-        jobs = {i: self.jobs[i] for i in np.flatnonzero(running).tolist()}
-        self.running = {i: (job.start, dict(job.servers), job.alpha) for i, job in jobs.items()}
+        self.ends = []
+        self.running = dict.fromkeys(np.flatnonzero(running).tolist())
         self.waiting = np.sort(self.rank[(self.queued <= now) & (records.start >= now)]).tolist()
 
     def _violations_at(self, now: float) -> list[Violation]:
@@ -217,7 +217,8 @@ class _Passes:
 
     def _release_and_queue(self, now: float) -> None:
         while self.ends and self.ends[0][0] <= now:
-            self._stop(heapq.heappop(self.ends)[1])
+            i = heapq.heappop(self.ends)[1]
+            self._stop(i, dict(self.jobs[i].servers))
         while self.joining and self.queued[self.joining[-1]] <= now:
             insort(self.waiting, int(self.rank[self.joining.pop()]))
 
@@ -225,12 +226,13 @@ class _Passes:
         self.running[i] = now, offer, alpha
         self._hold(i, offer, 1)
 
-    def _stop(self, i: int) -> None:
-        self._hold(i, self.running.pop(i)[1], -1)
+    def _stop(self, i: int, offer: Offer) -> None:
+        del self.running[i]
+        self._hold(i, offer, -1)
 
     def _hold(self, i: int, offer: Offer, sign: int) -> None:
-        self.held[0][self.user[i]] += sign * self.jobs[i].gpus
-        self.held[1][self.group[i]] += sign * self.jobs[i].gpus
+        self.held[0][self.user[i]] += sign * self.gpus[i]
+        self.held[1][self.group[i]] += sign * self.gpus[i]
         for server, taken in offer.items():
             self.free[server] -= sign * taken
 
@@ -248,22 +250,24 @@ class _Passes:
             for i in self._turns():
                 if open_gpus == 0:
                     break
-                if self._is_over_quota(i):
+                is_too_large = self.gpus[i] > open_gpus
+                may_be_head = self.head is None and self.policy not in WITHOUT_HEAD
+                if (is_too_large and not may_be_head) or self._is_over_quota(i):
                     continue
-                offer, alpha = self._offer(i, now) if self.jobs[i].gpus <= open_gpus else ({}, INF)
+                offer, alpha = ({}, INF) if is_too_large else self._offer(i, now)
                 if alpha < INF and self._is_accepted(i, alpha, now):
                     self.started[i] = offer
                     self._start(i, now, offer, alpha)
-                    open_gpus -= self.jobs[i].gpus
-                elif self.head is None and self.policy not in WITHOUT_HEAD:
+                    open_gpus -= self.gpus[i]
+                elif may_be_head:
                     self.head = i
                     if not self._may_be_overtaken(i, now):
                         break
         except RoundingDecidesError:
             return None
         finally:
-            for i in self.started:
-                self._stop(i)
+            for i, offer in self.started.items():
+                self._stop(i, offer)
         if self.head in self.delays and self.delays[self.head][1] > now:
             self.window_end = self.delays[self.head][1]
         return self.started
@@ -296,7 +300,7 @@ class _Passes:
     def _is_over_quota(self, i: int) -> bool:
         codes = self.user[i], self.group[i]
         return any(
-            held[code] + self.jobs[i].gpus > quota[code]
+            held[code] + self.gpus[i] > quota[code]
             for held, code, quota in zip(self.held, codes, self.limited.quotas, strict=True)
         )
 
@@ -383,7 +387,9 @@ class _Passes:
         if self._usable_gpus(free, now, length) >= job.gpus:
             return False
         released: dict[float, list[Offer]] = {end: [] for end in self.windows[2] if end > now}
-        for i, (start, offer, alpha) in self.running.items():
+        for i, state in self.running.items():
+            as_recorded = self.jobs[i].start, dict(self.jobs[i].servers), self.jobs[i].alpha
+            start, offer, alpha = state or as_recorded
             released.setdefault(max(start + self._expected_length(i, alpha), now), []).append(offer)
         for time in sorted(released):
             for offer in released[time]:
