@@ -17,10 +17,10 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import CANCELLATION, CheckReport, Violation
-from optsched.online.audit_rules.limits import limit_violations
+from optsched.online.audit_rules.limits import PREEMPTING, limit_violations
 from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes, offer_violations
 from optsched.online.audit_rules.queue import AUDITED, queue_violations
-from optsched.online.audit_rules.replays import PREEMPTING, preemption_violations
+from optsched.online.audit_rules.replays import preemption_violations
 from optsched.online.policies.by_name import OFFLINE
 from optsched.online.records import Records, Segments
 

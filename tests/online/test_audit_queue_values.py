@@ -46,10 +46,7 @@ def queue(of: Records, kind: Sequence[int] = ()) -> list[Any]:
 
 
 def around(complete: bool = True, **other: Any) -> list[Any]:
-    """Twelve GPUs: a holds 8 until 10 as predicted, b of 8 waits for it, c of 2 starts at 1.
-
-    d of 6 waits until 11.
-    """
+    """Twelve GPUs: a holds 8 until 10 as predicted, then b 8 and d 6; c of 2 starts at 1."""
     rows: list[dict[str, Any]] = [
         {"predicted": 10.0, "end": 10.0, "on": {0: 4, 1: 4}},
         {"submit": 0.5, "start": 10.0, "on": {0: 4, 1: 4}},
@@ -103,12 +100,9 @@ def test_what_could_start_around_the_head_does_not_wait() -> None:
     assert around(d={"on": {2: 2}})[0] == left
     assert around(c={"predicted": 9.5}, d={"on": {2: 2}, "predicted": 10.0})[0] == left  # 4 - 2
     assert around(d={"on": {2: 3}, "start": 2.0}) == []  # for 3 GPUs c has to end
-    assert around(d={"on": {2: 3}, "start": 2.0, "predicted": 8.5}) == []
-    late = ("reservation", "pass", "job d at 2 s", 1.0)
-    assert around(a={"on": {0: 4, 1: 3}}, d={"on": {2: 4, 1: 1}, "start": 2.0}) == []
-    assert around(
-        a={"on": {0: 4, 1: 3}}, d={"on": {2: 4, 1: 1}, "start": 2.0, "predicted": 8.5}
-    ) == [late]
+    five, seven = {"on": {2: 4, 1: 1}, "start": 2.0}, {"on": {0: 4, 1: 3}}
+    assert around(a=seven, d=five) == []
+    assert around(a=seven, d={**five, "predicted": 8.5})[0][:3:2] == ("reservation", "job d at 2 s")
 
 
 def test_of_a_run_that_was_cut_the_head_is_not_known() -> None:
@@ -306,8 +300,7 @@ def near(job: str, *times: float) -> list[Any]:
 )
 def test_when_the_gpus_are_near_enough(comm_heavy: float, starts: float) -> None:
     """8 s from the first, 6 s from 10 on, alpha~ (2 s) from 20 on; the offer at 10 is of 2+1+1."""
-    passed_over = [time for time in (10, 20, 30, 40) if starts <= time < starts + 25]
-    late = near("f", *passed_over, starts + 25)
+    late = near("f", *(t for t in (10, 20, 30, 40) if starts <= t < starts + 25), starts + 25)
     assert turns(starts + 25, comm_heavy=comm_heavy) == late
     # before that, and at a moment that is no event, nothing allows a start
     assert turns(starts - 0.5, comm_heavy=comm_heavy) == near("f", starts - 0.5)

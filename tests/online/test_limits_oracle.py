@@ -107,13 +107,10 @@ def _moved(rng: np.random.Generator, run: Records) -> Iterator[Records]:
         yield replace(run, start=start, end=end)
 
 
-@pytest.mark.parametrize(
-    "numbers",
-    [
-        range(130),
-        *(pytest.param(range(i, i + 130), marks=pytest.mark.full) for i in range(130, 1300, 130)),
-    ],
-)
+MORE = [pytest.param(range(i, i + 130), marks=pytest.mark.full) for i in range(130, 1300, 130)]
+
+
+@pytest.mark.parametrize("numbers", [range(130), *MORE])
 def test_the_audit_finds_altered_runs(numbers: range, tmp_path: Path) -> None:
     """A job is moved, or the run is one of another policy, or with other settings."""
     seen: Counter[str] = Counter()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from optsched.online.data.workload import Labels
 
 WHERE = "Limits"
+PREEMPTING = ("las", "srpt-preemptive", "max-min")
 
 
 def limit_violations(jobs: Jobs, records: Records, rows: Ints) -> list[Violation]:
@@ -51,25 +52,27 @@ def _quota_violations(
 
 def _window_violations(jobs: Jobs, records: Records, rows: Ints) -> list[Violation]:
     segments, violations = records.segments, []
-    end, rounding = _planned_end(jobs, records, rows), 4 * np.spacing(records.end)
-    owner = segments.job[np.repeat(np.arange(len(segments)), np.diff(segments.first))]
+    end, rounding = _planned_end(jobs, records, rows), 4 * np.spacing(segments.end)
+    owner = np.repeat(np.arange(len(segments)), np.diff(segments.first))
     for i, window in enumerate(jobs.cluster.maintenance):
         closed = np.zeros(records.servers, dtype=bool)
         closed[window.indices(records.servers)] = True
         first, last = (t - jobs.first_submission for t in (window.start, window.end))
-        inside = (records.start < last) & (end - rounding > first)
-        for job in np.unique(owner[closed[segments.server] & inside[owner]])[:MAX_LISTED]:
-            where = f"job {records.job_id[job]} in window {i}"
-            amount = min(float(end[job]), last) - max(float(records.start[job]), first)
+        inside = (segments.start < last) & (end - rounding > first)
+        for segment in np.unique(owner[closed[segments.server] & inside[owner]])[:MAX_LISTED]:
+            where = f"job {records.job_id[segments.job[segment]]} in window {i}"
+            amount = min(float(end[segment]), last) - max(float(segments.start[segment]), first)
             violations.append(Violation("maintenance", WHERE, where, amount))
     return violations
 
 
 def _planned_end(jobs: Jobs, records: Records, rows: Ints) -> Floats:
-    """The end, or that of the user's estimate if it is later."""
-    if (walltime := jobs.workload.walltime) is None:
-        return records.end
-    return np.asarray(np.fmax(records.end, records.start + walltime[rows]))
+    """The end of each segment, or that of the user's estimate if it counts and is later."""
+    segments, walltime = records.segments, jobs.workload.walltime
+    if walltime is None or records.policy in PREEMPTING:
+        return segments.end
+    planned = segments.start + walltime[rows][segments.job]
+    return np.where(segments.resumed, segments.end, np.fmax(segments.end, planned))
 
 
 class Limited:
@@ -78,7 +81,7 @@ class Limited:
     def __init__(self, jobs: Jobs, records: Records, rows: Ints) -> None:
         self.jobs, self.records, self.rows = jobs, records, rows
         table, cluster = jobs.workload, jobs.cluster
-        self.user, self.group = table.user.codes[rows], table.group.codes[rows]
+        self.codes = table.user.codes[rows], table.group.codes[rows]
         limit = [(table.user.values, cluster.quotas.users)]
         limit += [(table.group.values, cluster.quotas.groups)]
         self.quotas = [np.array([q.get(n, np.inf) for n in names]) for names, q in limit]

@@ -103,7 +103,7 @@ class _Passes:
         self.configuration, self.gpus = jobs.configuration[rows].tolist(), records.gpus.tolist()
         given = jobs.workload.walltime
         self.walltime = np.full(len(rows), np.nan) if given is None else given[rows]
-        self.user, self.group = limited.user.tolist(), limited.group.tolist()
+        self.user, self.group = (codes.tolist() for codes in limited.codes)
         self.held = [[0] * len(quota) for quota in limited.quotas]
         self.usage: list[float] = []  # by user
         run_times = np.concatenate((records.start, records.end))
@@ -156,11 +156,11 @@ class _Passes:
         running = (records.start < now) & (records.end > now)
         held, counts = running[self.owner], records.gpus * running
         self.free = free_gpus(records, records.server[held], records.taken[held])
-        for index, codes in enumerate((self.limited.user, self.limited.group)):
+        for index, codes in enumerate(self.limited.codes):
             held_by_code = np.bincount(codes, counts, len(self.limited.quotas[index]))
             self.held[index] = held_by_code.astype(int).tolist()
         seconds = np.maximum(0.0, np.minimum(records.end, now) - records.start)
-        self.usage = np.bincount(self.limited.user, records.gpus * seconds).tolist()
+        self.usage = np.bincount(self.limited.codes[0], records.gpus * seconds).tolist()
         self.ends = []
         self.running = dict.fromkeys(np.flatnonzero(running).tolist())
         self.waiting = np.sort(self.rank[(self.queued <= now) & (records.start >= now)]).tolist()

@@ -20,6 +20,7 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import Violation, slack
+from optsched.online.audit_rules.limits import Limited
 from optsched.online.audit_rules.placement import (
     MAX_LISTED,
     IterationTimes,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
 INF = float("inf")
-PREEMPTING = ("las", "srpt-preemptive", "max-min")
 BY_ROUNDS = ("las", "max-min")
 KEY_RTOL = 1e-9
 """Relative rounding of a key that is summed in another order."""
@@ -159,9 +159,9 @@ def preemption_violations(
 ) -> list[Violation]:
     """Check passes spread evenly over a complete run.
 
-    Jobs that hold GPUs after a pass are the first, in the order of the policy's key, then row, that
-    fit together; between rounds, running jobs continue and waiting jobs that fit start. Times with
-    a tensor-sliced job are skipped.
+    Jobs that hold GPUs after a pass are the first, in the order of (priority; the policy's key;
+    row), that fit together within their quotas; between rounds, running jobs continue and waiting
+    jobs that fit start. Times with a tensor-sliced job or before the end of a window are skipped.
     """
     replay = _Preemption(jobs, records, rows, sliced)
     violations = []
@@ -182,7 +182,9 @@ class _Preemption:
 
     def __post_init__(self) -> None:
         records = self.records
-        self.segments = records.segments
+        self.segments, self.limited = records.segments, Limited(self.jobs, records, self.rows)
+        ends = [window.end - self.jobs.first_submission for window in self.jobs.cluster.maintenance]
+        self.last_window_end = max(ends, default=-INF)
         self.gpus = records.gpus.astype(np.int64)
         self.total = records.cluster_gpus
         resumed, restore = self.segments.resumed, records.options.restore
@@ -206,7 +208,7 @@ class _Preemption:
         """Jobs whose running state differs from the policy's."""
         segments, records = self.segments, self.records
         active = (records.submit <= now) & (records.end > now)
-        if (self.sliced & active).any():
+        if (self.sliced & active).any() or now < self.last_window_end:
             return np.empty(0, dtype=np.int64)
         ran_before, runs_after = np.zeros((2, len(records)), dtype=bool)
         ran_before[segments.job[(segments.start < now) & (segments.end >= now)]] = True
@@ -217,10 +219,18 @@ class _Preemption:
         should_run = np.zeros(len(records), dtype=bool) if is_full_pass else continuing.copy()
         free = self.total - int(self.gpus[should_run].sum())
         key_time = now if is_full_pass else boundary
+        shares = [
+            (codes, np.bincount(codes, self.gpus * should_run, len(quota)), quota)
+            for codes, quota in zip(self.limited.codes, self.limited.quotas, strict=True)
+        ]
         for i in self._in_order(np.flatnonzero(candidates), key_time, now, runs_after):
-            if self.gpus[i] <= free:
-                free -= int(self.gpus[i])
+            gpus = int(self.gpus[i])
+            fits = all(held[codes[i]] + gpus <= quota[codes[i]] for codes, held, quota in shares)
+            if fits and gpus <= free:
+                free -= gpus
                 should_run[i] = True
+                for codes, held, _ in shares:
+                    held[codes[i]] += gpus
         return np.flatnonzero(should_run != runs_after)
 
     def _boundary(self, now: float) -> float:
@@ -236,11 +246,13 @@ class _Preemption:
     def _in_order(
         self, candidates: Ints, key_time: float, now: float, runs_after: Bools
     ) -> list[int]:
-        """Jobs by key, then row; among keys that differ only by rounding, running jobs first."""
-        key = self._keys(key_time, now)
-        candidates = candidates[np.lexsort((self.rows[candidates], key[candidates]))]
+        """Jobs by priority, key and row; if keys differ only by rounding, running jobs first."""
+        key, urgency = self._keys(key_time, now), -self.limited.priority
+        keys = self.rows[candidates], key[candidates], urgency[candidates]
+        candidates = candidates[np.lexsort(keys)]
         tolerance = np.maximum(KEY_RTOL * np.abs(key), self._rounding())[candidates]
         is_distinct = np.diff(key[candidates]) > np.maximum(tolerance[:-1], tolerance[1:])
+        is_distinct |= np.diff(urgency[candidates]) > 0
         tie_group = np.append(0, np.cumsum(is_distinct))[: len(candidates)]
         has_tolerance = np.bincount(tie_group, tolerance, len(candidates))[tie_group] > 0
         runs = has_tolerance & runs_after[candidates]
