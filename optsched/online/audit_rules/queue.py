@@ -1,4 +1,4 @@
-"""Spot checks of the queue rules: no job overtakes one that should start first.
+"""Rules of queues: passes are repeated, and heads of a-srpt are followed one by one.
 
 Only the records are used; runs with slots and custom policies are skipped.
 """
@@ -38,7 +38,7 @@ def queue_violations(
     times: IterationTimes,
     spot_checks: int,
 ) -> list[Violation]:
-    """Check starts spread evenly over the run against the policy's queue rule."""
+    """Check passes or starts spread over the run against the policy's queue rule."""
     if records.options.slot > 0 or records.policy not in AUDITED:
         return []
     policy = records.policy
