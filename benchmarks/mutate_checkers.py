@@ -99,16 +99,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ),
     },
     "optsched/online/audit_rules/queue.py": {
-        ("_reservation_violations", "rows < rows[i]  ->  rows <= rows[i]"): (
-            "a job that starts does not wait"
-        ),
-        ("_backfilled", "rank < rank[i]  ->  rank <= rank[i]"): (
-            "the job itself does not wait once it has started"
-        ),
         ("virtual_order", "0.0  ->  1.0"): "the clock is read only once a job has been submitted",
-        ("_blocking", "rows < rows[i]  ->  rows <= rows[i]"): (
-            "the job itself does not wait once it has started"
-        ),
     },
     "optsched/online/audit_rules/placement.py": {
         ("expected_offer", "free[server] >= remaining  ->  free[server] > remaining"): (

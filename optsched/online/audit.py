@@ -10,7 +10,6 @@ the spot checks.
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -18,10 +17,10 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import CANCELLATION, CheckReport, Violation
-from optsched.online.audit_rules.limits import Limited, limit_violations
+from optsched.online.audit_rules.limits import PREEMPTING, limit_violations
 from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes, offer_violations
 from optsched.online.audit_rules.queue import AUDITED, queue_violations
-from optsched.online.audit_rules.replays import PREEMPTING, preemption_violations
+from optsched.online.audit_rules.replays import preemption_violations
 from optsched.online.policies.by_name import OFFLINE
 from optsched.online.records import Records, Segments
 
@@ -67,11 +66,9 @@ def audit(
             sliced = np.array([times.has_slices(int(c)) for c in jobs.configuration[rows]])
             violations += preemption_violations(jobs, records, rows, sliced, spot_checks)
         violations += queue_violations(jobs, records, rows, heavy, times, spot_checks)
-        if records.policy in AUDITED or preempting:  # not a custom policy
-            windows = None
-            if jobs.cluster.maintenance:
-                windows = partial(Limited(jobs, records, rows).open_servers, times)
-            violations += offer_violations(records, heavy, spot_checks, windows)
+        # not a custom policy; windows restrict offers
+        if (records.policy in AUDITED or preempting) and not jobs.cluster.maintenance:
+            violations += offer_violations(records, heavy, spot_checks)
     rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
     return CheckReport(float(records.flow.sum()), _truncate(violations), rounding)
 

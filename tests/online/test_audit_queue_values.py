@@ -14,6 +14,8 @@ from optsched.checking import Violation
 from optsched.online.audit_rules.placement import offer_violations
 from optsched.online.audit_rules.queue import queue_violations
 from optsched.online.audit_rules.replays import delay_violations
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.workload import Labels
 from optsched.online.records import Records
 
 
@@ -21,37 +23,42 @@ def listed(found: Sequence[Violation]) -> list[tuple[str, str, str, Any]]:
     return [(v.rule, v.equation, v.where, pytest.approx(v.amount)) for v in found]
 
 
-def queue(of: Records, sliced: Sequence[int] = ()) -> list[Any]:
-    """Violations of the queue's rule; no job communicates much, and few have slices."""
-    jobs: Any = SimpleNamespace(
-        workload=SimpleNamespace(walltime=None),
-        cluster=SimpleNamespace(limits=()),
-        submit=of.submit,
-        configuration=np.zeros(len(of), dtype=np.int64),
+def jobs_of(of: Records, kind: Sequence[int] = ()) -> Any:
+    """Their jobs, of nobody and without limits; of one kind unless said otherwise."""
+    nobody = Labels.of([""] * len(of))
+    return SimpleNamespace(
+        workload=SimpleNamespace(walltime=None, user=nobody, group=nobody),
+        cluster=OnlineCluster.of(of.servers, 4),
+        submit=np.sort(of.submit),
+        first_submission=0.0,
+        configuration=np.array(kind or [0] * len(of)),
     )
-    jobs.configuration[list(sliced)] = 1
-    times: Any = SimpleNamespace(estimate=lambda _: 1.0, has_slices=lambda which: which == 1)
+
+
+def queue(of: Records, kind: Sequence[int] = ()) -> list[Any]:
+    """Violations of the queue's rule; no job communicates much, and those of kind 1 have slices."""
+    times: Any = SimpleNamespace(of=lambda kind, held: math.inf if kind == 1 else 1.0)
     light = np.zeros(len(of), dtype=bool)
-    return listed(queue_violations(jobs, of, np.arange(len(of)), light, times, 99))
+    return listed(queue_violations(jobs_of(of, kind), of, np.arange(len(of)), light, times, 99))
 
 
 # --- reservations
 
 
-def around(complete: bool = True, **late: Any) -> list[Any]:
-    """Twelve GPUs: a holds 8 until 10 as predicted, b of 8 waits for it, c of 2 starts at 1."""
+def around(complete: bool = True, **other: Any) -> list[Any]:
+    """Twelve GPUs: a holds 8 until 10 as predicted, then b 8 and d 6; c of 2 starts at 1."""
     rows: list[dict[str, Any]] = [
         {"predicted": 10.0, "end": 10.0, "on": {0: 4, 1: 4}},
         {"submit": 0.5, "start": 10.0, "on": {0: 4, 1: 4}},
-        {"submit": 0.75, "start": 1.0, "predicted": 9.0, "on": {2: 2}},
-        {"submit": 0.75, "start": 30.0, "on": {2: 4}},  # d wants 4: of the 2 free no use
+        {"submit": 1.0, "start": 1.0, "predicted": 9.0, "on": {2: 2}},
+        {"submit": 1.0, "start": 11.0, "on": {0: 4, 1: 2}},
     ]
-    sliced = [ord(name) - 97 for name in late.pop("sliced", "")]
-    for name, row in late.items():
-        if name == "e":
-            rows.append({})
+    for name, row in other.items():
         rows[ord(name) - 97].update(row)
-    return queue(replace(records_of(*rows, policy="easy"), complete=complete), sliced=sliced)
+    return queue(replace(records_of(*rows, policy="easy", offer="most"), complete=complete))
+
+
+RESERVATION = ("reservation", "pass", "job c at 1 s", 1.0)
 
 
 def test_what_ends_before_the_head_starts_delays_nothing() -> None:
@@ -61,14 +68,13 @@ def test_what_ends_before_the_head_starts_delays_nothing() -> None:
 def test_what_takes_no_gpu_of_the_heads_delays_nothing() -> None:
     # at 10 there are 12 GPUs, of which b leaves 4: enough for c, not for what ends later with 5
     assert around(c={"predicted": 9.5}) == []
-    assert around(c={"predicted": 9.5, "on": {2: 4}}, d={"on": {0: 1}, "submit": 2.0}) == []
-    held = {"a": {"on": {0: 4, 1: 3}}, "b": {"on": {0: 4, 1: 4}}, "d": {"submit": 2.0}}
+    assert around(c={"predicted": 9.5, "on": {2: 4}}) == []
+    held = {"a": {"on": {0: 4, 1: 3}}, "b": {"on": {0: 4, 1: 4}}}
     delaying = {"predicted": 9.5, "on": {1: 1, 2: 4}}  # 5 of the 4 that b leaves at 10
-    reservation = ("reservation", "EASY", "job c delays job b", 1.0)
-    assert around(**held, c=delaying) == [reservation]
+    assert around(**held, c=delaying) == [RESERVATION]
     assert around(**held, c={**delaying, "predicted": 9.0}) == []
     slow = {"alpha": 2.0, "predicted": 4.75}  # 1 + 9.5 again
-    assert around(**held, c={**delaying, **slow}) == [reservation]
+    assert around(**held, c={**delaying, **slow}) == [RESERVATION]
     held["a"] |= {"alpha": 2.0, "predicted": 5.0}
     assert around(**held, c={**delaying, "predicted": 9.0}) == []
 
@@ -76,32 +82,27 @@ def test_what_takes_no_gpu_of_the_heads_delays_nothing() -> None:
 def test_past_its_prediction_a_job_ends_now() -> None:
     # a ought to have ended at 0.5; b is promised 1, so c delays it unless b leaves it its GPUs
     assert around(a={"predicted": 0.5}) == []
-    wide = {"b": {"on": {0: 4, 1: 4, 2: 3}}, "d": {"on": {0: 12}}}
-    delays = ("reservation", "EASY", "job c delays job b", 1.0)
-    assert around(a={"predicted": 0.5}, **wide) == [delays]
+    wide = {"b": {"on": {0: 4, 1: 4, 2: 3}}}
+    assert around(a={"predicted": 0.5}, **wide) == [RESERVATION]
     assert around(a={"predicted": 0.5}, c={"predicted": 0.0}, **wide) == []
 
 
 def test_nothing_overtakes_a_head_that_fits() -> None:
-    # with 8 free b is to start at 1, so that c, which ends at 10, also delays it by its 2
-    fits = ("queue order", "EASY", "job c before job b, which fits", 1.0)
-    delays = ("reservation", "EASY", "job c delays job b", 2.0)
-    assert around(a={"on": {0: 4}}, d={"submit": 2.0}) == [fits, delays]
-    at_once = {"predicted": 0.0}
-    assert around(a={"on": {0: 4}}, c=at_once, d={"submit": 2.0}) == [fits]
-    assert around(a={"on": {0: 4}}, b={"on": {0: 2}}, c=at_once, d={"submit": 2.0}) == [fits]
+    # with 8 free b is to start at 0.5, which leaves c none
+    found = around(a={"on": {0: 4}}, c={"predicted": 0.0})
+    assert found[0] == ("work conservation", "pass", "job b at 0.5 s", 1.0)
+    assert found[1] == ("queue order", "pass", "job c at 1 s", 1.0)
 
 
 def test_what_could_start_around_the_head_does_not_wait() -> None:
     # after c two GPUs are free now, and at 10 twelve less the 8 of b: d of 2 might start
-    left = ("work conservation", "EASY", "job d at 1 s", 1.0)
-    assert around(d={"on": {2: 2}}) == [left]
-    assert around(d={"on": {2: 2}}, sliced="d") == []
-    assert around(d={"on": {2: 2}, "submit": 1.0}) == [left]
-    assert around(d={"on": {2: 2}}, e={"on": {2: 2}, "end": 1.0}) == [left]
-    assert around(d={"on": {2: 3}}) == []
-    assert around(c={"predicted": 9.5}, d={"on": {2: 2}}) == [left]  # 4 - 2 are left at 10
-    assert around(c={"predicted": 9.5, "on": {2: 3}}, d={"on": {2: 2}}) == []
+    left = ("work conservation", "pass", "job d at 1 s", 1.0)
+    assert around(d={"on": {2: 2}})[0] == left
+    assert around(c={"predicted": 9.5}, d={"on": {2: 2}, "predicted": 10.0})[0] == left  # 4 - 2
+    assert around(d={"on": {2: 3}, "start": 2.0}) == []  # for 3 GPUs c has to end
+    five, seven = {"on": {2: 4, 1: 1}, "start": 2.0}, {"on": {0: 4, 1: 3}}
+    assert around(a=seven, d=five) == []
+    assert around(a=seven, d={**five, "predicted": 8.5})[0][:3:2] == ("reservation", "job d at 2 s")
 
 
 def test_of_a_run_that_was_cut_the_head_is_not_known() -> None:
@@ -110,10 +111,13 @@ def test_of_a_run_that_was_cut_the_head_is_not_known() -> None:
 
 
 def test_a_job_of_slices_may_wait_for_the_right_gpus() -> None:
-    rows = ({"end": 9.0, "on": {0: 2}}, {"submit": 1.0, "start": 1.0, "end": 9.0}, {"start": 5.0})
-    left = [("work conservation", "V-A 1-d", f"job c at {at} s", 1.0) for at in (0, 1)]
-    assert queue(records_of(*rows, policy="wcs-subtime")) == left
-    assert queue(records_of(*rows, policy="wcs-subtime"), sliced=[2]) == []
+    """From 0 to 9 one GPU is free on each server."""
+    busy = [{"end": 9.0, "on": {server: 3}} for server in range(3)]
+    rows = (*busy, {"submit": 1.0, "start": 9.0, "on": {0: 2}})
+    left = [("work conservation", "pass", "job d at 1 s", 1.0)]
+    waits = records_of(*rows, policy="wcs-subtime", offer="most")
+    assert queue(waits) == left
+    assert queue(waits, kind=[0, 0, 0, 1]) == []
 
 
 # --- offers
@@ -279,14 +283,15 @@ def turns(start: float, *more: dict[str, Any], **settings: Any) -> list[Any]:
     """A job f of 4 GPUs comes at 1 s; free are four single ones, from 10 s 2 on the first server
     and one on each other, from 20 s all four of the first."""
     given = {"offer": "best-fit-last", "hold": "inf", **settings}
-    f = {"submit": 1, "start": start, "end": 90, "on": {0: 4}, "predicted": 9.0, "estimate": 4.0}
+    f = {"submit": 1, "start": start, "end": 90, "on": {0: 4}, "predicted": 18.0, "estimate": 2.0}
     of = records_of(*HOLDING, f, *more, policy="spwf-consolidated", servers=4, **given)
-    rows = np.arange(len(of))
-    jobs: Any = SimpleNamespace(submit=np.sort(of.submit), configuration=np.zeros(len(of), int))
-    jobs.cluster = SimpleNamespace(limits=())
     times: Any = Near()
     heavy = np.full(len(of), given.get("comm_heavy", 1.5) <= 4)
-    return listed(queue_violations(jobs, of, rows, heavy, times, 99))
+    return listed(queue_violations(jobs_of(of), of, np.arange(len(of)), heavy, times, 99))
+
+
+def near(job: str, *times: float) -> list[Any]:
+    return [("consolidation", "pass", f"job {job} at {time:g} s", 1.0) for time in times]
 
 
 @pytest.mark.parametrize(
@@ -295,22 +300,22 @@ def turns(start: float, *more: dict[str, Any], **settings: Any) -> list[Any]:
 )
 def test_when_the_gpus_are_near_enough(comm_heavy: float, starts: float) -> None:
     """8 s from the first, 6 s from 10 on, alpha~ (2 s) from 20 on; the offer at 10 is of 2+1+1."""
-    late = ("consolidation", "", "job f", 25.0)
-    assert turns(starts + 25, comm_heavy=comm_heavy) == [late]
+    late = near("f", *(t for t in (10, 20, 30, 40) if starts <= t < starts + 25), starts + 25)
+    assert turns(starts + 25, comm_heavy=comm_heavy) == late
     # before that, and at a moment that is no event, nothing allows a start
-    assert turns(starts - 0.5, comm_heavy=comm_heavy) == [(*late[:3], starts - 1.5)]
-    at_10 = [("offer", "offer best-fit-last", "job f", 4.0)]
+    assert turns(starts - 0.5, comm_heavy=comm_heavy) == near("f", starts - 0.5)
+    at_10 = [("offer", "pass", "job f at 10 s", 1.0)]
     assert turns(starts, comm_heavy=comm_heavy) == (at_10 if starts == 10 else [])
     assert turns(starts + 25, comm_heavy=comm_heavy, slot=1.0) == []
 
 
 def test_a_pass_gives_its_gpus_by_key() -> None:
-    """g, of two GPUs, takes them at 20 before f if its key is less than f's 4 x 9 x 4 = 144."""
+    """g, of two GPUs, takes them at 20 before f if its key is less than f's 4 x 18 x 2 = 144."""
     sooner = {"submit": 20, "start": 20, "end": 60, "on": {0: 2}, "predicted": 71.0}
-    assert turns(20.0, sooner) == [("consolidation", "", "job f", 19.0)]  # left are 2 + 1 + 1
+    assert turns(20.0, sooner) == near("f", 20)  # left are 2 + 1 + 1
     later = {**sooner, "predicted": 73.0}
-    assert turns(20.0, later) == [("consolidation", "", "job g", 0.0)]  # left are three single
+    assert turns(20.0, later) == near("g", 20)  # left are three single
     assert turns(20.0, {**later, "predicted": 71.9, "on": {1: 1, 2: 1}}) != []
     one = {**later, "on": {1: 1}}
     assert turns(20.0, one) == []
-    assert turns(20.0, {**one, "on": {2: 1}}) == [("offer", "offer best-fit-last", "job g", 1.0)]
+    assert turns(20.0, {**one, "on": {2: 1}}) == [("offer", "pass", "job g at 20 s", 1.0)]

@@ -309,6 +309,18 @@ def test_the_audit_finds_each_broken_rule() -> None:
     assert rules_of(two, "fifo", lambda run: replace(run, server=np.array([2]))) == {"offer"}
 
 
+@pytest.mark.parametrize("name", ["las", "srpt-preemptive", "max-min"])
+def test_priorities_of_jobs_that_may_be_stopped(name: str) -> None:
+    """A run without limits is right where they do not bind, and wrong with priorities."""
+    jobs, predicted = drawn(3)
+    plain = replace(jobs, cluster=jobs.cluster.without_limits())
+    records = simulate_online(plain, name, predicted, PolicyOptions(round=60, checkpoint=5))
+    over, urgent = {"maintenance": [{"start": -9, "end": -1}]}, {"priorities": {"users": {"u1": 2}}}
+    runs = [replace(jobs, cluster=plain.cluster.with_(**limits)) for limits in (over, urgent)]
+    found = [{violation.rule for violation in audit(of, records).violations} for of in runs]
+    assert found == [set(), {"queue order"}]
+
+
 # --- absent, refused, at the command line
 
 

@@ -4,6 +4,8 @@ import csv
 import json
 import math
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from oracles.limited_cases import draw_limited
 from optsched import online
 from optsched.online.audit import audit
 from optsched.online.data.jobs import Jobs
+from optsched.online.records import Records
 
 
 def _settings(rng: np.random.Generator, policy: str) -> dict[str, Any]:
@@ -88,3 +91,44 @@ def test_records_are_the_oracles(numbers: range, tmp_path: Path) -> None:
         _compare(number, tmp_path, seen)
     assert min(seen[policy] for policy in POLICIES) >= len(numbers) // len(POLICIES), seen
     assert seen["changed"] >= len(numbers) // 2, seen  # a quarter of the runs
+
+
+# --- the audit
+
+
+def _moved(rng: np.random.Generator, run: Records) -> Iterator[Records]:
+    """One job at another event, later or earlier."""
+    i = int(rng.integers(len(run)))
+    events = np.unique(np.concatenate((run.submit, run.start, run.end)))
+    times = [pick(rng, events[events >= run.submit[i]]), run.start[i] + rng.uniform(0.1, 5.0)]
+    for time in (*times, rng.uniform(run.submit[i], run.start[i] + 1e-9)):
+        start, end = run.start.copy(), run.end.copy()
+        start[i], end[i] = time, time + end[i] - start[i]
+        yield replace(run, start=start, end=end)
+
+
+MORE = [pytest.param(range(i, i + 130), marks=pytest.mark.full) for i in range(130, 1300, 130)]
+
+
+@pytest.mark.parametrize("numbers", [range(130), *MORE])
+def test_the_audit_finds_altered_runs(numbers: range, tmp_path: Path) -> None:
+    """A job is moved, or the run is one of another policy, or with other settings."""
+    seen: Counter[str] = Counter()
+    for number in numbers:
+        rng, policy = np.random.default_rng([7, number]), POLICIES[number % len(POLICIES)]
+        jobs = _prepared(tmp_path, draw_limited(rng))
+        predicted = np.where(rng.random(len(jobs)) < 0.5, jobs.iterations, rng.integers(0, 9))
+        names = (policy, policy, policy, pick(rng, POLICIES))
+        settings = [{**_settings(rng, name), "slot": 0.0} for name in names]
+        settings[1] = {**settings[0], "tau": pick(rng, (0.0, 0.5, 1.0, 2.0))}
+        options = [online.PolicyOptions(**given) for given in settings]
+        worlds = zip(names, options, strict=True)
+        run, *others = (online.simulate_online(jobs, n, predicted, o) for n, o in worlds)
+        same = {"policy": policy, "options": run.options, "predicted": run.predicted}
+        for altered in (*_moved(rng, run), *(replace(other, **same) for other in others)):
+            late = np.abs(altered.start - run.start).max() > 1e-6
+            elsewhere = [job.servers for job in altered] != [job.servers for job in run]
+            if late or elsewhere:
+                seen[policy] += 1
+                assert audit(jobs, altered).violations, f"{number=} {altered}"
+    assert min(seen[policy] for policy in POLICIES) >= 20, seen

@@ -7,7 +7,7 @@ O(V (V + E)) per distinct offer, for V replicas and E all-reduce edges.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -217,16 +217,8 @@ def _mirror(rank: int, k: int) -> int:
     return k - 1 - rank if k % 2 == 0 else (rank + 1) % k
 
 
-def offer_violations(
-    records: Records,
-    heavy: Bools,
-    spot_checks: int,
-    open_servers: Callable[[int, float, list[int], str], list[int]] | None = None,
-) -> list[Violation]:
-    """Check offers of lone starts spread evenly over the run; skipped with slots.
-
-    `open_servers` of a record, a time, free GPUs by server and a rule are those that windows leave.
-    """
+def offer_violations(records: Records, heavy: Bools, spot_checks: int) -> list[Violation]:
+    """Check offers of lone starts spread evenly over the run; skipped with slots."""
     rule = records.options.offer
     if rule is None or records.options.slot > 0:
         return []
@@ -239,8 +231,6 @@ def offer_violations(
         # segments that end at t have released their GPUs
         held = ((segments.start < t) & (segments.end > t))[owner]
         free = free_gpus(records, segments.server[held], segments.taken[held])
-        if open_servers is not None:
-            free = open_servers(i, float(t), free, job_rule)
         if expected_offer(free, job_rule, int(records.gpus[i])) != dict(segments[segment].servers):
             where, gpus = f"job {records.job_id[i]}", float(records.gpus[i])
             violations.append(Violation("offer", f"offer {job_rule}", where, gpus))

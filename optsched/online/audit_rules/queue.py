@@ -1,4 +1,4 @@
-"""Spot checks of the queue rules: no job overtakes one that should start first.
+"""Rules of queues: passes are repeated, and heads of a-srpt are followed one by one.
 
 Only the records are used; runs with slots and custom policies are skipped.
 """
@@ -12,34 +12,21 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import Violation
-from optsched.online.audit_rules.limits import (
-    Limited,
-    fair_share_violations,
-    idle_violations,
-    overtaking_violations,
+from optsched.online.audit_rules.passes import (
+    DELAYING,
+    WITHOUT_HEAD,
+    WORK_CONSERVING,
+    pass_violations,
 )
-from optsched.online.audit_rules.placement import (
-    MAX_LISTED,
-    IterationTimes,
-    evenly_spaced,
-    lone_starts,
-)
-from optsched.online.audit_rules.replays import consolidation_violations, delay_violations
+from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes
+from optsched.online.audit_rules.replays import delay_violations
 from optsched.online.records import Records
 
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
-BLOCKING = ("fifo", "spjf", "spwf")
-WORK_CONSERVING = ("wcs-duration", "wcs-workload", "wcs-subtime")
 VIRTUAL_ORDER = ("a-srpt", "a-srpt-perfect")
-EXTENSIONS = ("srpt-workload-hold", "a-srpt-backfill")
-EASY = ("easy",)
-CONSOLIDATING = ("spwf-consolidated",)
-FAIR = ("fair-share",)
-ALPHA_RTOL = 1e-9
-"""Relative rounding of a recomputed alpha."""
-AUDITED = (*BLOCKING, *WORK_CONSERVING, *VIRTUAL_ORDER, *EXTENSIONS, *EASY, *CONSOLIDATING, *FAIR)
+AUDITED = (*DELAYING, *WITHOUT_HEAD, "fifo", "spjf", "spwf", "easy")
 """Policies whose queue rules are audited."""
 
 
@@ -51,40 +38,22 @@ def queue_violations(
     times: IterationTimes,
     spot_checks: int,
 ) -> list[Violation]:
-    """Check starts spread evenly over the run against the policy's queue rule."""
+    """Check passes or starts spread over the run against the policy's queue rule."""
     if records.options.slot > 0 or records.policy not in AUDITED:
         return []
-    policy, configuration = records.policy, jobs.configuration[rows]
-    chosen = evenly_spaced(np.lexsort((rows, records.start)), spot_checks)
-    # jobs with tensor slices may wait although enough GPUs are free
-    sliced = np.array([times.has_slices(int(c)) for c in configuration], dtype=bool)
-    if policy in FAIR:
-        return fair_share_violations(Limited(jobs, records, rows), sliced, spot_checks)
-    if jobs.cluster.limits:
-        return _limited(jobs, records, rows, chosen, sliced)
-    if policy in BLOCKING:
-        return _blocking(records, rows, chosen, records.submit)
-    if policy in WORK_CONSERVING:
-        return _work_conserving(records, chosen, sliced)
-    if policy in CONSOLIDATING:
-        rank = np.empty(len(rows), dtype=np.int64)
-        rank[np.lexsort((rows, _key(records)))] = np.arange(len(rows))
-        return consolidation_violations(
-            records, configuration, heavy, times, rank, jobs.submit, chosen
-        )
-    if not records.complete:
-        return []
-    if policy in EASY:
-        return _reservation_violations(jobs, records, rows, sliced, spot_checks)
-    virtual_completion, rank = _joined(jobs, records, rows)
-    violations = _released(records, virtual_completion)
-    if policy == "srpt-workload-hold":
-        return violations + _blocking(records, rows, chosen, virtual_completion)
-    if policy == "a-srpt-backfill":
-        return violations + _backfilled(records, chosen, heavy, virtual_completion, rank)
-    violations += _in_virtual_order(records, rank)
-    return violations or delay_violations(
-        records, configuration, heavy, times, virtual_completion, rank, spot_checks
+    policy = records.policy
+    if not records.complete and policy not in (*WORK_CONSERVING, "spwf-consolidated"):
+        return []  # a waiting job without a record may block others
+    queued, key = records.submit, _key(records)
+    if policy in DELAYING:
+        queued, rank = _joined(jobs, records, rows)
+        key = key if policy == "srpt-workload-hold" else rank.astype(np.float64)
+        if violations := _released(records, queued):
+            return violations
+    if jobs.cluster.limits or policy not in VIRTUAL_ORDER:
+        return pass_violations(jobs, records, rows, heavy, times, queued, key, spot_checks)
+    return _in_virtual_order(records, rank) or delay_violations(
+        records, jobs.configuration[rows], heavy, times, queued, rank, spot_checks
     )
 
 
@@ -97,62 +66,13 @@ def _joined(jobs: Jobs, records: Records, rows: Ints) -> tuple[Floats, Ints]:
     return virtual_completion[rows], rank[rows]
 
 
-def _limited(
-    jobs: Jobs, records: Records, rows: Ints, chosen: Ints, sliced: Bools
-) -> list[Violation]:
-    """Rules of policies without reservations and backfilling on a cluster with limits."""
-    limited, policy = Limited(jobs, records, rows), records.policy
-    if policy in BLOCKING:
-        return overtaking_violations(limited, chosen, _key(records), records.submit)
-    if policy in WORK_CONSERVING:
-        return idle_violations(limited, chosen, sliced)
-    if policy not in (*VIRTUAL_ORDER, *EXTENSIONS) or not records.complete:
-        return []
-    virtual_completion, rank = _joined(jobs, records, rows)
-    violations = _released(records, virtual_completion)
-    if policy == "a-srpt-backfill":
-        return violations
-    key = _key(records) if policy == "srpt-workload-hold" else rank
-    return violations + overtaking_violations(limited, chosen, key, virtual_completion)
-
-
 def _key(records: Records) -> Floats:
-    if records.policy == "fifo":
+    """Each job's key in the queue of a policy without a virtual machine, before its row."""
+    if records.policy in ("fifo", "wcs-subtime", "easy", "fair-share"):
         return np.zeros(len(records))
-    if records.policy == "spjf":
+    if records.policy in ("spjf", "wcs-duration"):
         return np.asarray(records.predicted * records.estimate)
     return np.asarray(records.gpus * records.predicted * records.estimate)
-
-
-def _blocking(records: Records, rows: Ints, chosen: Ints, queued: Floats) -> list[Violation]:
-    """No job starts while one with a smaller key waits, queued since `queued`."""
-    key = _key(records)
-    violations = []
-    for i in chosen:
-        t = records.start[i]
-        waiting = (queued <= t) & (records.start > t)
-        before = (key < key[i]) | ((key == key[i]) & (rows < rows[i]))
-        overtaken = np.flatnonzero(waiting & before)
-        if len(overtaken):
-            where = f"job {records.job_id[i]} before job {records.job_id[overtaken[0]]}"
-            violations.append(Violation("queue order", "V-A 1-d", where, float(len(overtaken))))
-    return violations
-
-
-def _work_conserving(records: Records, chosen: Ints, sliced: Bools) -> list[Violation]:
-    """No job that fits waits after a pass; checked at start times."""
-    total = records.cluster_gpus
-    violations = []
-    for i in chosen:
-        t = records.start[i]
-        running = (records.start <= t) & (records.end > t)
-        free = total - int(records.gpus[running].sum())
-        waiting = (records.submit <= t) & (records.start > t) & ~sliced
-        fitting = np.flatnonzero(waiting & (records.gpus <= free))
-        if len(fitting):
-            where = f"job {records.job_id[fitting[0]]} at {t:.6g} s"
-            violations.append(Violation("work conservation", "V-A 1-d", where, float(len(fitting))))
-    return violations
 
 
 def _released(records: Records, virtual_completion: Floats) -> list[Violation]:
@@ -172,26 +92,6 @@ def _in_virtual_order(records: Records, rank: Ints) -> list[Violation]:
     for i in np.flatnonzero(np.diff(records.start[by_rank]) < 0)[:MAX_LISTED]:
         where = f"job {records.job_id[by_rank[i + 1]]} before job {records.job_id[by_rank[i]]}"
         violations.append(Violation("queue order", "Algorithm 1", where, 1.0))
-    return violations
-
-
-def _backfilled(
-    records: Records, chosen: Ints, heavy: Bools, virtual_completion: Floats, rank: Ints
-) -> list[Violation]:
-    """A job overtakes only a heavy head, and must be light or have an acceptable offer."""
-    limit = records.options.comm_heavy * records.estimate * (1 + ALPHA_RTOL)
-    acceptable = records.alpha <= limit
-    violations = []
-    for i in chosen:
-        t = records.start[i]
-        waiting = (virtual_completion <= t) & (records.start > t)
-        ahead = np.flatnonzero(waiting & (rank < rank[i]))
-        if not len(ahead):
-            continue
-        head = ahead[np.argmin(rank[ahead])]
-        if not heavy[head] or (heavy[i] and not acceptable[i]):
-            where = f"job {records.job_id[i]} before job {records.job_id[head]}"
-            violations.append(Violation("queue order", "backfilling", where, float(len(ahead))))
     return violations
 
 
@@ -221,58 +121,3 @@ def virtual_order(submit: Floats, work: Floats) -> tuple[Floats, Ints]:
         clock = now
         heapq.heappush(active, (float(work[row]), row))
     return completion, rank
-
-
-def _reservation_violations(
-    jobs: Jobs, records: Records, rows: Ints, sliced: Bools, spot_checks: int
-) -> list[Violation]:
-    """Check EASY's reservations at lone starts spread evenly over the run.
-
-    A later job than the head may start if it is expected to end by the head's reserved start, or
-    with GPUs that the head leaves free then; one that needs no more GPUs than are free at both
-    times must not wait, unless its slices may not fit. Nothing overtakes a head whose GPUs are
-    free.
-    """
-    violations = []
-    length = np.asarray(records.predicted * records.alpha)
-    if (walltime := jobs.workload.walltime) is not None:
-        length = np.where(np.isnan(walltime[rows]), length, walltime[rows])
-    for i in evenly_spaced(lone_starts(records.start), spot_checks):
-        t = records.start[i]
-        waiting = (records.submit <= t) & (records.start > t)
-        before = waiting & (rows < rows[i])
-        if not before.any():
-            continue
-        head = np.flatnonzero(before)[np.argmin(rows[before])]
-        running = (records.start < t) & (records.end > t)
-        reserved_start, spare_gpus, free = _reservation(
-            records, length, running, int(records.gpus[head]), t
-        )
-        if free >= records.gpus[head]:
-            where = f"job {records.job_id[i]} before job {records.job_id[head]}, which fits"
-            violations.append(Violation("queue order", "EASY", where, 1.0))
-        if t + length[i] > reserved_start:
-            spare_gpus -= int(records.gpus[i])
-        if spare_gpus < 0:
-            where = f"job {records.job_id[i]} delays job {records.job_id[head]}"
-            violations.append(Violation("reservation", "EASY", where, float(-spare_gpus)))
-        limit = min(free - int(records.gpus[i]), spare_gpus)
-        fitting = waiting & (rows > rows[head]) & (records.gpus <= limit) & ~sliced
-        if fitting.any():
-            where = f"job {records.job_id[np.flatnonzero(fitting)[0]]} at {t:.6g} s"
-            violations.append(Violation("work conservation", "EASY", where, float(fitting.sum())))
-    return violations
-
-
-def _reservation(
-    records: Records, length: Floats, running: Bools, gpus: int, now: float
-) -> tuple[float, int, int]:
-    """The reserved start, the GPUs free then beside the reserved ones, and those free now."""
-    expected_end = np.maximum(records.start + length, now)
-    total = records.cluster_gpus
-    free = total - int(records.gpus[running].sum())
-    for time in (now, *np.unique(expected_end[running]).tolist()):
-        free_then = free + int(records.gpus[running & (expected_end <= time)].sum())
-        if free_then >= gpus:
-            return float(time), free_then - gpus, free
-    return float("inf"), 0, free  # larger than the cluster: reported by another rule

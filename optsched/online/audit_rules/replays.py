@@ -5,14 +5,10 @@ overtakes the head, so a job becomes the head when it is virtually complete and 
 started; from then on only ends change which GPUs are free. The records give both, and with them the
 first offer, kappa, the window's end and the first better offer.
 
-Turns of spwf-consolidated: at every arrival and end a pass examines each waiting job in the order
-of the keys. Jobs that started earlier, or in the same pass with a smaller key, hold their GPUs; the
-job starts at its first turn with an acceptable offer.
-
 Passes of preemptive policies: at times spread over the run every job's work so far is summed up
 from the records and the pass is repeated with plain sorting. Keys that differ only by rounding may
 be in either order.
-Source: models/online/README.md, "a-srpt", "spwf-consolidated" and "Preemption".
+Source: models/online/README.md, "a-srpt" and "Preemption".
 """
 
 from __future__ import annotations
@@ -24,6 +20,7 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import Violation, slack
+from optsched.online.audit_rules.limits import Limited
 from optsched.online.audit_rules.placement import (
     MAX_LISTED,
     IterationTimes,
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
 INF = float("inf")
-PREEMPTING = ("las", "srpt-preemptive", "max-min")
 BY_ROUNDS = ("las", "max-min")
 KEY_RTOL = 1e-9
 """Relative rounding of a key that is summed in another order."""
@@ -47,8 +43,8 @@ ESTIMATE_RTOL = 1e-9
 """An offer with alpha up to (1 + 1e-9) alpha~ is as good as alpha~."""
 ALPHA_RTOL = 1e-10
 """Relative rounding of a recomputed alpha."""
-MAX_OFFERS, MAX_TURNS = 5_000, 20_000
-"""Work limits of an audit (about 1 s)."""
+MAX_OFFERS = 5_000
+"""Work limit of an audit (about 1 s)."""
 
 
 def delay_violations(
@@ -82,33 +78,18 @@ def delay_violations(
 
 
 @dataclass
-class _Replay:
+class _Head:
     records: Records
     configuration: Ints
     heavy: Bools
     times: IterationTimes
     rank: Ints
+    virtual_completion: Floats
     count = 0
-    """Offers or turns replayed so far."""
+    """Offers replayed so far."""
 
     def __post_init__(self) -> None:
         self.owner = np.repeat(np.arange(len(self.records)), np.diff(self.records.first))
-
-    def offer(self, i: int, free: list[int], default_rule: str) -> dict[int, int]:
-        rule = rule_of(self.records.options.offer or default_rule, bool(self.heavy[i]))
-        return expected_offer(free, rule, int(self.records.gpus[i]))
-
-    def free_without(self, held: Ints) -> list[int]:
-        """Free GPUs by server while these allocations are held."""
-        return free_gpus(self.records, self.records.server[held], self.records.taken[held])
-
-
-@dataclass
-class _Head(_Replay):
-    virtual_completion: Floats
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
         self.order = np.argsort(self.rank)
         self.position = np.argsort(self.order)
 
@@ -138,7 +119,8 @@ class _Head(_Replay):
             if not (self.heavy[i] or sliced):
                 return now  # every offer is accepted
             self.count += 1
-            offer = self.offer(i, free, "most")
+            rule = rule_of(options.offer or "most", bool(self.heavy[i]))
+            offer = expected_offer(free, rule, int(records.gpus[i]))
             alpha = self.times.of(int(self.configuration[i]), tuple(offer.values()))
             if alpha == INF:
                 continue
@@ -165,88 +147,11 @@ class _Head(_Replay):
         ahead[self.order[: self.position[i]]] = True
         running = ahead & (records.end > head)
         ends = np.unique(records.end[running & (records.end <= records.start[i])])
-        held = np.flatnonzero(running[self.owner])
-        return [
-            (now, self.free_without(held[records.end[self.owner[held]] > now]))
-            for now in (head, *ends.tolist())
-        ]
-
-
-def consolidation_violations(
-    records: Records,
-    configuration: Ints,
-    heavy: Bools,
-    times: IterationTimes,
-    rank: Ints,
-    arrivals: Floats,
-    chosen: Ints,
-) -> list[Violation]:
-    """Replay the turns of chosen jobs up to their starts."""
-    replay = _Turns(records, configuration, heavy, times, rank, arrivals)
-    violations = []
-    for i in chosen.tolist():
-        expected_start_and_offer = replay.start_of(i)
-        if replay.count > MAX_TURNS:
-            break
-        if expected_start_and_offer is None:
-            continue
-        expected, offer = expected_start_and_offer
-        start, submit = float(records.start[i]), float(records.submit[i])
-        difference, allowed = abs(start - expected), slack(start - submit, start)
-        where = f"job {records.job_id[i]}"
-        if expected == INF:  # no turn up to its start has an acceptable offer
-            difference = start - submit
-        if expected == INF or not difference <= allowed:
-            violations.append(Violation("consolidation", "", where, difference, allowed))
-        elif offer != dict(records[i].servers):
-            gpus = float(records.gpus[i])
-            violations.append(Violation("offer", f"offer {records.options.offer}", where, gpus))
-    return violations[:MAX_LISTED]
-
-
-@dataclass
-class _Turns(_Replay):
-    arrivals: Floats
-
-    def start_of(self, i: int) -> tuple[float, dict[int, int]] | None:
-        """When and where a job starts; (inf, {}) if no turn has an acceptable offer.
-
-        None if the decision depends on rounding, or if a zero-length job causes two passes at one
-        time.
-        """
-        records, configuration = self.records, int(self.configuration[i])
-        factor = max(records.options.comm_heavy, 1 + ESTIMATE_RTOL)
-        limit = factor * self.times.estimate(configuration)
-        relevant = (records.end >= records.submit[i]) & (records.start <= records.start[i])
-        relevant[i] = False
-        if (records.end[relevant] <= records.start[relevant]).any():
-            return None
-        allocations = np.flatnonzero(relevant[self.owner])
-        first, last = float(records.submit[i]), float(records.start[i])
-        events = np.concatenate((self.arrivals, records.end[relevant]))
-        for now in np.unique(events[(events >= first) & (events <= last)]).tolist():
-            self.count += 1
-            if self.count > MAX_TURNS:
-                return None
-            free = self._free(allocations, i, now)
-            if sum(free) < records.gpus[i]:
-                continue
-            offer = self.offer(i, free, "best-fit-last")
-            alpha = self.times.of(configuration, tuple(offer.values()))
-            if alpha < INF and sum(free) == records.cluster_gpus:
-                return now, offer
-            if abs(alpha - limit) <= ALPHA_RTOL * limit:
-                return None
-            if alpha < limit:
-                return now, offer
-        return INF, {}
-
-    def _free(self, allocations: Ints, i: int, now: float) -> list[int]:
-        """Free GPUs by server at a job's turn in the pass of that time."""
-        records, owner = self.records, self.owner[allocations]
-        before = self.rank[owner] < self.rank[i]
-        started = (records.start[owner] < now) | ((records.start[owner] == now) & before)
-        return self.free_without(allocations[started & (records.end[owner] > now)])
+        changes = []
+        for now in (head, *ends.tolist()):
+            held = (running & (records.end > now))[self.owner]
+            changes.append((now, free_gpus(records, records.server[held], records.taken[held])))
+        return changes
 
 
 def preemption_violations(
@@ -254,9 +159,9 @@ def preemption_violations(
 ) -> list[Violation]:
     """Check passes spread evenly over a complete run.
 
-    Jobs that hold GPUs after a pass are the first, in the order of the policy's key, then row, that
-    fit together; between rounds, running jobs continue and waiting jobs that fit start. Times with
-    a tensor-sliced job are skipped.
+    Jobs that hold GPUs after a pass are the first, in the order of (priority; the policy's key;
+    row), that fit together within their quotas; between rounds, running jobs continue and waiting
+    jobs that fit start. Times with a tensor-sliced job or before the end of a window are skipped.
     """
     replay = _Preemption(jobs, records, rows, sliced)
     violations = []
@@ -277,7 +182,9 @@ class _Preemption:
 
     def __post_init__(self) -> None:
         records = self.records
-        self.segments = records.segments
+        self.segments, self.limited = records.segments, Limited(self.jobs, records, self.rows)
+        ends = [window.end - self.jobs.first_submission for window in self.jobs.cluster.maintenance]
+        self.last_window_end = max(ends, default=-INF)
         self.gpus = records.gpus.astype(np.int64)
         self.total = records.cluster_gpus
         resumed, restore = self.segments.resumed, records.options.restore
@@ -301,7 +208,7 @@ class _Preemption:
         """Jobs whose running state differs from the policy's."""
         segments, records = self.segments, self.records
         active = (records.submit <= now) & (records.end > now)
-        if (self.sliced & active).any():
+        if (self.sliced & active).any() or now < self.last_window_end:
             return np.empty(0, dtype=np.int64)
         ran_before, runs_after = np.zeros((2, len(records)), dtype=bool)
         ran_before[segments.job[(segments.start < now) & (segments.end >= now)]] = True
@@ -312,10 +219,18 @@ class _Preemption:
         should_run = np.zeros(len(records), dtype=bool) if is_full_pass else continuing.copy()
         free = self.total - int(self.gpus[should_run].sum())
         key_time = now if is_full_pass else boundary
+        shares = [
+            (codes, np.bincount(codes, self.gpus * should_run, len(quota)), quota)
+            for codes, quota in zip(self.limited.codes, self.limited.quotas, strict=True)
+        ]
         for i in self._in_order(np.flatnonzero(candidates), key_time, now, runs_after):
-            if self.gpus[i] <= free:
-                free -= int(self.gpus[i])
+            gpus = int(self.gpus[i])
+            fits = all(held[codes[i]] + gpus <= quota[codes[i]] for codes, held, quota in shares)
+            if fits and gpus <= free:
+                free -= gpus
                 should_run[i] = True
+                for codes, held, _ in shares:
+                    held[codes[i]] += gpus
         return np.flatnonzero(should_run != runs_after)
 
     def _boundary(self, now: float) -> float:
@@ -331,11 +246,13 @@ class _Preemption:
     def _in_order(
         self, candidates: Ints, key_time: float, now: float, runs_after: Bools
     ) -> list[int]:
-        """Jobs by key, then row; among keys that differ only by rounding, running jobs first."""
-        key = self._keys(key_time, now)
-        candidates = candidates[np.lexsort((self.rows[candidates], key[candidates]))]
+        """Jobs by priority, key and row; if keys differ only by rounding, running jobs first."""
+        key, urgency = self._keys(key_time, now), -self.limited.priority
+        keys = self.rows[candidates], key[candidates], urgency[candidates]
+        candidates = candidates[np.lexsort(keys)]
         tolerance = np.maximum(KEY_RTOL * np.abs(key), self._rounding())[candidates]
         is_distinct = np.diff(key[candidates]) > np.maximum(tolerance[:-1], tolerance[1:])
+        is_distinct |= np.diff(urgency[candidates]) > 0
         tie_group = np.append(0, np.cumsum(is_distinct))[: len(candidates)]
         has_tolerance = np.bincount(tie_group, tolerance, len(candidates))[tie_group] > 0
         runs = has_tolerance & runs_after[candidates]
