@@ -60,8 +60,7 @@ def audit(
         heavy = _heavy(jobs, records, rows, times)
         # an interrupted run has no records of waiting jobs
         replayable = records.complete and records.options.slot == 0
-        # passes of policies that stop jobs are not replayed on a cluster with limits
-        preempting = records.policy in PREEMPTING and replayable and not jobs.cluster.limits
+        preempting = records.policy in PREEMPTING and replayable
         if preempting:
             sliced = np.array([times.has_slices(int(c)) for c in jobs.configuration[rows]])
             violations += preemption_violations(jobs, records, rows, sliced, spot_checks)
