@@ -36,10 +36,10 @@ class PreemptiveSimulation(LimitedSimulation):
     """One preemptive policy on one workload."""
 
     def __init__(
-        self, *world: Any, checkpoint: float = 30.0, round_: float = 360.0, **settings: Any
+        self, *world: Any, checkpoint: float = 30.0, round: float = 360.0, **settings: Any
     ) -> None:
         super().__init__(*world, **settings)
-        self.checkpoint, self.round = checkpoint, round_
+        self.checkpoint, self.round = checkpoint, round
         self.progress = [Progress(row.iterations, row.predicted) for row in self.rows]
         self.sizes = list(self.free)
         self.complete: set[int] = set()
