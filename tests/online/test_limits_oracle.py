@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 from online.test_oracle import OFFERS
+from online.test_preemption_oracle import same_segments
 from oracles.harness import batches, pick, seed_of_the_day
 from oracles.limited import POLICIES, LimitedSimulation
 from oracles.limited_cases import draw_limited
+from oracles.preemption import POLICIES as PREEMPTIVE
+from oracles.preemption import PreemptiveSimulation
 
 from optsched import online
 from optsched.online.audit import audit
@@ -31,6 +34,36 @@ def _settings(rng: np.random.Generator, policy: str) -> dict[str, Any]:
         "hold": pick(rng, holds.get(policy, (None, None, "none", "window", "inf"))),
         "slot": pick(rng, (0.0, 0.0, 0.0, 1.0, 2.5)),
     }
+
+
+def _settings_with_rounds(rng: np.random.Generator, policy: str) -> dict[str, Any]:
+    unit = pick(rng, (0.5, 1.0, 2.0, 4.0))
+    settings = {
+        "checkpoint": unit * pick(rng, (0.0, 0.0, 0.25, 0.5, 0.75)),
+        "offer": pick(rng, OFFERS),
+        "slot": pick(rng, (0.0, 0.0, 0.0, 1.0, 2.5)),
+    }
+    return settings if policy == "srpt-preemptive" else {**settings, "round": unit}
+
+
+def _guesses(rng: np.random.Generator, drawn: dict[str, Any]) -> dict[str, float]:
+    """Predicted iterations by job, in row order: the truth, nothing at all, or anything."""
+    kind, guess = pick(rng, ("true", "zero", "drawn")), {}
+    for row in sorted(drawn["rows"], key=lambda row: row["submit_time"]):
+        values = {"true": row["iterations"], "zero": 0.0, "drawn": float(rng.integers(0, 9))}
+        guess[row["job_id"]] = values[kind]
+    return guess
+
+
+def _with_largest(cluster: dict[str, Any]) -> dict[str, Any]:
+    """The cluster with the size of a server that the oracle's iteration times need."""
+    return {**cluster, "gpus_per_server": max(group["gpus"] for group in cluster["servers"])}
+
+
+def _heavy(jobs: Jobs, guess: dict[str, float], comm_heavy: float) -> dict[str, bool]:
+    """Whether the package counts each job as heavy."""
+    ratio = (jobs.configurations.worst / jobs.configurations.estimate)[jobs.configuration]
+    return dict(zip(guess, (ratio >= comm_heavy).tolist(), strict=True))
 
 
 def _prepared(folder: Path, drawn: dict[str, Any]) -> Jobs:
@@ -51,19 +84,13 @@ def _compare(number: int, folder: Path, seen: Counter[str]) -> None:
     rng = np.random.default_rng([seed_of_the_day(), number, 2])
     drawn = draw_limited(rng)
     jobs = _prepared(folder, drawn)
-    largest = max(group["gpus"] for group in drawn["cluster"]["servers"])
-    cluster = {**drawn["cluster"], "gpus_per_server": largest}
+    cluster = _with_largest(drawn["cluster"])
     unlimited = {**cluster, "maintenance": (), "quotas": {}, "priorities": {}}
     for policy in (POLICIES[number % len(POLICIES)], pick(rng, POLICIES)):
-        settings, kind = _settings(rng, policy), pick(rng, ("true", "zero", "drawn"))
-        guess = {}
-        for row in sorted(drawn["rows"], key=lambda row: row["submit_time"]):
-            values = {"true": row["iterations"], "zero": 0.0, "drawn": float(rng.integers(0, 9))}
-            guess[row["job_id"]] = values[kind]
+        settings, guess = _settings(rng, policy), _guesses(rng, drawn)
         options = online.PolicyOptions(**settings)
         records = online.simulate_online(jobs, policy, np.array([*guess.values()]), options)
-        ratio = (jobs.configurations.worst / jobs.configurations.estimate)[jobs.configuration]
-        heavy = dict(zip(guess, (ratio >= settings["comm_heavy"]).tolist(), strict=True))
+        heavy = _heavy(jobs, guess, settings["comm_heavy"])
         ours, free = (
             LimitedSimulation(
                 drawn["rows"], drawn["catalogue"], on, policy, guess, heavy=heavy, **settings
@@ -81,16 +108,58 @@ def _compare(number: int, folder: Path, seen: Counter[str]) -> None:
         seen["changed"] += any(a.start != b.start for a, b in zip(ours, free, strict=True))
 
 
-FULL = [pytest.param(range(i, i + 50), marks=pytest.mark.full) for i in range(0, 500, 50)]
+def _compare_segments(number: int, folder: Path, seen: Counter[str]) -> None:
+    """Every segment of every job under a policy that stops jobs; the audit accepts the run."""
+    rng = np.random.default_rng([seed_of_the_day(), number, 3])
+    drawn = draw_limited(rng, most_jobs=20, most_windows=6)
+    jobs = _prepared(folder, drawn)
+    policy = PREEMPTIVE[number % len(PREEMPTIVE)]
+    settings, guess = _settings_with_rounds(rng, policy), _guesses(rng, drawn)
+    heavy = _heavy(jobs, guess, 1.5)
+
+    def oracle(**limits: Any) -> list[list[tuple[float, float, dict[int, int]]]]:
+        cluster = {**_with_largest(drawn["cluster"]), **limits}
+        world = drawn["rows"], drawn["catalogue"], cluster, policy, guess
+        simulation = PreemptiveSimulation(*world, heavy=heavy, **settings)
+        simulation.run()
+        return list(simulation.segments())
+
+    ours, options = oracle(), online.PolicyOptions(**settings)
+    records = online.simulate_online(jobs, policy, np.array([*guess.values()]), options)
+    where = f"{number=} {policy} {settings} {guess} {json.dumps(drawn)}"
+    scale = max(end for segments in ours for _, end, _ in segments)
+    for record, name, segments in zip(records, guess, ours, strict=True):
+        assert record.job_id == name, where
+        assert same_segments(record, segments, scale), f"{record} against {segments} {where}"
+    assert not audit(jobs, records).violations, where
+    seen[policy] += 1
+    seen["stops"] += sum(len(segments) - 1 for segments in ours)
+    for limit, none in (("maintenance", ()), ("quotas", {}), ("priorities", {})):
+        seen[limit] += oracle(**{limit: none}) != ours
 
 
-@pytest.mark.parametrize("numbers", [*batches(2000, default=13, size=50), *FULL])
+def _full(count: int) -> list[Any]:
+    return [pytest.param(range(i, i + 50), marks=pytest.mark.full) for i in range(0, count, 50)]
+
+
+@pytest.mark.parametrize("numbers", [*batches(2000, default=13, size=50), *_full(500)])
 def test_records_are_the_oracles(numbers: range, tmp_path: Path) -> None:
     seen: Counter[str] = Counter()
     for number in numbers:
         _compare(number, tmp_path, seen)
     assert min(seen[policy] for policy in POLICIES) >= len(numbers) // len(POLICIES), seen
     assert seen["changed"] >= len(numbers) // 2, seen  # a quarter of the runs
+
+
+@pytest.mark.parametrize("numbers", [*batches(2000, default=12, size=50), *_full(1500)])
+def test_segments_are_the_oracles(numbers: range, tmp_path: Path) -> None:
+    seen: Counter[str] = Counter()
+    for number in numbers:
+        _compare_segments(number, tmp_path, seen)
+    assert min(seen[policy] for policy in PREEMPTIVE) >= len(numbers) // len(PREEMPTIVE), seen
+    assert seen["stops"] >= 5 * len(numbers), seen
+    for limit in ("maintenance", "quotas", "priorities"):  # runs whose segments it changed
+        assert seen[limit] >= len(numbers) // 10, seen
 
 
 # --- the audit

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,19 @@ def _settings(case: Case, policy: str) -> dict[str, Any]:
     return settings if policy == "srpt-preemptive" else {**settings, "round": unit}
 
 
+def same_segments(
+    record: Any, segments: Sequence[tuple[float, float, dict[int, int]]], scale: float
+) -> bool:
+    """Whether a job's record has the oracle's segments, with times up to rounding."""
+    recorded = [(s.start, s.end, dict(s.servers)) for s in record.segments] or [
+        (record.start, record.end, dict(record.servers))
+    ]
+    return len(recorded) == len(segments) and all(
+        abs(a[0] - b[0]) + abs(a[1] - b[1]) <= 1e-9 * scale and a[2] == b[2]
+        for a, b in zip(recorded, segments, strict=True)
+    )
+
+
 def _compare(case: Case, policy: str, seen: Counter[str]) -> int:
     """Every segment of every job; the audit accepts the run, and three bounds lie below it.
 
@@ -46,9 +60,8 @@ def _compare(case: Case, policy: str, seen: Counter[str]) -> int:
     bounds = online.flow_bounds(case.jobs)
     settings = _settings(case, policy)
     records = online.simulate_online(case.jobs, policy, given, online.PolicyOptions(**settings))
-    asked = {"round_" if name == "round" else name: value for name, value in settings.items()}
     simulation = PreemptiveSimulation(
-        case.rows, case.drawn["catalogue"], case.drawn["cluster"], policy, guess, **asked
+        case.rows, case.drawn["catalogue"], case.drawn["cluster"], policy, guess, **settings
     )
     rows = simulation.run()
     where = f"{policy} {settings} {guess} {case.where}"
@@ -57,14 +70,7 @@ def _compare(case: Case, policy: str, seen: Counter[str]) -> int:
         record = records[at]
         assert record.job_id == row.name, where
         assert math.isclose(record.alpha, row.alpha, rel_tol=1e-9), f"{record} {row} {where}"
-        found = [(s.start, s.end, dict(s.servers)) for s in record.segments] or [
-            (record.start, record.end, dict(record.servers))
-        ]
-        same = len(found) == len(segments) and all(
-            abs(a[0] - b[0]) + abs(a[1] - b[1]) <= 1e-9 * scale and a[2] == b[2]
-            for a, b in zip(found, segments, strict=True)
-        )
-        assert same, f"{found} {segments} {where}"
+        assert same_segments(record, segments, scale), f"{record} {segments} {where}"
         seen["stops"] += len(segments) - 1
     assert not audit(case.jobs, records).violations, where
     flow = sum(row.end - row.submit for row in rows)

@@ -59,14 +59,16 @@ class LimitedSimulation(Simulation):
 
     # Quotas and priorities
 
-    def _held(self, kind: str, name: str) -> int:
-        """GPUs of the running jobs of a user or a group."""
-        return sum(self.rows[at].gpus for at in self.running if self.names[kind][at] == name)
+    def _held(self, kind: str, name: str, holding: Sequence[int] | None = None) -> int:
+        """GPUs of the running jobs, or of the given ones, of a user or a group."""
+        jobs = self.running if holding is None else holding
+        return sum(self.rows[at].gpus for at in jobs if self.names[kind][at] == name)
 
-    def _over_quota(self, at: int) -> bool:
+    def _over_quota(self, at: int, holding: Sequence[int] | None = None) -> bool:
         for kind, names in self.names.items():
             quota = self.quotas.get(kind, {}).get(names[at], math.inf)
-            if self._held(kind, names[at]) + self.rows[at].gpus > quota:
+            room = quota - self.rows[at].gpus
+            if room < math.inf and self._held(kind, names[at], holding) > room:
                 return True
         return False
 
@@ -89,11 +91,9 @@ class LimitedSimulation(Simulation):
     def _fitting_offer(self, at: int, now: float) -> dict[int, int] | None:
         """The offer of a job: its GPUs by server; None if the job does not fit."""
         row, free = self.rows[at], self.free
-        open_servers = {
-            m
-            for m, windows in enumerate(self.windows)
-            if not any(start <= now < end for start, end in windows)
-        }
+        if sum(free) < row.gpus:
+            return None
+        open_servers = self._open_servers(now)
         while sum(free[m] for m in open_servers) >= row.gpus:
             self.free = [gpus if m in open_servers else 0 for m, gpus in enumerate(free)]
             offer = self._offer(at)
@@ -101,13 +101,26 @@ class LimitedSimulation(Simulation):
             alpha = self._alpha(row, offer)
             if alpha == math.inf:
                 return None
-            end = now + max(row.walltime or 0.0, row.iterations * alpha)
+            end = self._planned_end(at, now, alpha)
             starts = {m: [start for start, _ in self.windows[m]] for m in open_servers}
             closing = {m for m in open_servers if any(now < start < end for start in starts[m])}
             if not closing:
                 return offer
             open_servers -= closing
         return None
+
+    def _open_servers(self, now: float) -> set[int]:
+        """Servers in no window."""
+        return {
+            m
+            for m, windows in enumerate(self.windows)
+            if not any(start <= now < end for start, end in windows)
+        }
+
+    def _planned_end(self, at: int, now: float, alpha: float) -> float:
+        """The moment until which an offer must be free of windows."""
+        row = self.rows[at]
+        return now + max(row.walltime or 0.0, row.iterations * alpha)
 
     def _good_enough(self, at: int, offer: Mapping[int, int]) -> bool:
         row = self.rows[at]

@@ -9,7 +9,9 @@ from oracles.harness import pick
 NAMES = {"users": ("ann", "bob", ""), "groups": ("vision", "text", "")}
 
 
-def draw_limited(rng: np.random.Generator) -> dict[str, Any]:
+def draw_limited(
+    rng: np.random.Generator, most_jobs: int = 14, most_windows: int = 3
+) -> dict[str, Any]:
     """Rows, catalogue and cluster with limits.
 
     Submissions, walltimes and windows are whole seconds. In two of three cases all other numbers
@@ -19,7 +21,7 @@ def draw_limited(rng: np.random.Generator) -> dict[str, Any]:
     sizes = [pick(rng, (1, 2, 4, 4) if exact else (1, 2, 3, 4)) for _ in range(rng.integers(1, 6))]
     sizes = sizes if rng.random() < 0.5 else [max(sizes)] * len(sizes)
     models = {f"m{i}": _model(rng, exact, sizes) for i in range(4)}
-    count, first = int(rng.integers(3, 15)), pick(rng, (0, 100))
+    count, first = int(rng.integers(3, most_jobs + 1)), pick(rng, (0, 100))
     span = int(rng.integers(0, 2 * count + 1))
     rows = []
     for i in range(count):
@@ -31,7 +33,9 @@ def draw_limited(rng: np.random.Generator) -> dict[str, Any]:
         row |= {"user": pick(rng, NAMES["users"]), "group": pick(rng, NAMES["groups"])}
         walltime = pick(rng, (None, None, float(rng.integers(1, 25))))
         rows.append({**row, "walltime": walltime, "model": key})
-    windows = [_window(rng, len(sizes), first, span) for _ in range(rng.integers(0, 4))]
+    windows = [
+        _window(rng, len(sizes), first, span) for _ in range(rng.integers(0, most_windows + 1))
+    ]
     limits: dict[str, Any] = {"maintenance": windows, "quotas": {}, "priorities": {}}
     for kind, names in NAMES.items():
         of = {name: [row["gpus"] for row in rows if row[kind[:-1]] == name] for name in names}

@@ -1,7 +1,8 @@
 """Preemptive policies by a naive loop, written from the page models/online/README.md alone.
 
-Segments, rounds, passes and keys as the page has them; Heavy-Edge, the iteration time and the
-offers are those of `oracles.online`. Every pass looks at every job.
+Segments, rounds, passes and keys as the page has them, on clusters with or without limits.
+Offers, windows, quotas and priorities are those of `oracles.limited`. Every pass looks at every
+job.
 """
 
 import itertools
@@ -10,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from oracles.online import Row, Simulation
+from oracles.limited import LimitedSimulation
+from oracles.online import Row
 
 POLICIES = ("las", "srpt-preemptive", "max-min")
 
@@ -30,15 +32,16 @@ class Progress:
         return max(0.0, now - self.begin)
 
 
-class PreemptiveSimulation(Simulation):
+class PreemptiveSimulation(LimitedSimulation):
     """One preemptive policy on one workload."""
 
     def __init__(
-        self, *world: Any, checkpoint: float = 30.0, round_: float = 360.0, **settings: Any
+        self, *world: Any, checkpoint: float = 30.0, round: float = 360.0, **settings: Any
     ) -> None:
         super().__init__(*world, **settings)
-        self.checkpoint, self.round = checkpoint, round_
+        self.checkpoint, self.round = checkpoint, round
         self.progress = [Progress(row.iterations, row.predicted) for row in self.rows]
+        self.sizes = list(self.free)
         self.complete: set[int] = set()
         self.keys: dict[int, float] = {}
 
@@ -46,10 +49,7 @@ class PreemptiveSimulation(Simulation):
         """Rows with their first starts, completions and last servers."""
         arrivals = list(range(len(self.rows)))
         while len(self.complete) < len(self.rows):
-            events = [self.rows[at].end for at in self.running]
-            events += [self.rows[arrivals[0]].submit] if arrivals else []
-            events += [self._next_boundary()] if self.queue and self._rounds() else []
-            now = self.now = self._acts(min(events))
+            now = self.now = self._acts(min(self._events(arrivals)))
             for at in [at for at in self.running if self.rows[at].end <= now]:
                 self._end(at)
             while arrivals and self.rows[arrivals[0]].submit <= now:
@@ -63,6 +63,11 @@ class PreemptiveSimulation(Simulation):
         return self.rows
 
     # Time
+
+    def _events(self, arrivals: Sequence[int]) -> Iterator[float]:
+        yield from super()._events(arrivals)
+        if self.queue and self._rounds():
+            yield self._next_boundary()
 
     def _rounds(self) -> bool:
         return self.policy != "srpt-preemptive"
@@ -110,34 +115,51 @@ class PreemptiveSimulation(Simulation):
 
     # Passes
 
+    def _in_order(self, jobs: Sequence[int], now: float) -> list[int]:
+        return sorted(jobs, key=lambda i: (-self._priority(i), self._key(i, now), i))
+
     def _full_pass(self, now: float) -> None:
         jobs = [*self.queue, *self.running]
         if self.policy == "max-min":
             self._share(jobs, now)
-        room, chosen = self.total, set()
-        for at in sorted(jobs, key=lambda i: (self._key(i, now), i)):
-            if self.rows[at].gpus <= room:
-                chosen.add(at)
+        room, chosen = sum(self.sizes[m] for m in self._open_servers(now)), list[int]()
+        for at in self._in_order(jobs, now):
+            if self.rows[at].gpus > room or self._over_quota(at, chosen):
+                continue
+            if at in self.running or self._has_offer_when_empty(at, now):
+                chosen.append(at)
                 room -= self.rows[at].gpus
         for at in [at for at in self.running if at not in chosen]:
             self._stop(at, now)
 
+    def _has_offer_when_empty(self, at: int, now: float) -> bool:
+        """Whether the job would have an offer if all GPUs were free."""
+        free, self.free = self.free, self.sizes
+        offer = self._fitting_offer(at, now)
+        self.free = free
+        return offer is not None
+
     def _fill(self, now: float) -> None:
         room = sum(self.free)
         waiting = [at for at in self.queue if self.rows[at].gpus <= room]
-        for at in sorted(waiting, key=lambda i: (self._key(i, now), i)):
-            if self._fits(at):
-                self._resume(at, now)
+        for at, offer in self._offers(self._in_order(waiting, now), now):
+            self._resume(at, now, offer)
 
     # Segments
 
-    def _resume(self, at: int, now: float) -> None:
+    def _begin(self, at: int, now: float) -> float:
+        """When a segment that starts now has restored the job's state."""
+        return now + self.checkpoint if self.progress[at].segments else now
+
+    def _planned_end(self, at: int, now: float, alpha: float) -> float:
+        return self._begin(at, now) + self.progress[at].left * alpha
+
+    def _resume(self, at: int, now: float, offer: dict[int, int]) -> None:
         row, progress = self.rows[at], self.progress[at]
         first = row.start
-        self._start(at, now, self._offer(at))
+        self._start(at, now, offer)
         row.start = now if first is None else first
-        progress.begin = now if first is None else now + self.checkpoint
-        row.end = progress.begin + progress.left * row.alpha
+        progress.begin, row.end = self._begin(at, now), self._planned_end(at, now, row.alpha)
         progress.segments.append((now, math.nan, row.held, 0.0))
 
     def _leave(self, at: int, now: float) -> None:
