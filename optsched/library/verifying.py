@@ -131,7 +131,6 @@ def verify_many(entries: Sequence[Entry], store: str | Path | None = None) -> It
 
 
 def sample(count: int, seed: int = 0) -> list[Entry]:
-    """Draw instances of the library."""
     entries = list(all_entries())
     drawn = np.random.default_rng(seed).permutation(len(entries))[:count]
     return [entries[i] for i in sorted(drawn.tolist())]

@@ -40,7 +40,6 @@ class Scale:
                 raise InputError("reproduce", flag(name), shown(value), "--trace FILE")
 
     def seeds(self, count: int) -> range:
-        """So many seeds, or three for a smoke test."""
         return range(3 if self.quick else count)
 
     @property

@@ -71,7 +71,6 @@ def cells_of(rows: Iterable[tuple[str, str, str, Sequence[float], bool]]) -> pd.
 
 
 def select(rows: pd.DataFrame, **values: object) -> pd.DataFrame:
-    """Rows whose columns have the given values."""
     for column, value in values.items():
         rows = rows[rows[column] == value]
     return rows

@@ -244,7 +244,6 @@ class ListScheduler:
         return float(schedule(self.jobs, order, rules, float(cutoff), self.arrays))
 
     def schedule(self) -> Schedule:
-        """Schedule of the last run."""
         return schedule_from_arrays(self.jobs, self.arrays)
 
     def best(self, candidates: Iterable[Candidate]) -> Candidate:

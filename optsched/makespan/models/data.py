@@ -95,7 +95,6 @@ class MakespanModelData:
         return range(fewest, min(self.gpus(j), len(self.servers)) + 1)
 
     def can_run_inside(self, j: int, s: int) -> bool:
-        """Whether job j can run inside server s."""
         fixed = self._fixed(j)
         allowed = fixed is None or fixed.capacity == self.capacity(s)
         return allowed and self.gpus(j) <= self.capacity(s) and self.inside(j) is not None

@@ -215,7 +215,6 @@ class Pipeline:
 def solve_slotted(
     instance: MakespanInstance, horizon: int, low: int, settings: Settings, plan: Plan | None = None
 ) -> SlottedResult:
-    """Build and solve the full model between two makespans."""
     began = clock()
     data = model_data(instance, horizon, low, deadline=settings.deadline, plan=plan)
     built = formulation.build(data)

@@ -141,7 +141,6 @@ def solve_pools(
     *,
     no_link_sharing: bool = False,
 ) -> SlottedResult:
-    """Build and solve the pool relaxation between two makespans."""
     began = clock()
     durations, deadline = durations_of(instance), settings.deadline
     data = MakespanModelData(instance, durations, horizon, low, False, deadline)
@@ -153,7 +152,6 @@ def solve_pools(
 
 
 def build(pools: Pools) -> pyo.ConcreteModel:
-    """State the model; see `models/makespan/README.md`. Raises OutOfTimeError at a deadline."""
     data, configurations = pools.data, pools.configurations
     # Sets and variables.
     model = pyo.ConcreteModel(name="makespan-pools")

@@ -111,7 +111,6 @@ def _greedy_placement(instance: PlacementInstance) -> Ints | None:
 
 
 def build(data: ModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
-    """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
     deadline = deadline or Deadline()
     model = pyo.ConcreteModel(name="placement-vertex")
     declare_counts(model, data.replicas, data.gpus, data.free_gpus)

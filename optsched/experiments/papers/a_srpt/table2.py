@@ -74,7 +74,6 @@ class Setting:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Arguments of the generator, by flat names."""
         given = {**asdict(self), "inter_bandwidth": self.gbits * BYTES_PER_GBIT}
         return {k: v for k, v in given.items() if k != "gbits" and v is not None}
 
