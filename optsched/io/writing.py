@@ -55,10 +55,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def write_bytes(path: str | Path, raw: bytes) -> None:
-    """Write bytes atomically.
-
-    A name that ends in ``.gz`` is compressed, reproducibly. "-" is standard output.
-    """
+    """Write bytes atomically, compressed reproducibly for ".gz"; "-" is standard output."""
     if str(path) == STANDARD_OUTPUT:
         sys.stdout.buffer.write(raw)
         return

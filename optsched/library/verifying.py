@@ -55,10 +55,7 @@ class Assessment:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of verifying an instance's best records; no `faults` if they hold.
-
-    `bound` is the best one with a certificate.
-    """
+    """Result of verifying an instance's best records: `bound` is the best with a certificate."""
 
     name: str
     value: float | None

@@ -39,17 +39,10 @@ class ColumnCertificate(_Deadline):
 class ContentionCertificate(_Deadline):
     """Integer duals of links and GPUs, proving by weak duality that no schedule ends by `deadline`.
 
-    Attributes
-    ----------
-    deadline : float
-        T, slots.
-    pieces : tuple of tuple of int
-        U_n(y), by n and by y from 1 on: dual per slot of y GPUs of a spanning job on a server
-        shared by at most n spanning jobs; the last row covers all larger n.
-    inside : tuple of int
-        V(g), by g from 1 on: dual per slot of a job of g GPUs inside one server.
-    running : dict of int to int
-        sigma_j, by the job's index: additional dual per slot that it runs.
+    Duals per slot: `pieces` U_n(y), by n and by y from 1 on, of y GPUs of a spanning job on a
+    server shared by at most n of them (the last row: by more, too); `inside` V(g), by g from 1 on,
+    of a job of g GPUs inside one server; `running` sigma_j, by the job's index, for each job that
+    runs.
     """
 
     deadline: float

@@ -35,15 +35,7 @@ VALUE_RTOL = 1e-9
 
 @dataclass(frozen=True)
 class PatternCertificate:
-    """Integer duals which prove that every placement takes longer than `threshold`.
-
-    Attributes
-    ----------
-    threshold : float
-        theta, seconds: a lower bound on alpha.
-    prices : tuple of int
-        pi_s, the dual of a replica, by stage.
-    """
+    """Integer duals pi_s of a replica, by stage: every placement takes longer than `threshold`."""
 
     threshold: float
     prices: tuple[int, ...]

@@ -37,10 +37,7 @@ MAX_SPLITS = 20_000_000
 
 
 class StartingPlacement(NamedTuple):
-    """Best heuristic placement and the method that produced it.
-
-    Counts are None if no placement exists ("infeasible") or none was found by the deadline.
-    """
+    """Best heuristic placement (counts are None without one) and the method that produced it."""
 
     method: str
     counts: Ints | None
@@ -296,10 +293,7 @@ def _pair_split(counts: Any, gpus: Any, a: int, b: int) -> Any:
 
 @register_jitable
 def _next_split(pair: Any, gpus: Any, used: Any, i: int, room: int) -> int:
-    """Move one more replica of stage i to the first server.
-
-    Returns its GPUs in use, or -1 if no more fit.
-    """
+    """Move one more replica of stage i to the first server; return its GPUs in use, -1 if full."""
     on_first = pair.on_first[i] + 1
     taken = used[i] + on_first * gpus[pair.stages[i]]
     fits = on_first <= pair.total[i] and taken <= room

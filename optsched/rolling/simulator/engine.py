@@ -58,10 +58,7 @@ class Plan:
 
 
 class Policy(Protocol):
-    """A policy, created per run; it may keep state.
-
-    `wake` is the maximum number of seconds between its decisions; infinite if H decides.
-    """
+    """A policy, created per run; it decides at least every `wake` seconds."""
 
     name: str
     wake: float

@@ -47,10 +47,9 @@ WHY = (
 
 @dataclass(frozen=True)
 class Setting:
-    """The settings of a plan.
+    """The settings of a plan, by default with the fastest number of stages up to 8.
 
-    ``stages=None``: the fastest number of stages up to 8. ``oversized=True``: the plan need not fit
-    into the GPUs' memory.
+    ``oversized=True``: the plan need not fit into the GPUs' memory.
     """
 
     model: str

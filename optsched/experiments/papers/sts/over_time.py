@@ -106,10 +106,7 @@ class Runs:
 
 
 def plan(parts: Sequence[Runs], scale: Scale) -> list[Family]:
-    """Policies on every draw; a family's name begins with its setting and load, "...|0.25|".
-
-    A cell's world is "SETTING, READING"; the reading is STS with or without VI-C.
-    """
+    """Policies on every draw; a family's name begins with its setting and load, "...|0.25|"."""
     return [
         family
         for runs in parts
