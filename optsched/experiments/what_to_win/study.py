@@ -107,11 +107,7 @@ def can_stop_jobs(scheduler: str) -> bool:
 
 @dataclass(frozen=True)
 class Study:
-    """Runs of the schedulers on the same jobs, and each job's waiting in hours.
-
-    `today` stands for today's scheduler; R and A of the module are `min_wait_without_stops` and
-    `min_wait`.
-    """
+    """Runs of the schedulers on the same jobs, each job's waiting in hours, and bounds on it."""
 
     instance: OnlineInstance
     jobs: Jobs
@@ -149,13 +145,7 @@ def study_jobs(
     seed: int = 0,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Study:
-    """Run and audit the schedulers, and bound the waiting.
-
-    On a cluster with limits none that stops jobs.
-
-    Today's scheduler is the one of `USUAL` whose mean waiting is nearest to the real one where the
-    trace has real starts, else EASY.
-    """
+    """Run and audit the schedulers; today's waits most like the real starts, else it is EASY."""
     prediction = predict_instance(instance, OnlineOptions(), seed)
     options, jobs = PolicyOptions(offer="best-fit-last"), prediction.jobs
     runs = {}

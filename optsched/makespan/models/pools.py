@@ -45,11 +45,7 @@ class Configuration(NamedTuple):
 
 
 class Pools:
-    """What the model is built from; refuses what is too large or takes too long to build.
-
-    ``servers`` are the N_c by capacity, the largest first; ``configurations``, by job, those that
-    end by the horizon, of equal GPUs the shortest.
-    """
+    """Servers by capacity and configurations by job; refuses what is too large or too slow."""
 
     def __init__(self, data: MakespanModelData, *, no_link_sharing: bool = False) -> None:
         self.data, self.no_link_sharing = data, no_link_sharing

@@ -184,11 +184,7 @@ class PatternMaster:
         return None
 
     def shortage(self, used: Ints, pricing: Pricing) -> MilpArrays:
-        """Master problem: minimise the shortages u, one per stage and one for fillers.
-
-        Columns are u, then the patterns. Stages that are not free must be covered; free stages
-        have at most their replicas in patterns.
-        """
+        """Minimise the shortages u of stages and fillers; columns are u, then the patterns."""
         from scipy.sparse import csr_array, eye_array, hstack, vstack
 
         free = pricing.free

@@ -244,11 +244,7 @@ def estimated_minimum(job: Job, cluster: Cluster) -> float:
 
 @register_jitable
 def grow_servers(graph: JobGraph, free: Any, servers: Any) -> Any:
-    """Fill servers one after another; return counts (S, M).
-
-    ``free`` (M,) are the GPUs each server offers, ``servers`` (M,) the order in which they are
-    filled. Replicas that do not fit are left out of the counts.
-    """
+    """Fill servers in a given order; return counts (S, M), without replicas that do not fit."""
     stage_of, first = graph.stage_of, graph.first_vertex
     vertices, stages = len(stage_of), len(first) - 1
     total = np.zeros(vertices)

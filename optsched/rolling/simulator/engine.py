@@ -96,11 +96,7 @@ def simulate_rolling(
 
 
 def require_bounded_run(world: World, policy: Policy) -> None:
-    """Raise InputError if a run may take too many timer decisions.
-
-    Its length is estimated by the span of the arrivals, the longest job at its slowest and all
-    jobs' slowest times spread over the nodes.
-    """
+    """Raise InputError if a run may take too many timer decisions, by an estimated length."""
     instance = world.instance
     longest = world.slowest_seconds
     times = [job.submit_time for job in instance.jobs]
