@@ -287,7 +287,7 @@ def _audited_runs(
 def _bound(
     world: World, settings: Settings, done: Sequence[Records], effort: BoundSettings
 ) -> Bound:
-    """The bound on all runs of this draw, which give the target cost and the horizon, if any."""
+    """The bound on all runs of this draw, which provide the target cost and the horizon."""
     epochs = draw_epochs(world.instance, settings.seed)
     if not done:
         return clairvoyant_bound(world, epochs, math.inf, BoundSettings(iterations=1))

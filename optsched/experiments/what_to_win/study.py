@@ -131,10 +131,7 @@ class Study:
         return float(self.waits[scheduler].mean())
 
     def best(self, *, stops_jobs: bool) -> str:
-        """The scheduler with the least mean waiting among those that stop jobs, or do not.
-
-        Where the cluster's limits rule out stopping jobs, the best that does not.
-        """
+        """The scheduler of least mean waiting among those that stop jobs (where any), or do not."""
         names = [n for n in self.runs if can_stop_jobs(n) == stops_jobs]
         return min(names or self.runs, key=self.mean)
 

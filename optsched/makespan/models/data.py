@@ -170,11 +170,7 @@ def model_data(
 
 @dataclass(frozen=True)
 class SlottedResult:
-    """Result of a time-indexed model: proved bound, schedule or plan.
-
-    Every schedule that ends by the model's horizon takes at least `bound` slots; where there is
-    none, it is the horizon plus one.
-    """
+    """A schedule or plan, and a bound in slots: the horizon plus one where there is neither."""
 
     bound: int
     answer: SolverResult

@@ -137,10 +137,7 @@ class PatternMaster:
         return pricing
 
     def relax(self, pricing: Pricing) -> LpSolution | PatternCertificate | None:
-        """Solve the linear programme at theta, or certify that it has no solution.
-
-        Return None at the deadline, or if the rounds run out before either.
-        """
+        """Solve the linear programme at theta, or refute it; None if cut off before either."""
         stages = len(pricing.replicas)
         values, _ = pricing.best_patterns(np.zeros(stages))
         if not np.isfinite(values[pricing.servers > 0]).all():  # a class without any pattern

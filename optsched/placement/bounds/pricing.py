@@ -85,10 +85,7 @@ class Pricing:
         return other
 
     def window(self, first: int, last: int) -> Pricing:
-        """Relaxation in which only stages first..last - 1 must meet theta; the others are free.
-
-        If it is infeasible, so is the problem. Requires `fills`.
-        """
+        """Relaxation with only stages first..last - 1 not free; requires `fills`."""
         other = copy(self)
         other.free = self.free.copy()
         other.free[:first] = other.free[last:] = True

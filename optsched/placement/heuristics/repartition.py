@@ -125,10 +125,7 @@ def starting_placement(
 def improve(
     free: Ints, tables: CostTables, counts: Ints, settings: Settings, pipeline: bool = False
 ) -> tuple[int, float]:
-    """Improve `counts` in place until no move helps; return accepted moves and iteration time.
-
-    `pipeline` takes the time of a synchronous job instead of the asynchronous job's.
-    """
+    """Improve `counts` in place (of a synchronous job by `pipeline`); return moves and time."""
     costs = tables.pipeline_costs if pipeline else tables.asynchronous_costs
     rounds = MAX_ROUNDS if settings.iterations is None else settings.iterations
     run = _redistribute.for_size(20.0 * counts.size)  # roughly its innermost steps
