@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import refusal
-from reproduced import assert_stated, families_of, rows_of
+from reproduced import families_of, measured_and_stated, rows_of
 from sampling import first
 
 pytest.importorskip("matplotlib")
@@ -144,7 +144,8 @@ def test_one_cell_is_run_and_drawn(number: int, prefix: str, load: str, tmp_path
     [(5, "70% single-GPU jobs"), *((n, "a tenth of the jobs") for n in (4, 6, 7, 8, 9))],
 )
 def test_the_page_has_what_one_cell_says(number: int, prefix: str, tmp_path: Path) -> None:
-    assert_stated(ARTEFACT[number], f"{prefix}|0.8|", "load 0.8", tmp_path)
+    measured, stated = measured_and_stated(ARTEFACT[number], f"{prefix}|0.8|", "load 0.8", tmp_path)
+    assert measured == stated
 
 
 def _pai(path: Path, singles: int, others: int, groups: int = 7) -> str:

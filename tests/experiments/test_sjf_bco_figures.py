@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from reproduced import assert_stated, families_of, rows_of
+from reproduced import families_of, measured_and_stated, rows_of
 
 pytest.importorskip("matplotlib")
 
@@ -106,4 +106,5 @@ def test_one_cell_is_run_and_drawn(number: int, tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("number", SHAPES)
 def test_the_page_has_what_one_cell_says(number: int, tmp_path: Path) -> None:
-    assert_stated(FIGURES[number], MILDEST, f"{PLACE} 0.5", tmp_path)
+    measured, stated = measured_and_stated(FIGURES[number], MILDEST, f"{PLACE} 0.5", tmp_path)
+    assert measured == stated

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from reproduced import assert_stated, families_of, rows_of
+from reproduced import families_of, measured_and_stated, rows_of
 
 pytest.importorskip("matplotlib")
 
@@ -165,4 +165,7 @@ def test_one_cell_is_run_and_drawn(
 def test_the_page_has_what_one_cell_says(figure: int, tmp_path: Path) -> None:
     load = "0.25" if figure == 4 else "0.05"  # the paragraph of Fig. 4 is about 0.25
     setting = over_time.SHARING_MIDDLE if figure == 6 else MIDDLE
-    assert_stated(FIGURES[figure], f"{setting}|{load}|", f"rho {load}", tmp_path)
+    measured, stated = measured_and_stated(
+        FIGURES[figure], f"{setting}|{load}|", f"rho {load}", tmp_path
+    )
+    assert measured == stated
