@@ -70,7 +70,6 @@ class Deadline:
         return clock() >= self.until
 
     def has(self, seconds: float) -> bool:
-        """Whether so many seconds are left."""
         return clock() + seconds < self.until
 
     def check(self) -> None:

@@ -150,10 +150,7 @@ class Options:
 
 
 def require_declared(source: str, settings: Any, label: Callable[[str], str] = str) -> None:
-    """Raise InputError if a value of a data class does not match its field's annotation.
-
-    Values that are numpy's become Python's own.
-    """
+    """Raise InputError where a field does not match its annotation; convert numpy's values."""
     for name, hint in declared(settings.__class__).items():
         value = getattr(settings, name)
         if is_numpy(value):

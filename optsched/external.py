@@ -84,10 +84,7 @@ def module_of(method: str) -> str | None:
 
 
 def source_digest(method: Method) -> str | None:
-    """Return the SHA-256 (12 digits) of the file of a method from outside the package, else None.
-
-    A sweep's rows store it beside the package's version, so that an edited method runs again.
-    """
+    """Return the SHA-256 (12 digits) of a custom method's file, for a sweep's rows; else None."""
     if not callable(method.run):
         return None
     function = resolve(getattr(method.run, "__wrapped__", method.run))

@@ -52,10 +52,7 @@ def read_document(path: str | Path) -> dict[str, Any]:
 
 
 def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
-    """Write JSON atomically.
-
-    NaN and infinities raise ValueError; numpy's numbers and arrays become numbers and lists.
-    """
+    """Write JSON atomically; numpy's numbers and arrays become plain, NaN raises ValueError."""
     encoder = json.JSONEncoder(
         indent=1, ensure_ascii=False, allow_nan=False, default=python_of_numpy
     )

@@ -193,7 +193,6 @@ def decisions_of(problem: Problem, given: Any) -> Any:
 
 
 def load_solution(problem: Problem, path: str | Path) -> Any:
-    """Load a solution file of a problem; raises InputError."""
     return resolve(problem.solution).from_dict(read_document(path), str(path))
 
 

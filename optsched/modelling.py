@@ -26,10 +26,7 @@ room for a solver that scales."""
 
 @dataclass(frozen=True)
 class ModelOrigin:
-    """What a model was built from: the problem, the method's name, the instance and its options.
-
-    `read` returns the solution of the solved model; None for a model that has only a bound.
-    """
+    """What a model was built from; `read` returns its solution, None where it has only a bound."""
 
     problem: Problem
     method: str

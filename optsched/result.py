@@ -130,7 +130,6 @@ class Settings:
             object.__setattr__(self, "deadline", Deadline(self.time_limit))
 
     def within(self, deadline: Deadline) -> Settings:
-        """Return the settings with another deadline."""
         return replace(self, time_limit=deadline.limit, deadline=deadline)
 
 

@@ -455,16 +455,6 @@ def test_best_known_refuses_another_instance_of_the_name() -> None:
 # --- what makes files
 
 
-def test_generate_repeats_itself() -> None:
-    command = "generate placement --model VGG19 --gpus 8 --seed 4 -o"
-    printed(f"{command} one")
-    printed(f"{command} two --count 2")
-    assert sorted(os.listdir("two")) == ["vgg19-8-s4.json", "vgg19-8-s5.json"]
-    first = Path("one/vgg19-8-s4.json").read_bytes()
-    assert first == Path("two/vgg19-8-s4.json").read_bytes()
-    assert first != Path("two/vgg19-8-s5.json").read_bytes()
-
-
 def test_import_pipedream() -> None:
     Path("net.graph.txt").write_text(GRAPH, encoding="utf-8")
     command = "import pipedream net.graph.txt --gpus 6 --servers 3,2,1"

@@ -28,14 +28,6 @@ def made(**changes: object) -> PlacementInstance:
     return PlacementInstance(**{**values, **changes})
 
 
-def test_an_instance_is_made_without_schema_and_version() -> None:
-    instance = made()
-    document = instance.to_dict()
-    assert (document["schema"], document["version"]) == ("optsched/placement", 1)
-    assert PlacementInstance.from_dict(document) == instance
-    assert optsched.solve(instance).proved
-
-
 def test_a_fault_in_python_names_its_place_as_a_file_does() -> None:
     with pytest.raises(InputError, match=r"PlacementInstance: free_gpus: found a sum of 3"):
         made(free_gpus=(1, 2))

@@ -51,10 +51,6 @@ def test_it_is_what_the_command_writes(problem: str, tmp_path: Path) -> None:
     assert made.to_dict() != optsched.generate(problem, seed=4, **ARGUMENTS[problem]).to_dict()
 
 
-def test_a_name_is_kept() -> None:
-    assert optsched.generate("selection", nodes=3, jobs=6, name="mine").name == "mine"
-
-
 @pytest.mark.parametrize("world", ["strong", "prohibitive"])
 def test_worlds_of_contention_are_points_of_a_space(world: str) -> None:
     numbers = CONTENTION[world]

@@ -78,11 +78,7 @@ class GrowingLp:
         )
 
     def solve(self, deadline: Deadline | None = None) -> LpSolution | None:
-        """Solve until a deadline, by default that of the settings.
-
-        Return None at the deadline, if HiGHS fails or if the programme is infeasible; raise
-        SolverError if HiGHS did not run at all.
-        """
+        """Solve by the deadline; None without an answer, or if the programme is infeasible."""
         _run_until(self._highs, deadline or self._deadline)
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None

@@ -38,7 +38,6 @@ class SolverResult:
 
 
 def timed_out(settings: Settings, build_time: float = 0.0) -> SolverResult:
-    """Return the result where the deadline passed before the solve."""
     return SolverResult(Termination.TIME_LIMIT, None, None, build_time, 0.0, settings.solver)
 
 

@@ -260,11 +260,7 @@ def _name(
 def random_offer(
     gpus: int, gpus_per_server: int, rng: np.random.Generator, *, replica_gpus: int = 1
 ) -> list[int]:
-    """Draw free GPUs server by server, uniform in 1..g, until the job fits.
-
-    The offer is cut to the job's needs and listed in descending order. A replica of several GPUs
-    must fit into one server; GPUs that are too few for another replica stay in the offer.
-    """
+    """Draw free GPUs per server until the job fits; cut to its needs, in descending order."""
     if not 1 <= replica_gpus <= gpus_per_server:
         expected = f"1 to the {gpus_per_server} GPUs of a server, which holds all slices"
         raise InputError("generate placement", "tensor_parallel", shown(replica_gpus), expected)

@@ -11,11 +11,7 @@ File = str | Path
 
 
 def require_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None] = ()) -> None:
-    """Raise InputError if outputs overwrite an input or each other, or cannot be files.
-
-    Symbolic and hard links count as their targets; "-" is standard output. Devices and pipes may be
-    named repeatedly.
-    """
+    """Raise InputError if outputs overwrite an input or each other, as files or by a link."""
     accepted: list[File] = []
     read = [path for path in inputs if path is not None]
     for path in outputs:

@@ -100,11 +100,7 @@ def text_blocks(path: str | Path, *, max_bytes: int = MAX_TEXT_BYTES) -> Iterato
 def csv_rows(
     path: str | Path, *, max_bytes: int = MAX_TEXT_BYTES
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line numbers and cells of a CSV file.
-
-    A blank line has no cells; a cell with a line break is refused. Apostrophes that
-    `optsched.io.writing.csv_text` puts before formulas are removed.
-    """
+    """Yield line numbers and cells of a CSV file, undoing what `csv_text` does to formulas."""
     source, number, in_quotes = str(path), 0, False
 
     def lines() -> Iterator[str]:

@@ -30,11 +30,7 @@ def is_device(path: str | Path) -> bool:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary file in the same folder, which replaces `path` unless writing fails.
-
-    Of a symbolic link the target is replaced. A device or a pipe, such as /dev/stdout, is yielded
-    itself.
-    """
+    """Yield a temporary file that replaces `path`, or a link's target; devices are yielded."""
     try:
         if is_device(path):
             yield Path(path)
@@ -55,10 +51,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def write_bytes(path: str | Path, raw: bytes) -> None:
-    """Write bytes atomically.
-
-    A name that ends in ``.gz`` is compressed, reproducibly. "-" is standard output.
-    """
+    """Write bytes atomically, compressed reproducibly for ".gz"; "-" is standard output."""
     if str(path) == STANDARD_OUTPUT:
         sys.stdout.buffer.write(raw)
         return

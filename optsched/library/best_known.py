@@ -36,11 +36,7 @@ def require_best_known(path: str | Path) -> None:
 
 
 def update(path: str | Path, results: Iterable[Result]) -> int:
-    """Add checked results to a best_known.json, and return the number of improved entries.
-
-    Results with other options than the default are ignored, and rolling results with another seed
-    than 0, whose true epochs differ.
-    """
+    """Add results of default options to a best_known.json; return how many entries improved."""
     entries = read_best_known(path) if os.path.exists(path) else {}
     improved = set()
     proofs_first = sorted(results, key=lambda r: r.termination is not Termination.OPTIMAL)

@@ -56,7 +56,6 @@ class BestRecords:
 
     @property
     def proved(self) -> bool:
-        """Whether any bound proves the best value."""
         return self.excess is not None and self.excess <= PROVED_GAP
 
     @property

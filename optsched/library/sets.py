@@ -41,7 +41,6 @@ class Entry:
 
     @property
     def problem(self) -> str:
-        """The problem's name."""
         return self.name.partition("/")[0]
 
     @property
@@ -81,7 +80,6 @@ def set_names() -> tuple[str, ...]:
 
 @lru_cache
 def library_set(name: str) -> LibrarySet:
-    """Read a set; raises InputError."""
     if name not in set_names():
         raise InputError("library", "", shown(name), suggestion(name, set_names()))
     document = read_document(library_folder() / f"{name}.json")
@@ -123,7 +121,6 @@ def find_entry(problem: str, file_name: str, sha256: str) -> Entry | None:
 
 
 def required_entry(reference: str) -> Entry:
-    """The instance with a name; raises InputError."""
     entry = entry_of(reference)
     if entry is None:
         expected = "problem/set/number, as `optsched library list` shows"

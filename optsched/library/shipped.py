@@ -34,11 +34,7 @@ def shipped_folder() -> Path:
 
 
 def shipped_files() -> dict[str, Path]:
-    """Files of the shipped instances, workloads' folders included, by name.
-
-    A name is the problem and the file's own name. Folders within a problem's folder group its
-    instances and are no part of their names.
-    """
+    """Files of the shipped instances by name, which leaves out folders in the problem's."""
     root = shipped_folder()
     files = {
         f"{problem}/{path.stem}": path

@@ -55,10 +55,7 @@ class Assessment:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of verifying an instance's best records; no `faults` if they hold.
-
-    `bound` is the best one with a certificate.
-    """
+    """Result of verifying an instance's best records: `bound` is the best with a certificate."""
 
     name: str
     value: float | None
@@ -131,7 +128,6 @@ def verify_many(entries: Sequence[Entry], store: str | Path | None = None) -> It
 
 
 def sample(count: int, seed: int = 0) -> list[Entry]:
-    """Draw instances of the library."""
     entries = list(all_entries())
     drawn = np.random.default_rng(seed).permutation(len(entries))[:count]
     return [entries[i] for i in sorted(drawn.tolist())]

@@ -24,11 +24,7 @@ MAX_NAMED_JOBS = 8
 def find_conflict(
     instance: MakespanInstance, options: MakespanOptions, thorough: bool
 ) -> Conflict | None:
-    """Jobs that violate a necessary condition; None where no bound exceeds the horizon.
-
-    The conditions are those of the bounds: the longest job, the area, and otherwise the best bound
-    on all jobs.
-    """
+    """Jobs that violate the condition of a bound; None where no bound exceeds the horizon."""
     durations = durations_of(instance)
     bound = best_bound(instance)
     if bound.value <= instance.latest_end:

@@ -295,7 +295,6 @@ class Evaluation:
 
     @property
     def fits(self) -> bool:
-        """Whether the capacities of the servers are respected."""
         return bool((self.gpu_use <= np.asarray(self.instance.servers)).all())
 
     @cached_property

@@ -54,7 +54,6 @@ class Incumbent:
 
     @property
     def is_optimal(self) -> bool:
-        """Whether the gap is closed (within ``settings.gap``)."""
         return self.best is not None and is_proved(self.value, self.bound.value, self.settings.gap)
 
     @property
@@ -64,7 +63,6 @@ class Incumbent:
 
     @property
     def is_decided(self) -> bool:
-        """Whether no more search is needed."""
         return self.is_optimal or self.is_infeasible
 
     @property

@@ -37,7 +37,6 @@ class MakespanOptions(Options):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Make options of names and values; raises InputError."""
         expanded = {"kappa": None} if values.get("kappa") == "all" else {}
         return super().from_dict({**values, **expanded})
 

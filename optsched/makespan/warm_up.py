@@ -11,7 +11,6 @@ from optsched.result import Settings
 
 
 def warm_up() -> None:
-    """Run every kernel once on a tiny instance."""
     tiny = generate_makespan(jobs=4, servers=2, server_sizes=(4,), largest_job=4)
     options, settings = MakespanOptions(), Settings(iterations=2)
     search_by_name("sjf-bco", tiny, options, Deadline())

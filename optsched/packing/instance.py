@@ -60,7 +60,6 @@ class TaskType(FileModel):
 
     @property
     def is_share(self) -> bool:
-        """Whether a task takes a share of one GPU."""
         return 0 < self.gpu_milli < MILLI
 
     def accepts(self, node: PackingNode) -> bool:
@@ -96,7 +95,6 @@ class PackingInstance(InstanceFile):
 
     @property
     def gpus(self) -> int:
-        """GPUs of all nodes."""
         return sum(node.gpus for node in self.nodes)
 
     @property

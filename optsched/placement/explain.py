@@ -76,7 +76,6 @@ class StageTime:
 
     @property
     def total(self) -> float:
-        """Sum of the parts."""
         return sum(self.seconds.values())
 
     @property
@@ -199,7 +198,6 @@ class Breakdown(Explanation):
 def explain(
     instance: PlacementInstance, solution: PlacementSolution, options: PlacementOptions
 ) -> Breakdown:
-    """Break a feasible placement's time down."""
     tables, counts = tables_of(instance, options), np.array(solution.counts)
     shares = all_reduce_counts(counts, options.all_reduce_bandwidth == "bottleneck")
     rows = tuple(

@@ -196,7 +196,6 @@ class PlacementInstance(InstanceFile):
 
     @property
     def uses_all_gpus(self) -> bool:
-        """Whether the job needs every free GPU."""
         return sum(self.free_gpus) == self.job.gpus
 
     @property

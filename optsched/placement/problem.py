@@ -61,7 +61,7 @@ PLACEMENT = Problem(
             "ilp-vertex",
             "exact",
             "one binary per replica and server: the paper's baseline",
-            f"{_HERE}.models.vertex_formulation:ilp_vertex",
+            f"{_HERE}.models.vertex_formulation:close_gap",
             f"{_HERE}.models.vertex_formulation:model",
         ),
         Method(

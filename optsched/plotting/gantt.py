@@ -78,10 +78,7 @@ def draw_gantt(
 
 
 def draw_utilisation(ax: Axes | None, chart: Chart, usage: np.ndarray) -> Axes:
-    """Draw the share of each group's GPUs in use over time as a colour, the busiest group first.
-
-    `usage` has a row per use: group, start, end, GPUs.
-    """
+    """Draw each group's share of GPUs in use; `usage` has rows of group, start, end, GPUs."""
     ax = axes(ax, WIDTH, 4.6)
     last = float(usage[:, 2].max(initial=0.0)) or 1.0
     picture = ax.imshow(

@@ -324,10 +324,7 @@ def _plans(
     limits: MemoryLimits,
     training: Training,
 ) -> Iterator[tuple[Plan, float]]:
-    """Yield the fastest plan, the best within the memory limits by stage count, the other plans.
-
-    The second and the third group are sorted by time.
-    """
+    """Yield the fastest plan; by time the best within memory by stage count, then the others."""
     parts = training.micro_batches
 
     def time_of(plan: Plan) -> float:

@@ -71,11 +71,7 @@ def fill_choices(
     max_gpus: NDArray[np.int64],
     limits: MemoryLimits,
 ) -> tuple[NDArray[np.int32], NDArray[np.int16], float]:
-    """Choose the last stage of every subproblem: `end` layers in `stage` stages on `gpus` GPUs.
-
-    Returns its first layer and its replicas by (stage, gpus, end), and the least bottleneck of the
-    whole problem.
-    """
+    """Choose each subproblem's last stage: its first layer, its replicas, the least bottleneck."""
     layers = compute.size - 1
     stages = max_gpus.size - 1
     total = max_gpus[stages]

@@ -109,11 +109,7 @@ class LayerProfile:
         return replace(self, layers=tuple(layers))
 
     def cut_bytes(self) -> NDArray[np.float64]:
-        """Return the bytes per mini-batch that cross the cut after each layer but the last.
-
-        An output that several later layers read crosses a cut once. O(E + L * span) for L layers
-        and E edges, where span is the longest edge.
-        """
+        """Return the bytes that cross each cut; an output read by several layers crosses once."""
         last_reader = list(range(len(self.layers)))
         for u, v in self.edges:
             last_reader[u] = max(last_reader[u], v)

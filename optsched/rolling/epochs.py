@@ -7,10 +7,7 @@ from optsched.uncertainty.distribution import Distribution
 
 
 def draw_epochs(instance: RollingInstance, seed: int) -> tuple[float, ...]:
-    """True epochs of every job: from the file, or drawn given W > completed epochs.
-
-    A draw depends only on job index and seed.
-    """
+    """True epochs: from the file, or drawn by job index and seed given W > completed epochs."""
     return tuple(_draw(job, index, seed) for index, job in enumerate(instance.jobs))
 
 

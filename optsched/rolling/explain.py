@@ -61,7 +61,6 @@ class RollingBreakdown(Explanation):
 def explain(
     instance: RollingInstance, solution: RollingSolution, options: RollingOptions
 ) -> RollingBreakdown:
-    """Break down the cost of a run that `optsched.check` accepts."""
     run = solution.run
     metrics = compute_metrics(instance, run)
     energy = {node.name: 0.0 for node in instance.nodes}

@@ -51,12 +51,7 @@ GRACE = 1.0
 
 
 class Limited:
-    """A policy until its deadline, ``fifo`` from then on, where running jobs keep their GPUs.
-
-    Each decision is then cheap, no job starves, and the run is complete and can be audited. A run
-    that nevertheless takes `GRACE` seconds more, such as one of a hundred thousand jobs, ends
-    without records.
-    """
+    """A policy until its deadline, then ``fifo`` on GPUs as they are, for at most `GRACE` s."""
 
     def __init__(self, world: World, policy: Policy, deadline: Deadline) -> None:
         self.name, self.wake = policy.name, policy.wake
@@ -144,11 +139,7 @@ def run_policies(
     bound: BoundSettings | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Run]:
-    """Run policies on one draw of the true epochs (common random numbers).
-
-    The time limit applies to each run and to the bound separately. Raises UnfinishedRunError, after
-    the other runs, if one ended before its jobs were done.
-    """
+    """Run policies on one draw of the true epochs; an UnfinishedRunError follows the others."""
     settings = settings or Settings()
     world = World(instance, options)
     for name in policies:
@@ -296,10 +287,7 @@ def _audited_runs(
 def _bound(
     world: World, settings: Settings, done: Sequence[Records], effort: BoundSettings
 ) -> Bound:
-    """The bound on all runs of this draw; the runs provide the target cost and the horizon.
-
-    Without a run it is the uncapacitated bound.
-    """
+    """The bound on all runs of this draw, which provide the target cost and the horizon."""
     epochs = draw_epochs(world.instance, settings.seed)
     if not done:
         return clairvoyant_bound(world, epochs, math.inf, BoundSettings(iterations=1))

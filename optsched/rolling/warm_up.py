@@ -7,7 +7,6 @@ from optsched.rolling.runs import bound_runs, run_policy
 
 
 def warm_up() -> None:
-    """Run the bound and the policies with kernels once on a tiny instance."""
     tiny = generate_rolling(rolling_settings(1, jobs=2, gpus_per_node=2))
     for run, names in ((bound_runs, ["bound"]), (run_policy, ["sts", "rg", "dp", "price"])):
         for name in names:

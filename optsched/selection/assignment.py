@@ -97,7 +97,6 @@ def open_nodes(tables: Tables, assignment: Assignment) -> dict[int, tuple[float,
 
 
 def assignment_from(tables: Tables, solution: SelectionSolution) -> dict[int, Placement]:
-    """Convert a feasible SelectionSolution to an assignment."""
     node_of = {node.name: n for n, node in enumerate(tables.instance.nodes)}
     job_of = {job.name: j for j, job in enumerate(tables.instance.jobs)}
     assignment = {}
@@ -113,7 +112,6 @@ def assignment_from(tables: Tables, solution: SelectionSolution) -> dict[int, Pl
 def solution_of(
     tables: Tables, assignment: Assignment, certificate: Certificate | None = None
 ) -> SelectionSolution:
-    """Convert an assignment to a SelectionSolution."""
     placements = []
     for j, job in enumerate(tables.instance.jobs):
         placement = assignment.get(j)

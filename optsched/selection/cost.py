@@ -89,18 +89,9 @@ class NodeClass:
 class Tables:
     """Costs by job, type and configuration; infinite where the configuration is not admissible.
 
-    Attributes
-    ----------
-    kinds, classes
-        GPU types on the cluster, and node classes in the order of their first node.
-    kind_of : array
-        Type of each node.
-    seconds : array (J, T, C)
-        Seconds per epoch, slowdown included.
-    works : RemainingEpochs
-        Remaining epochs of each job.
-    due_dates, weights : array (J,)
-        d_j on the clock of the instance's ``now``; eta_j, dollars per second.
+    `classes` are in the order of their first node, `kind_of` (N,) is the type of each node,
+    `seconds` (J, T, C) are per epoch, slowdown included; `due_dates` (J,) are on the clock of the
+    instance's ``now``, `weights` (J,) are eta_j in dollars per second.
     """
 
     instance: SelectionInstance
@@ -137,10 +128,7 @@ class Tables:
 
     @cached_property
     def overdue(self) -> Floats:
-        """Seconds that each overdue job pays rho eta_j for, running or not (J,): (20) as printed.
-
-        0 by (20').
-        """
+        """Seconds that overdue jobs pay rho eta_j for in any case (J,): (20) as printed."""
         is_printed = self.options.postponement == "printed"
         return np.maximum(-self.due, 0.0) if is_printed else np.zeros(self.jobs)
 
@@ -156,11 +144,7 @@ class Tables:
 
     @cached_property
     def worst_tardiness(self) -> Floats:
-        """H + Tbar_j - d_j, seconds (J,); may be negative.
-
-        Tbar_j: run time of the largest number of remaining epochs on the slowest admissible
-        configuration.
-        """
+        """H + Tbar_j - d_j, seconds (J,), Tbar_j of the slowest configuration; may be negative."""
         seconds = np.where(np.isfinite(self.seconds), self.worst_case_seconds, 0.0)
         return self.instance.interval + seconds.max(axis=(1, 2)) - self.due
 

@@ -136,7 +136,6 @@ class Breakdown(Explanation):
 def explain(
     instance: SelectionInstance, solution: SelectionSolution, options: SelectionOptions
 ) -> Breakdown:
-    """Break a feasible selection's cost down."""
     tables = tables_of(instance, options)
     index = {node.name: n for n, node in enumerate(instance.nodes)}
     placed = {p.name: p for p in solution.jobs if p.node is not None}

@@ -86,5 +86,4 @@ class SelectionSolution(SolutionFile):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """The solution as the JSON object of its file."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)

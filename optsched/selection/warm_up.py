@@ -9,7 +9,6 @@ from optsched.selection.options import SelectionOptions
 
 
 def warm_up() -> None:
-    """Run every compiled loop once on a tiny instance."""
     tiny = generate_selection(SelectionSettings(nodes=1, jobs=1, gpus_per_node=2))
     options, settings = SelectionOptions(), Settings()
     sts(tiny, options, settings)

@@ -10,10 +10,7 @@ from optsched.speed_profile.profile import curve_of
 def find_conflict(
     instance: SpeedProfileInstance, options: SpeedProfileOptions, thorough: bool
 ) -> Conflict | None:
-    """Return why the greatest speed misses the deadline at w^max; None where it meets it.
-
-    `thorough`, which `Problem.conflict` passes, makes no difference.
-    """
+    """Return why the greatest speed misses the deadline at w^max; None where it meets it."""
     work = instance.max_work - instance.completed
     fastest, deadline = instance.speeds[-1], instance.deadline
     min_seconds = work / fastest

@@ -7,5 +7,4 @@ from optsched.speed_profile.options import SpeedProfileOptions
 
 
 def warm_up() -> None:
-    """Run every compiled loop once on a tiny instance."""
     hull(generate_speed_profile(), SpeedProfileOptions(), Settings())

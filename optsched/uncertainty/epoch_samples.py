@@ -31,7 +31,6 @@ class EpochSamples:
 
     @property
     def distribution(self) -> Distribution:
-        """The empirical distribution of the epochs."""
         return Distribution.from_samples(self.epochs)
 
 

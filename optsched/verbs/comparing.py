@@ -155,11 +155,7 @@ def compare_each(
     on_error: str = "warn",
     **settings: Any,
 ) -> Iterator[list[Result]]:
-    """Yield one instance's results at a time.
-
-    Default methods that do not apply to an instance are skipped; those named in `methods` get an
-    error row. At an interrupt the results of the instance in progress are yielded first.
-    """
+    """Yield one instance's results at a time; default methods that do not apply are skipped."""
     require("compare", "on_error", on_error, Literal["warn", "raise"])
     if isinstance(methods, str) or callable(methods) or is_model(methods):
         methods = [methods]
@@ -234,11 +230,7 @@ def _error_row(
 
 
 def _with_best_bound(results: list[Result]) -> list[Result]:
-    """Give every row the best bound that a checked row of its instance proves, or the library's.
-
-    A bound above the checked objective of another row is refuted: its row becomes an error. A row
-    that relaxes a rule of the problem keeps its own bound and refutes none.
-    """
+    """Give each row its instance's best bound; a bound above a checked objective is an error."""
     feasible = [r for r in results if r.check is not None and r.check.feasible and not r.relaxed]
     attained = [r for r in feasible if r.objective is not None]
     if attained:

@@ -89,7 +89,6 @@ class Tensor:
 
     @property
     def elements(self) -> int:
-        """Numbers in it."""
         return math.prod(self.shape)
 
 

@@ -316,10 +316,7 @@ GPT_CONTEXT = 2048
 
 @dataclass(frozen=True)
 class GptSize:
-    """One line of GPT-3's table: the blocks and the heads make the model's size.
-
-    Others may have heads of another width, and sequences of another length.
-    """
+    """A line of GPT-3's table; others may have other heads and sequence lengths."""
 
     name: str
     blocks: int

@@ -7,27 +7,24 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import refusal
-from reproduced import stated_at
+from reproduced import families_of, measured_and_stated, rows_of
 from sampling import first
 
 pytest.importorskip("matplotlib")
 
-from optsched import read_store
 from optsched.experiments import ARTEFACTS
 from optsched.experiments.papers.a_srpt import runs, table2
 from optsched.experiments.papers.a_srpt.runs import ACCURACY, BASELINES, COLUMNS, KNOWN, PREDICTIONS
 from optsched.experiments.papers.a_srpt.simulations import FIGURES, cells
 from optsched.experiments.papers.a_srpt.table2 import SETTINGS, VGG19
 from optsched.experiments.papers.a_srpt.workloads import Machine, Source, generate_case
-from optsched.experiments.papers.artefact import STORE, Scale
-from optsched.experiments.papers.verdict import Finding, Verdict
-from optsched.experiments.plans.plan import Family, Plan
-from optsched.experiments.run.runner import sweep
+from optsched.experiments.papers.artefact import Scale
+from optsched.experiments.papers.verdict import Finding
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.prediction.predictors import predict
 
 FIGURE = {figure.number: figure for figure in FIGURES}
-JUDGE = {number: ARTEFACTS[f"a-srpt-fig{number}"].judge for number in range(4, 10)}
+ARTEFACT = {number: ARTEFACTS[f"a-srpt-fig{number}"] for number in FIGURE}
 
 
 def test_table_2_holds_at_some_cards() -> None:
@@ -96,7 +93,7 @@ def test_perfect_prediction_is_not_judged_against_itself() -> None:
     """Fig. 5; a-srpt's makespan is twice the baselines', and its parts are counted by world."""
     worlds = (f"m, {KNOWN}", "m, other")
     rows = pd.concat([rows_by_hand({"a": 50}, world=world, makespan=18.0) for world in worlds])
-    verdict = JUDGE[5](rows, Scale())
+    verdict = ARTEFACT[5].judge(rows, Scale())
     assert [part.count for part in verdict.parts] == ["1 of 1"] * 2 + ["2 of 2"] * 4
     assert verdict.parts[-1].ours == "makespan above the shortest work-conserving 100%"
 
@@ -104,10 +101,10 @@ def test_perfect_prediction_is_not_judged_against_itself() -> None:
 @pytest.mark.parametrize("number", [4, 9])
 def test_recurrence_claims_are_not_testable_without_the_trace(number: int) -> None:
     rows = rows_by_hand({"forest": 57, "group-mean": 60} if number == 9 else {"forest": 57})
-    verdict = JUDGE[number](rows, Scale())
+    verdict = ARTEFACT[number].judge(rows, Scale())
     assert verdict.finding is Finding.NOT_TESTABLE
     assert "--trace" in verdict.why
-    verdict = JUDGE[number](rows, Scale(trace="t.csv"))
+    verdict = ARTEFACT[number].judge(rows, Scale(trace="t.csv"))
     assert verdict.finding is not Finding.NOT_TESTABLE
 
 
@@ -126,30 +123,16 @@ def test_predictions_are_as_wrong_as_said() -> None:
         assert (wrong.mean(), wrong.std()) == pytest.approx((0, 1), abs=0.08)
 
 
-def plan_of(number: int, scale: Scale, start: str = "") -> list[Family]:
-    """The families of a figure whose names start so, such as with "all jobs|0.8|"."""
-    plan = ARTEFACTS[f"a-srpt-fig{number}"].plan
-    return [family for family in plan(scale) if family.name.startswith(start)] if plan else []
-
-
-def judged(number: int, families: Sequence[Family], scale: Scale, folder: Path) -> Verdict:
-    """The verdict on some of a figure's families."""
-    allow = [runs.__name__, Machine.__module__]
-    sweep(Plan("p", tuple(families), "", "test"), folder / STORE, workers=0, allow=allow)
-    artefact = ARTEFACTS[f"a-srpt-fig{number}"]
-    rows = artefact.rows(read_store(folder / STORE), scale)
-    assert len(artefact.draw(rows).axes) >= 1
-    return artefact.judge(rows, scale)
-
-
 @pytest.mark.parametrize(
     ("number", "prefix", "load"),
     first(1, [(5, "90% single-GPU jobs", "2"), (7, "25 servers", "3")]),
 )
 def test_one_cell_is_run_and_drawn(number: int, prefix: str, load: str, tmp_path: Path) -> None:
-    scale = Scale(quick=True)
-    families = plan_of(number, scale, f"{prefix}|{load}|")
-    verdict = judged(number, families[: len(FIGURE[number].cases)], scale, tmp_path)
+    artefact, scale = ARTEFACT[number], Scale(quick=True)
+    families = families_of(artefact, f"{prefix}|{load}|", scale)[: len(FIGURE[number].cases)]
+    rows = rows_of(artefact, families, tmp_path, scale)
+    assert len(artefact.draw(rows).axes) >= 1
+    verdict = artefact.judge(rows, scale)
     worlds = PREDICTIONS if number == 5 else runs.WORLDS
     assert verdict.table[0] == ("claim", "setting", f"load {load}")
     assert {row[1] for row in verdict.table[1:]} == {f"{prefix}, {world}" for world in worlds}
@@ -161,11 +144,8 @@ def test_one_cell_is_run_and_drawn(number: int, prefix: str, load: str, tmp_path
     [(5, "70% single-GPU jobs"), *((n, "a tenth of the jobs") for n in (4, 6, 7, 8, 9))],
 )
 def test_the_page_has_what_one_cell_says(number: int, prefix: str, tmp_path: Path) -> None:
-    stated = stated_at(f"a-srpt, Fig. {number}", "load 0.8")
-    verdict = judged(number, plan_of(number, Scale(), f"{prefix}|0.8|"), Scale(), tmp_path)
-    assert len(verdict.table) > 1
-    for claim, world, value in verdict.table[1:]:
-        assert stated[claim, world] == value
+    measured, stated = measured_and_stated(ARTEFACT[number], f"{prefix}|0.8|", "load 0.8", tmp_path)
+    assert measured == stated
 
 
 def _pai(path: Path, singles: int, others: int, groups: int = 7) -> str:

@@ -14,7 +14,7 @@ from scripts import script
 from optsched import problems
 from optsched.experiments import gap_table, read_plan, sweep
 from optsched.experiments.report.table import FamilyTable
-from optsched.library import copy_shipped, shipped_plans
+from optsched.library import shipped_plans
 
 PAGE = (ROOT / "docs" / "gaps.md").read_text(encoding="utf-8")
 RESULTS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
@@ -130,10 +130,3 @@ def test_the_small_plan_has_every_problem(tmp_path: Path) -> None:
         for method, line in own.items():
             is_bound = method in problems.PROBLEMS[table.problem].bounds
             assert line.mean is None if is_bound else line.mean >= 0
-
-
-def test_plans_are_copied_with_the_instances(tmp_path: Path) -> None:
-    copy_shipped(tmp_path)
-    for name in shipped_plans():
-        plan = read_plan(tmp_path / f"{name}.toml")
-        assert plan.text == read_plan(name).text

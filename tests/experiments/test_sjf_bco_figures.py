@@ -5,20 +5,17 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from reproduced import stated_at
+from reproduced import families_of, measured_and_stated, rows_of
 
 pytest.importorskip("matplotlib")
 
-from optsched import read_store
 from optsched.experiments.papers import sjf_bco
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.sjf_bco import ARTEFACTS, OWN, PACKED, PLACE, SHAPES, cells
-from optsched.experiments.plans.plan import Family, Plan
-from optsched.experiments.run.runner import sweep
 from optsched.generators.makespan import generate_makespan
 
 FIGURES = dict(zip(SHAPES, ARTEFACTS, strict=True))
-MILDEST = next(iter(sjf_bco.CONTENTIONS))
+MILDEST = f"{next(iter(sjf_bco.CONTENTIONS))}|0.5|"
 
 
 @pytest.mark.parametrize(
@@ -88,29 +85,16 @@ def test_fewer_servers_keep_the_jobs() -> None:
     assert (few.network.contention_share, few.network.degradation) == (0.7, 0.5)
 
 
-def run(number: int, families: Sequence[Family], store: Path) -> pd.DataFrame:
-    """Rows of some of a figure's families."""
-    own = [sjf_bco.__name__]
-    sweep(Plan("p", tuple(families), "", "test"), store, workers=0, allow=own)
-    return FIGURES[number].rows(read_store(store), Scale())
-
-
-def families_of(number: int, contention: str, at: str, scale: Scale) -> list[Family]:
-    start = f"{contention}|{at}|"
-    plan = FIGURES[number].plan
-    return [family for family in plan(scale) if family.name.startswith(start)] if plan else []
-
-
 @pytest.mark.parametrize(
     "number", [*(pytest.param(each, marks=pytest.mark.full) for each in (4, 6)), 7]
 )
 def test_one_cell_is_run_and_drawn(number: int, tmp_path: Path) -> None:
     """lambda is 1 but in Fig. 7; a world's name is within its column."""
-    draws = families_of(number, MILDEST, "0.5", Scale(quick=True))
+    draws = families_of(FIGURES[number], MILDEST, Scale(quick=True))
     families = draws[: len(draws) // 3]
     lambdas = {family.options.get("lambda", 1.0) for family in families}
     assert lambdas == ({1.0, 2.0, 4.0, 8.0} if number == 7 else {1.0})
-    rows = run(number, families, tmp_path / "s.sqlite")
+    rows = rows_of(FIGURES[number], families, tmp_path)
     assert 0 < rows["added"].min() < rows["added"].max() < 15
     verdict = FIGURES[number].judge(rows, Scale())
     orders = 1 if number == 7 else 2
@@ -122,9 +106,5 @@ def test_one_cell_is_run_and_drawn(number: int, tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("number", SHAPES)
 def test_the_page_has_what_one_cell_says(number: int, tmp_path: Path) -> None:
-    stated = stated_at(f"sjf-bco, Fig. {number}", f"{PLACE} 0.5")
-    rows = run(number, families_of(number, MILDEST, "0.5", Scale()), tmp_path / "s.sqlite")
-    verdict = FIGURES[number].judge(rows, Scale())
-    assert len(verdict.table) > 1
-    for claim, world, value in verdict.table[1:]:
-        assert stated[claim, world] == value
+    measured, stated = measured_and_stated(FIGURES[number], MILDEST, f"{PLACE} 0.5", tmp_path)
+    assert measured == stated

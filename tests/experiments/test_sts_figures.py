@@ -10,17 +10,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from reproduced import stated_at
+from reproduced import families_of, measured_and_stated, rows_of
 
 pytest.importorskip("matplotlib")
 
-from optsched import read_store
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.sts import fig7, over_time
 from optsched.experiments.papers.sts.epochs_and_arrivals import JOBS, judge_3
 from optsched.experiments.papers.sts.over_time import ARTEFACTS, FOUR, MEASURES, MIDDLE, READINGS
-from optsched.experiments.plans.plan import Family, Plan
-from optsched.experiments.run.runner import sweep
 from optsched.generators.rolling import due_dates, generate_rolling, rolling_settings
 from optsched.plotting.axes import house_style
 
@@ -147,26 +144,14 @@ def test_measured_ratios_are_those_of_the_throughputs() -> None:
     assert values == pytest.approx(expected, abs=0.06)
 
 
-def families_of(figure: int, setting: str, load: str, scale: Scale) -> list[Family]:
-    plan = FIGURES[figure].plan
-    start = f"{setting}|{load}|"
-    return [family for family in plan(scale) if family.name.startswith(start)] if plan else []
-
-
-def run(figure: int, families: Sequence[Family], store: Path) -> pd.DataFrame:
-    """Rows of some of a figure's families."""
-    sweep(Plan("p", tuple(families), "", "test"), store, workers=0, allow=[over_time.__name__])
-    return FIGURES[figure].rows(read_store(store), Scale())
-
-
 @pytest.mark.parametrize("figure", [pytest.param(4, marks=pytest.mark.full), 5, 6])
 def test_one_cell_is_run_and_drawn(
     figure: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(over_time, "QUICK_NODES", {over_time.NODES: 2, over_time.MANY_NODES: 3})
     setting = over_time.SHARING_MIDDLE if figure == 6 else MIDDLE
-    families = families_of(figure, setting, "0.25", Scale(quick=True))
-    rows = run(figure, families, tmp_path / "s.sqlite")
+    families = families_of(FIGURES[figure], f"{setting}|0.25|", Scale(quick=True))
+    rows = rows_of(FIGURES[figure], families, tmp_path)
     assert rows["offered_load"].between(0.1, 0.6).all()
     verdict = FIGURES[figure].judge(rows, Scale())
     assert [part.settings for part in verdict.parts] == [len(READINGS)] * len(MEASURES[figure])
@@ -179,10 +164,8 @@ def test_one_cell_is_run_and_drawn(
 @pytest.mark.parametrize("figure", MEASURES)
 def test_the_page_has_what_one_cell_says(figure: int, tmp_path: Path) -> None:
     load = "0.25" if figure == 4 else "0.05"  # the paragraph of Fig. 4 is about 0.25
-    stated = stated_at(f"sts, Fig. {figure}", f"load {load}")
     setting = over_time.SHARING_MIDDLE if figure == 6 else MIDDLE
-    families = families_of(figure, setting, load, Scale())
-    verdict = FIGURES[figure].judge(run(figure, families, tmp_path / "s.sqlite"), Scale())
-    assert len(verdict.table) > 1
-    for claim, world, value in verdict.table[1:]:
-        assert stated[claim, world] == value
+    measured, stated = measured_and_stated(
+        FIGURES[figure], f"{setting}|{load}|", f"load {load}", tmp_path
+    )
+    assert measured == stated

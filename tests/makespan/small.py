@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import optsched
 from optsched.generators.makespan import generate_makespan
 from optsched.makespan.instance import MakespanInstance
 
@@ -16,6 +17,17 @@ def job(gpus: int, iterations: int, seconds: float = 1.0, **more: Any) -> dict[s
     """A job whose iterations take so many seconds each and exchange nothing."""
     usual = {"gradient_bytes": 0, "batch_size": 0, "forward_time_per_sample": 0}
     return {"gpus": gpus, "iterations": iterations, "backward_time": seconds, **usual, **more}
+
+
+def unit_jobs(servers: list[int], jobs: list[tuple[int, int]]) -> MakespanInstance:
+    """Jobs of (GPUs, slots) that exchange nothing: an iteration takes a slot on any GPUs."""
+    document = optsched.load("makespan/theorem5-2x1").to_dict() | {"servers": servers}
+    document["horizon"] = 40
+    document["jobs"] = [
+        {**document["jobs"][0], "name": f"j{i}", "gpus": gpus, "iterations": slots}
+        for i, (gpus, slots) in enumerate(jobs)
+    ]
+    return MakespanInstance.from_dict(document)
 
 
 def crowded(seed: int, jobs: int = 24, servers: int = 8, **more: Any) -> MakespanInstance:

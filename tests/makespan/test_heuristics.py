@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import printed
+from makespan.small import unit_jobs
 from sampling import first
 
 import optsched
@@ -138,17 +139,6 @@ def test_where_jobs_must_span_the_search_looks_after_links(seed: int) -> None:
     found = optsched.solve(instance, "local-search", iterations=300)
     assert found.bound_source == "contention bound"
     assert found.excess < 0.05
-
-
-def unit_jobs(servers: list[int], jobs: list[tuple[int, int]]) -> MakespanInstance:
-    """Jobs of (GPUs, slots) that exchange nothing: an iteration takes a slot on any GPUs."""
-    document = optsched.load("makespan/theorem5-2x1").to_dict() | {"servers": servers}
-    document["horizon"] = 40
-    document["jobs"] = [
-        {**document["jobs"][0], "name": f"j{i}", "gpus": gpus, "iterations": slots}
-        for i, (gpus, slots) in enumerate(jobs)
-    ]
-    return MakespanInstance.from_dict(document)
 
 
 @pytest.mark.parametrize(("packing", "server"), [("least-used", 1), ("occupied", 0)])

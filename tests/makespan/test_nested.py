@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from makespan.small import job
+from makespan.small import unit_jobs
 
 import optsched
 from optsched.deadline import Deadline
@@ -15,17 +15,7 @@ from optsched.kernels import always_compile
 from optsched.makespan.contention import evaluate, solution_from_evaluation
 from optsched.makespan.heuristics import nested
 from optsched.makespan.heuristics.nested import Annealing, compute_loads
-from optsched.makespan.instance import MakespanInstance
 from optsched.result import Termination
-
-
-def instance_of(jobs: Sequence[tuple[int, int]], servers: Sequence[int]) -> MakespanInstance:
-    """Jobs of so many GPUs and slots each, an iteration a slot, that exchange nothing."""
-    document = generate_makespan(1, 1).to_dict() | {"servers": list(servers), "name": "made"}
-    document["network"] |= {"overhead_per_server": 0.0}
-    document["jobs"] = [job(*each, name=f"j{i}") for i, each in enumerate(jobs)]
-    return MakespanInstance.from_dict(document)
-
 
 CROSSED = [(2, 2), (2, 3), (2, 4), (1, 4), (1, 8), (1, 3), (1, 7)]
 """40 GPU-slots on four GPUs. Aligned, the wide jobs leave 10 - 2 - 3 = 5, 5, 6, 6 slots on the four
@@ -34,7 +24,7 @@ With a of 2 on GPUs 0 and 1, b of 3 on 2 and 3, and c of 4 on 0 and 2, these are
 
 
 def test_pairs_fill_what_aligned_blocks_cannot() -> None:
-    instance = instance_of(CROSSED, [4])
+    instance = unit_jobs([4], CROSSED)
     result = optsched.solve(instance, "nested", iterations=1_000_000)
     assert (result.objective, result.bound) == (10.0, 10.0)
     assert result.termination is Termination.OPTIMAL
@@ -90,7 +80,7 @@ def test_makespan_is_largest_load(
 def test_small_optima_are_met(seed: int) -> None:
     rng = np.random.default_rng(seed)
     jobs = [(int(2 ** rng.integers(0, 3)), int(rng.integers(1, 6))) for _ in range(5)]
-    instance = instance_of(jobs, [4, 4])
+    instance = unit_jobs([4, 4], jobs)
     best = optsched.solve(instance)
     assert best.termination is Termination.OPTIMAL
     result = optsched.solve(instance, "nested", iterations=20_000)

@@ -19,7 +19,6 @@ from optsched.packing.heuristics.policies import fragmentation as ours
 from optsched.packing.instance import PackingInstance
 from optsched.packing.options import PackingOptions
 from optsched.packing.tables import Tables
-from optsched.problems import PROBLEMS
 
 HEURISTICS = (*POLICIES, "offline")
 SEED = 7
@@ -176,8 +175,3 @@ def test_no_run_is_above_the_bound_of_a_prefix(number: int) -> None:
         solution = optsched.solve(given, policy).solution
         placed[[placement.task for placement in solution.placements]] = True
         assert (np.cumsum(np.where(placed, milli, 0)) / 1000 <= bounds + 1e-9).all()
-
-
-def test_every_method_is_registered() -> None:
-    names = {method.name for method in PROBLEMS["packing"].methods}
-    assert names == {*HEURISTICS, "columns", "milp", "exact"}

@@ -86,14 +86,6 @@ def test_models_with_savings_refuse_a_slow_link_inside(method: str) -> None:
         optsched.solve(slow_inside(), method)
 
 
-def test_columns_stop_at_their_limit_with_a_bound() -> None:
-    instance = generate_placement("GPT-175B", 64, stages=64, training=ANY)
-    result = optsched.solve(instance, "columns", time_limit=0.0)
-    assert result.termination is Termination.TIME_LIMIT
-    assert 0 < result.bound < result.objective
-    assert result.check.feasible
-
-
 def wide(gpus_per_server: int, replicas: int, stages: int) -> PlacementInstance:
     """Servers of very many GPUs: legal files that no table of counts may be built for."""
     full, rest = divmod(replicas * stages, gpus_per_server)

@@ -18,7 +18,7 @@ MODELS = ("ilp", "ilp-vertex", "min-cut")
 OWN = PlacementOptions()
 
 
-@pytest.mark.parametrize("method", MODELS)
+@pytest.mark.parametrize("method", [*MODELS, "columns"])
 @pytest.mark.parametrize("name", ["gpt-175b-64x1", "vgg19-16"])
 def test_a_placement_at_no_time_at_all(method: str, name: str) -> None:
     instance = optsched.load(f"placement/{name}")

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-import optsched
 from optsched.errors import InputError
 from optsched.plotting import plot_gaps
 
@@ -65,14 +64,6 @@ def test_no_star_above_the_bound_or_without_a_value_or_bound() -> None:
     words = [text.get_text() for text in ax.texts]
     assert sorted(words) == ["", "0.01 %", "no bound", "no value"]
     assert ax.get_yticklabels()[2].get_text() == "unknown\nno bound"
-
-
-def test_what_compare_returns_is_drawn() -> None:
-    frame = optsched.compare(["placement/fig2", "placement/vgg19-16"])
-    bars = _bars(plot_gaps(frame))
-    for _, row in frame.iterrows():
-        expected = max(100 * row["excess"], 0.0)
-        assert bars[row["instance"], row["method"]] == pytest.approx(expected, abs=1e-9)
 
 
 def test_other_frames_are_refused() -> None:

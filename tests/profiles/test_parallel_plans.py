@@ -65,7 +65,7 @@ def test_offers_hold_whole_replicas_and_keep_what_is_over() -> None:
             free = random_offer(gpus, 8, np.random.default_rng(seed), replica_gpus=replica)
             whole = [each // replica for each in free]
             assert sum(whole) == 4
-            assert min(whole) >= 1
+            assert 1 <= min(whole) <= max(free) <= 8
             assert free == sorted(free, reverse=True)
             over += sum(free) > gpus
             if replica == 1:

@@ -1,7 +1,6 @@
 """The rolling format, the generator and the command line."""
 
 import gzip
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -60,14 +59,6 @@ def test_hostile_files_are_refused() -> None:
     for key, value in (("interval", 0.0), ("reconfiguration_delay", -1.0), ("schema", "x")):
         with pytest.raises(InputError, match=key):
             RollingInstance.from_dict(three_jobs().to_dict() | {key: value}, "f")
-
-
-def test_files_round_trip(tmp_path: Path) -> None:
-    document = three_jobs(reconfiguration_delay=3).to_dict()
-    path = tmp_path / "f.json"
-    write_document(path, document)
-    loaded = optsched.load(path)
-    assert loaded.to_dict() == document == json.loads(path.read_text())
 
 
 def test_arrivals_follow_the_paper() -> None:

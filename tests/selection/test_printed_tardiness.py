@@ -10,7 +10,6 @@ from sampling import first
 import optsched
 from optsched.library.verify import verify
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.options import SelectionOptions
 
 ROOM = "models/selection/tiny.json"
 AS_PRINTED = [("printed", "repaired"), ("expected", "printed"), ("printed", "printed")]
@@ -84,8 +83,3 @@ def test_tiny_instance_by_hand(options: dict, dollars: float) -> None:
     """j1's long run is late at no cost (19); overdue j3 pays rho eta 6 s although it runs (20)."""
     for method in ("minlp", "milp"):
         assert optsched.solve(ROOM, method, options=options).objective == pytest.approx(dollars)
-
-
-def test_absent_from_files_at_their_defaults() -> None:
-    assert "tardiness" not in SelectionOptions().to_dict()
-    assert SelectionOptions(tardiness="printed").to_dict()["tardiness"] == "printed"

@@ -18,11 +18,6 @@ SELECTION = [name for name in NAMES if name.startswith("selection/")]
 PROFILES = [name for name in NAMES if name.startswith("speed-profile/")]
 
 
-def test_round_trip() -> None:
-    document = tiny(3).to_dict()
-    assert SelectionInstance.from_dict(document).to_dict() == document
-
-
 def corrupted(path: list, value: object) -> dict:
     document = copy.deepcopy(tiny(3).to_dict())
     at = document

@@ -40,7 +40,6 @@ class Scale:
                 raise InputError("reproduce", flag(name), shown(value), "--trace FILE")
 
     def seeds(self, count: int) -> range:
-        """So many seeds, or three for a smoke test."""
         return range(3 if self.quick else count)
 
     @property
@@ -55,26 +54,11 @@ class Scale:
 class Artefact:
     """A table or figure of a paper.
 
-    Attributes
-    ----------
-    name, reference, claim, runtime : str
-        Such as "a-srpt-table2"; "a-srpt, Table II"; the paper's claim in a line; the time on two
-        cores, in full and with ``--quick``.
-    rows : callable
-        The metric: rows of the CSV, from the runs of `plan` (an empty frame without one).
-    judge : callable
-        Whether the claim holds on those rows.
-    draw : callable
-        The picture of those rows; a map of the claims' cells where there are some.
-    group_columns, value_columns : tuple of str
-        The text table shows medians of the value columns for each group of rows.
-    plan : callable, optional
-        The families to run, in this order.
-    is_scalable : bool
-        Whether ``--full`` and ``--trace`` are supported.
-    timed_problem : str, optional
-        Problem whose methods are timed; runs are sequential, and compiled beforehand except with
-        ``--quick``.
+    `runtime` is the time on two cores, in full and with ``--quick``. `rows` makes the rows of the
+    CSV from the runs of `plan`, an empty frame without one; `judge` decides whether the claim holds
+    on them, `draw` draws them. The text table shows medians of the value columns by group.
+    `is_scalable`: ``--full`` and ``--trace`` are supported. Methods of `timed_problem` run one
+    after another, compiled beforehand except with ``--quick``.
     """
 
     name: str

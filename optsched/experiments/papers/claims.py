@@ -26,16 +26,8 @@ HOLDS, FAILS = "✓", "✗"
 class Claim:
     """A part of a figure's claim.
 
-    Attributes
-    ----------
-    text : str
-        The part in a few words.
-    paper : str
-        The value that the paper gives, or how it shows the part.
-    quantity : str
-        What is measured for it, such as "makespan below FF's".
-    unit, form : str
-        Unit of the quantity, and format specification of its values.
+    `text` says it in a few words; `paper` is the value that the paper gives, or how it shows it;
+    `quantity` is what is measured, in `unit`, and `form` the format specification of its values.
     """
 
     text: str
@@ -71,7 +63,6 @@ def cells_of(rows: Iterable[tuple[str, str, str, Sequence[float], bool]]) -> pd.
 
 
 def select(rows: pd.DataFrame, **values: object) -> pd.DataFrame:
-    """Rows whose columns have the given values."""
     for column, value in values.items():
         rows = rows[rows[column] == value]
     return rows
@@ -80,10 +71,7 @@ def select(rows: pd.DataFrame, **values: object) -> pd.DataFrame:
 def judge(
     claims: Sequence[Claim], cells: pd.DataFrame, place: str = "at", **verdict: Any
 ) -> Verdict:
-    """Count in how many cells each claim holds; `place` is what the cells' `at` means.
-
-    `verdict` are further fields of the verdict.
-    """
+    """Count in how many cells each claim holds; `place` is what the cells' `at` means."""
     parts = []
     for claim in claims:
         own = select(cells, claim=claim.text)

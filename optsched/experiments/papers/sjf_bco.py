@@ -26,7 +26,6 @@ from optsched.makespan.options import ORDERS
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 SEEDS, SERVERS, HORIZON = 20, 20, 4800
 KAPPAS, LAMBDAS = (1, 2, 4, 8, 16, 32), (1, 2, 4, 8)
@@ -180,10 +179,6 @@ def judge_shapes(shapes: Sequence[Shape], why: str, rows: pd.DataFrame, scale: S
     return judge(claims, counted, PLACE, why=why, fixed=FIXED)
 
 
-def draw_shapes(shapes: Sequence[Shape], rows: pd.DataFrame) -> Figure:
-    return maps([claim for s in shapes for claim in s.claims], cells(shapes, rows), PLACE)
-
-
 def is_best(table: pd.DataFrame) -> tuple[float, bool]:
     values = table.iloc[0]
     excess = 100 * (values["SJF-BCO"] / values.drop("SJF-BCO").min() - 1)
@@ -232,6 +227,7 @@ SHAPES = {
 def _figure(
     number: int, claim: str, runtime: str, axis: Axis, why: str, *baselines: str
 ) -> Artefact:
+    claims = [part for shape in SHAPES[number] for part in shape.claims]
     return Artefact(
         f"sjf-bco-fig{number}",
         f"sjf-bco, Fig. {number}",
@@ -239,7 +235,7 @@ def _figure(
         f"{runtime} on two cores; --quick 10 s",
         rows_of,
         partial(judge_shapes, SHAPES[number], why),
-        partial(draw_shapes, SHAPES[number]),
+        lambda rows: maps(claims, cells(SHAPES[number], rows), PLACE),
         group_columns=("contention", "order", "x", "policy"),
         value_columns=("makespan", "mean_completion", "added"),
         plan=partial(plan, axis, baselines),

@@ -38,20 +38,10 @@ class Part:
 class Verdict:
     """What a figure's claim comes to.
 
-    Attributes
-    ----------
-    parts : tuple of Part
-        The claim's parts.
-    why : str
-        A paragraph or several, in Markdown: why it holds or fails.
-    fixed : str
-        What is the same in all settings, and why.
-    table : tuple of tuple of str
-        Head and rows: each part's value and spread in each setting.
-    is_testable : bool
-        False where the data that the claim rests on is not available.
-    artefact, smoke
-        Set by `reproduce`; `smoke`: too few seeds to draw a conclusion.
+    `why` (Markdown) says why it holds or fails, `fixed` what is the same in all settings; `table`
+    has a head, and each part's value and spread in each setting. `is_testable` is False where the
+    claim's data is not available. `reproduce` sets `artefact` and `smoke`: too few seeds for a
+    conclusion.
     """
 
     parts: tuple[Part, ...]

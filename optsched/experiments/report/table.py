@@ -98,10 +98,7 @@ class Run:
 
     @property
     def proved(self) -> bool:
-        """Whether the objective is proved optimal, by a bound or by the method itself.
-
-        The second holds for methods with an objective of their own, such as `fewest-waiting`.
-        """
+        """Whether a bound, or the method itself (as `fewest-waiting`), proves the value."""
         if not self.feasible or self.objective is None:
             return False
         if self.details.get("proved") is True or self.termination == Termination.OPTIMAL:

@@ -107,11 +107,7 @@ def can_stop_jobs(scheduler: str) -> bool:
 
 @dataclass(frozen=True)
 class Study:
-    """Runs of the schedulers on the same jobs, and each job's waiting in hours.
-
-    `today` stands for today's scheduler; R and A of the module are `min_wait_without_stops` and
-    `min_wait`.
-    """
+    """Runs of the schedulers on the same jobs, each job's waiting in hours, and bounds on it."""
 
     instance: OnlineInstance
     jobs: Jobs

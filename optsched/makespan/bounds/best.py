@@ -77,14 +77,12 @@ def wide_jobs(durations: Durations) -> Bound:
 
 
 def simple_bound(durations: Durations) -> Bound:
-    """The better of area and longest job."""
     return max(longest_job(durations), area(durations), key=lambda bound: bound.value)
 
 
 def with_contention_bound(
     durations: Durations, known: Bound, deadline: Deadline | None = None
 ) -> Bound:
-    """The better of `known` and the contention bound."""
     certificate = contention_bound(durations, known.value, deadline=deadline)
     if certificate is None:
         return known

@@ -61,10 +61,7 @@ def _best_fit(free: Ints, size: int) -> int:
 
 @register_jitable
 def _spread(jobs: Jobs, j: int, free: Ints, schedule: ScheduleArrays, first: int) -> bool:
-    """Place job j on the fewest servers: largest free capacity first, the remainder by best fit.
-
-    Server `first` comes before them unless it is -1. Edits `free`.
-    """
+    """Place job j on `first` (unless -1), then the fewest servers, largest first; edits `free`."""
     left = jobs.gpus[j]
     base = jobs.offset[j]
     schedule.num_servers[j] = 0
@@ -244,7 +241,6 @@ class ListScheduler:
         return float(schedule(self.jobs, order, rules, float(cutoff), self.arrays))
 
     def schedule(self) -> Schedule:
-        """Schedule of the last run."""
         return schedule_from_arrays(self.jobs, self.arrays)
 
     def best(self, candidates: Iterable[Candidate]) -> Candidate:

@@ -100,10 +100,7 @@ def _change_rule(search: Search, j: int) -> None:
 def _improve(
     jobs: Jobs, search: Search, target: float, moves: int, slack: float, schedule: ScheduleArrays
 ) -> int:
-    """Make up to `moves` moves until the makespan meets `target`; return their number.
-
-    A move is accepted if the makespan is within `slack` of the best.
-    """
+    """Make up to `moves` moves within `slack` of the best until `target`; return their number."""
     order, rules, random = search.order, search.rules, search.random
     n = len(order)
     reinsert, reinsert_or_swap = REINSERT, REINSERT_OR_SWAP

@@ -161,11 +161,7 @@ def _start_on_chosen(
 def _schedule_in_order(
     jobs: Jobs, order: Ints, selection: GpuSelection, cutoff: float, schedule: ScheduleArrays
 ) -> float:
-    """Schedule all jobs in order; fills the schedule and returns the makespan in slots.
-
-    Returns infinity when a job finds no place though nothing runs, or when the makespan reaches
-    `cutoff`.
-    """
+    """Schedule the jobs in order; return the makespan, infinite at `cutoff` or without a place."""
     n = len(order)
     gpus = _all_idle(jobs)
     running = none_running(jobs)

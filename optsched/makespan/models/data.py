@@ -95,7 +95,6 @@ class MakespanModelData:
         return range(fewest, min(self.gpus(j), len(self.servers)) + 1)
 
     def can_run_inside(self, j: int, s: int) -> bool:
-        """Whether job j can run inside server s."""
         fixed = self._fixed(j)
         allowed = fixed is None or fixed.capacity == self.capacity(s)
         return allowed and self.gpus(j) <= self.capacity(s) and self.inside(j) is not None
@@ -171,11 +170,7 @@ def model_data(
 
 @dataclass(frozen=True)
 class SlottedResult:
-    """Result of a time-indexed model: proved bound, schedule or plan.
-
-    Every schedule that ends by the model's horizon takes at least `bound` slots; where there is
-    none, it is the horizon plus one.
-    """
+    """A schedule or plan, and a bound in slots: the horizon plus one where there is neither."""
 
     bound: int
     answer: SolverResult

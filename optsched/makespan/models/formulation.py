@@ -15,7 +15,6 @@ from optsched.makespan.models.data import MakespanModelData, grouped
 
 
 def build(data: MakespanModelData) -> pyo.ConcreteModel:
-    """State the model; see `models/makespan/README.md`. Raises OutOfTimeError at a deadline."""
     model = pyo.ConcreteModel(name="makespan")
     _add_sets(model, data)
     _add_runs(model, data)

@@ -152,11 +152,7 @@ class Pipeline:
         self.incumbent.update_result(result, "nested")
 
     def _pools(self) -> None:
-        """Solve the pool relaxation for increasing makespans.
-
-        For each, first look for a schedule without shared links and fix its starts in the full
-        model; then prove infeasibility to raise the bound.
-        """
+        """Solve the pool relaxation for increasing makespans, first without shared links."""
         incumbent, stop = self.incumbent, self.deadline.share(POOLS_TIME_SHARE)
         target = int(incumbent.bound.value)
         with suppress(NotApplicableError, OutOfTimeError):  # the full model may be smaller
@@ -215,7 +211,6 @@ class Pipeline:
 def solve_slotted(
     instance: MakespanInstance, horizon: int, low: int, settings: Settings, plan: Plan | None = None
 ) -> SlottedResult:
-    """Build and solve the full model between two makespans."""
     began = clock()
     data = model_data(instance, horizon, low, deadline=settings.deadline, plan=plan)
     built = formulation.build(data)

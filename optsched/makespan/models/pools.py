@@ -45,11 +45,7 @@ class Configuration(NamedTuple):
 
 
 class Pools:
-    """What the model is built from; refuses what is too large or takes too long to build.
-
-    ``servers`` are the N_c by capacity, the largest first; ``configurations``, by job, those that
-    end by the horizon, of equal GPUs the shortest.
-    """
+    """Servers by capacity and configurations by job; refuses what is too large or too slow."""
 
     def __init__(self, data: MakespanModelData, *, no_link_sharing: bool = False) -> None:
         self.data, self.no_link_sharing = data, no_link_sharing
@@ -141,7 +137,6 @@ def solve_pools(
     *,
     no_link_sharing: bool = False,
 ) -> SlottedResult:
-    """Build and solve the pool relaxation between two makespans."""
     began = clock()
     durations, deadline = durations_of(instance), settings.deadline
     data = MakespanModelData(instance, durations, horizon, low, False, deadline)
@@ -153,7 +148,6 @@ def solve_pools(
 
 
 def build(pools: Pools) -> pyo.ConcreteModel:
-    """State the model; see `models/makespan/README.md`. Raises OutOfTimeError at a deadline."""
     data, configurations = pools.data, pools.configurations
     # Sets and variables.
     model = pyo.ConcreteModel(name="makespan-pools")

@@ -80,7 +80,6 @@ def _solve_model(tables: Tables, settings: Settings) -> tuple[SolverResult, list
 def model(
     name: str, instance: PackingInstance, options: PackingOptions, *, pruned: bool = False
 ) -> Model:
-    """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
     tables = Tables(instance)
     refuse_many_nonzeros(name, nonzeros(tables), "use offline, or exact")
     built = build(tables)

@@ -92,10 +92,7 @@ def stage_bound(tables: CostTables, offer: int) -> float:
 
 
 def min_pipeline_times(tables: CostTables, offer: int) -> Floats:
-    """Minimum alpha of a synchronous job if a server of `offer` GPUs holds v replicas of a stage.
-
-    By stage and count (S, V + 1), infinite for a count that it cannot hold.
-    """
+    """Minimum alpha of a synchronous job by stage and count on a server of `offer` GPUs."""
     times = _min_times_of(tables.pipeline_costs.work, offer) / tables.num_micro_batches
     fastest = times.min(axis=1)
     feasible = np.isfinite(times) & np.isfinite(fastest).all()

@@ -137,10 +137,7 @@ class PatternMaster:
         return pricing
 
     def relax(self, pricing: Pricing) -> LpSolution | PatternCertificate | None:
-        """Solve the linear programme at theta, or certify that it has no solution.
-
-        Return None at the deadline, or if the rounds run out before either.
-        """
+        """Solve the linear programme at theta, or refute it; None if cut off before either."""
         stages = len(pricing.replicas)
         values, _ = pricing.best_patterns(np.zeros(stages))
         if not np.isfinite(values[pricing.servers > 0]).all():  # a class without any pattern
@@ -184,11 +181,7 @@ class PatternMaster:
         return None
 
     def shortage(self, used: Ints, pricing: Pricing) -> MilpArrays:
-        """Master problem: minimise the shortages u, one per stage and one for fillers.
-
-        Columns are u, then the patterns. Stages that are not free must be covered; free stages
-        have at most their replicas in patterns.
-        """
+        """Minimise the shortages u of stages and fillers; columns are u, then the patterns."""
         from scipy.sparse import csr_array, eye_array, hstack, vstack
 
         free = pricing.free

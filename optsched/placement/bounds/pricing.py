@@ -35,15 +35,7 @@ VALUE_RTOL = 1e-9
 
 @dataclass(frozen=True)
 class PatternCertificate:
-    """Integer duals which prove that every placement takes longer than `threshold`.
-
-    Attributes
-    ----------
-    threshold : float
-        theta, seconds: a lower bound on alpha.
-    prices : tuple of int
-        pi_s, the dual of a replica, by stage.
-    """
+    """Integer duals pi_s of a replica, by stage: every placement takes longer than `threshold`."""
 
     threshold: float
     prices: tuple[int, ...]
@@ -93,10 +85,7 @@ class Pricing:
         return other
 
     def window(self, first: int, last: int) -> Pricing:
-        """Relaxation in which only stages first..last - 1 must meet theta; the others are free.
-
-        If it is infeasible, so is the problem. Requires `fills`.
-        """
+        """Relaxation with only stages first..last - 1 not free; requires `fills`."""
         other = copy(self)
         other.free = self.free.copy()
         other.free[:first] = other.free[last:] = True

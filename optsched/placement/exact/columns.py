@@ -306,10 +306,7 @@ class _Search:
         return Termination.OPTIMAL, np.repeat(indices, multiplicity[used]).tolist()
 
     def _refuted_by(self, stage: int, pricing: Pricing) -> float | None:
-        """Largest theta that the window around a stage is known to exceed.
-
-        None if it fits within the pricing's theta, or if that is not known.
-        """
+        """Largest theta that the window around a stage is known to exceed, if any."""
 
         def is_infeasible(pricing: Pricing) -> bool:
             window = pricing.window(max(stage - WINDOW_RADIUS, 0), stage + WINDOW_RADIUS + 1)

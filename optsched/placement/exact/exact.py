@@ -28,11 +28,7 @@ GPUs has fewer, the ring jobs of 128 GPUs have more."""
 
 
 def exact(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
-    """Place a job optimally by the first prover that accepts it.
-
-    Without such a prover the heuristic placement and the best bound are returned with status
-    "feasible"; if the time ends first, with "time-limit".
-    """
+    """Place a job by the first prover that accepts it; without one, heuristically."""
     began = clock()
     tables = tables_of(instance, options)
     start = starting_placement(instance, options, settings)

@@ -36,20 +36,10 @@ NO_EDGE = -1.0
 class JobGraph(NamedTuple):
     """A job graph in compressed form; vertices are replicas, ordered by (stage, replica).
 
-    Attributes
-    ----------
-    stage_of : (V,) int
-        Stage of each vertex.
-    first_vertex : (S + 1,) int
-        First vertex of each stage.
-    activation_weight : (S,) float
-        Bytes of each edge between a replica of stage s and one of stage s + 1 (last: unused).
-    indptr, indices, weight : (V + 1,) int, (2 E_a,) int, (2 E_a,) float
-        All-reduce edges inside stages, in both directions, in bytes.
-    gpus : (S,) int
-        GPUs of a replica, q_s: a vertex's size.
-    experts : (S,) float
-        Bytes of the all-to-all edge between every two replicas of a stage; 0 for no such edge.
+    `stage_of` (V,) and `first_vertex` (S + 1,) relate them to stages, `gpus` (S,) is a vertex's
+    size. Bytes: `activation_weight` (S,) of each edge to the next stage, `indptr`, `indices` and
+    `weight` of all-reduce edges in both directions, `experts` (S,) of every all-to-all edge; 0 for
+    no such edge.
     """
 
     stage_of: Any
@@ -164,10 +154,7 @@ def expert_weight(stage: Stage) -> float:
 
 @lru_cache(maxsize=4096)
 def all_reduce_edges(replicas: int, kind: str) -> dict[tuple[int, int], int]:
-    """Edges (a, b), a < b, between a stage's replicas, with their multiplicity.
-
-    A ring of two replicas is a single edge; the two trees may share edges.
-    """
+    """Edges (a, b), a < b, between a stage's replicas, with their multiplicity."""
     if replicas == 1:
         return {}
     if kind == "ring":
@@ -257,11 +244,7 @@ def estimated_minimum(job: Job, cluster: Cluster) -> float:
 
 @register_jitable
 def grow_servers(graph: JobGraph, free: Any, servers: Any) -> Any:
-    """Fill servers one after another; return counts (S, M).
-
-    ``free`` (M,) are the GPUs each server offers, ``servers`` (M,) the order in which they are
-    filled. Replicas that do not fit are left out of the counts.
-    """
+    """Fill servers in a given order; return counts (S, M), without replicas that do not fit."""
     stage_of, first = graph.stage_of, graph.first_vertex
     vertices, stages = len(stage_of), len(first) - 1
     total = np.zeros(vertices)
@@ -324,10 +307,7 @@ def _largest(graph: JobGraph, values: Any, unassigned: Any, room: int) -> int:
 
 @register_jitable
 def _heaviest_end(graph: JobGraph, unassigned: Any, unplaced_by_stage: Any, room: int) -> int:
-    """Lower end of the heaviest edge whose ends are free and fit; without one, the lowest vertex.
-
-    Growing from it takes the edge's other end next.
-    """
+    """Lower end of the heaviest edge whose ends are free and fit; else the lowest vertex."""
     indices, weight, gpus = graph.indices, graph.weight, graph.gpus
     best, best_weight = -1, NO_EDGE
     for v in range(len(graph.stage_of)):

@@ -37,10 +37,7 @@ MAX_SPLITS = 20_000_000
 
 
 class StartingPlacement(NamedTuple):
-    """Best heuristic placement and the method that produced it.
-
-    Counts are None if no placement exists ("infeasible") or none was found by the deadline.
-    """
+    """Best heuristic placement (counts are None without one) and the method that produced it."""
 
     method: str
     counts: Ints | None
@@ -128,10 +125,7 @@ def starting_placement(
 def improve(
     free: Ints, tables: CostTables, counts: Ints, settings: Settings, pipeline: bool = False
 ) -> tuple[int, float]:
-    """Improve `counts` in place until no move helps; return accepted moves and iteration time.
-
-    `pipeline` takes the time of a synchronous job instead of the asynchronous job's.
-    """
+    """Improve `counts` in place (of a synchronous job by `pipeline`); return moves and time."""
     costs = tables.pipeline_costs if pipeline else tables.asynchronous_costs
     rounds = MAX_ROUNDS if settings.iterations is None else settings.iterations
     run = _redistribute.for_size(20.0 * counts.size)  # roughly its innermost steps
@@ -296,10 +290,7 @@ def _pair_split(counts: Any, gpus: Any, a: int, b: int) -> Any:
 
 @register_jitable
 def _next_split(pair: Any, gpus: Any, used: Any, i: int, room: int) -> int:
-    """Move one more replica of stage i to the first server.
-
-    Returns its GPUs in use, or -1 if no more fit.
-    """
+    """Move one more replica of stage i to the first server; return its GPUs in use, -1 if full."""
     on_first = pair.on_first[i] + 1
     taken = used[i] + on_first * gpus[pair.stages[i]]
     fits = on_first <= pair.total[i] and taken <= room

@@ -98,7 +98,6 @@ def total_weight(instance: PlacementInstance) -> float:
 
 
 def build(instance: PlacementInstance, deadline: Deadline | None = None) -> pyo.ConcreteModel:
-    """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
     deadline = deadline or Deadline()
     refuse_many_nonzeros("min-cut", cut_nonzeros(instance), "use heavy-edge")
     model = pyo.ConcreteModel(name="placement-cut")

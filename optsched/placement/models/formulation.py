@@ -139,7 +139,6 @@ def model_data(
 
 
 def build(data: ModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
-    """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
     deadline = deadline or Deadline()
     model = pyo.ConcreteModel(name="placement")
     _declare_sets(model, data)

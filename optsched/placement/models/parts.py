@@ -63,10 +63,7 @@ class ModelData:
         return range(1, min(self.replicas[stage], capacity) + 1)
 
     def base(self, stage: int, count: int, shares: int) -> float:
-        """base_s(v) in units: a stage's time without co-located neighbours.
-
-        Its all-reduce has as many NIC shares as that of `shares` replicas.
-        """
+        """base_s(v) in units without co-located neighbours; `shares` of the all-reduce's NIC."""
         tables = self.tables
         return float(tables.work[stage, count] + tables.all_reduce[stage, shares]) / self.unit
 
@@ -111,10 +108,7 @@ def ilp_nonzeros(instance: PlacementInstance, min_counts: bool = False) -> int:
 
 
 def vertex_nonzeros(instance: PlacementInstance, bottleneck: bool) -> int:
-    """Estimate the nonzeros of the vertex-level ILP: a binary per replica and server, and counts.
-
-    With "bottleneck", each server's all-reduce is compared with that of every server.
-    """
+    """Estimate the nonzeros of the vertex-level ILP: a binary per replica and server."""
     counts, servers = int(_capacity(instance).sum()), len(instance.free_gpus)
     rows = servers if bottleneck else 1
     return 5 * instance.job.replicas * servers + (4 + rows) * counts

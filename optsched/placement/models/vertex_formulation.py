@@ -37,13 +37,6 @@ MIN_UNIT_RATIO = 1e-3
 """Smallest time unit as a share of the longest time: it limits the range of coefficients to 1e3."""
 
 
-def ilp_vertex(
-    instance: PlacementInstance, options: PlacementOptions, settings: Settings
-) -> Outcome:
-    """Solve the vertex-level ILP alone; without a solution, return Heavy-Edge's placement."""
-    return close_gap(instance, options, settings)
-
-
 def close_gap(
     instance: PlacementInstance,
     options: PlacementOptions,
@@ -51,7 +44,7 @@ def close_gap(
     incumbent: Ints | None = None,
     bound: Bound | None = None,
 ) -> Outcome:
-    """Solve the ILP, and return the better of its placement and an incumbent, if there is one."""
+    """Solve the ILP; return the better of its placement and an incumbent, else Heavy-Edge's."""
     require_solver(settings.solver)
     began = clock()
     data = vertex_data(instance, options, pruned=True)
@@ -111,7 +104,6 @@ def _greedy_placement(instance: PlacementInstance) -> Ints | None:
 
 
 def build(data: ModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
-    """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
     deadline = deadline or Deadline()
     model = pyo.ConcreteModel(name="placement-vertex")
     declare_counts(model, data.replicas, data.gpus, data.free_gpus)

@@ -58,10 +58,7 @@ class Plan:
 
 
 class Policy(Protocol):
-    """A policy, created per run; it may keep state.
-
-    `wake` is the maximum number of seconds between its decisions; infinite if H decides.
-    """
+    """A policy, created per run; it decides at least every `wake` seconds."""
 
     name: str
     wake: float
@@ -99,11 +96,7 @@ def simulate_rolling(
 
 
 def require_bounded_run(world: World, policy: Policy) -> None:
-    """Raise InputError if a run may take too many timer decisions.
-
-    Its length is estimated by the span of the arrivals, the longest job at its slowest and all
-    jobs' slowest times spread over the nodes.
-    """
+    """Raise InputError if a run may take too many timer decisions, by an estimated length."""
     instance = world.instance
     longest = world.slowest_seconds
     times = [job.submit_time for job in instance.jobs]

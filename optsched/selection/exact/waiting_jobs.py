@@ -35,10 +35,7 @@ INTEGRALITY_TOL = 1e-6
 
 @dataclass(frozen=True)
 class RestrictedProblem:
-    """The incumbent, and the rule on the postponed jobs.
-
-    In `tables` a job that must wait can run nowhere; `constant`: dollars subtracted from the costs.
-    """
+    """The incumbent, and tables where a waiting job cannot run, less `constant` dollars."""
 
     method: str
     tables: Tables

@@ -154,11 +154,7 @@ def ranked(tables: Tables, times: Floats) -> Ranking:
 def best_of_passes(
     ranking: Ranking, nodes: Nodes, costs: Costs, generator: Any, first_pass: int, passes: int
 ) -> Any:
-    """The cheapest pass by (P1.1): placements, the order of the jobs, and the cost.
-
-    Placements (3, J) are the node (-1: postponed), the first GPU and the configuration. Pass 0 is
-    greedy, the others are randomised.
-    """
+    """The cheapest of a greedy and randomised passes: placements (3, J), their order, the cost."""
     count = len(ranking.order)
     best, best_order, lowest_cost = np.full((3, count), -1), ranking.order, np.inf
     for index in range(first_pass, first_pass + passes):

@@ -72,14 +72,12 @@ class ClusterState:
         self._nodes_by_count = [np.bincount(self._size[of]).tolist() for of in self._of_kind]
 
     def max_free_gpus(self, kind: int) -> int:
-        """The most free GPUs on one node of a type."""
         nodes_by_count = self._nodes_by_count[kind]
         while len(nodes_by_count) > 1 and not nodes_by_count[-1]:  # nodes only lose free GPUs
             nodes_by_count.pop()
         return len(nodes_by_count) - 1
 
     def is_full(self) -> bool:
-        """Whether no node has a free GPU."""
         return not any(self.max_free_gpus(t) for t in range(len(self._of_kind)))
 
     def allocate(self, kind: int, configuration: int) -> Placement | None:

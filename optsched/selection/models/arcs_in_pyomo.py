@@ -20,7 +20,6 @@ MAX_LEADERS = 2_000_000
 def model(
     instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
-    """Build the whole model, as `optsched.build_model` and `optsched export` show it."""
     flow = arc_flow_of(tables_of(instance, options), every_follower=not pruned)
     leaders = flow.all_leaders()
     if len(leaders) > MAX_LEADERS:

@@ -32,13 +32,11 @@ def milp(instance: SelectionInstance, options: SelectionOptions, settings: Setti
 
 
 def model(instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False) -> Model:
-    """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
     data = data_of("milp", instance, options, pruned=pruned)
     return with_reader(build(data), data)
 
 
 def build(data: FormulationData, deadline: Deadline | None = None) -> Model:
-    """State the model; see `models/selection/README.md`. Raises OutOfTimeError at a deadline."""
     products = (
         _declare_products,
         _fraction_on_gpu_is_product,

@@ -95,7 +95,6 @@ def solve_p1(
 
 
 def model(instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False) -> Model:
-    """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
     data = data_of("minlp", instance, options, pruned=pruned)
     return with_reader(build(data), data)
 
@@ -111,7 +110,6 @@ def data_of(
 
 
 def build(data: FormulationData, deadline: Deadline | None = None) -> Model:
-    """State the model; see `models/selection/README.md`. Raises OutOfTimeError at a deadline."""
     products = (
         partial(state_capacity, shared=_shared),
         partial(state_tardiness, epoch_seconds=_epoch_seconds),

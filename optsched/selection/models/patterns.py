@@ -125,7 +125,6 @@ def _solved(
 def model(
     instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
-    """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
     tables = tables_of(instance, options)
     built = build(replace(pattern_data(tables), every_follower=not pruned))
     built.reader = lambda solved: solution_of(tables, assignment_of(tables, read_solution(solved)))
@@ -185,7 +184,6 @@ def pattern_data(tables: Tables) -> PatternData:
 
 
 def build(data: PatternData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
-    """State the model; see `models/selection/README.md`. Raises OutOfTimeError at a deadline."""
     clock = deadline or Deadline()
     model = pyo.ConcreteModel(name="selection-patterns")
     for state in (

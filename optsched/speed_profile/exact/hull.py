@@ -29,7 +29,6 @@ SOURCE = "hull and multiplier"
 def hull(
     instance: SpeedProfileInstance, options: SpeedProfileOptions, settings: Settings
 ) -> Outcome:
-    """Solve a speed profile exactly."""
     return solve_with_bound(instance, settings, hull_profile, SOURCE)
 
 

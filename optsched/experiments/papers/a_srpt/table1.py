@@ -9,16 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.claims import Claim, cells_of
-from optsched.experiments.papers.claims import judge as judge_claims
+from optsched.experiments.papers.claims import Claim, cells_of, judge
 from optsched.experiments.papers.pictures import maps
-from optsched.experiments.papers.verdict import Verdict
 from optsched.zoo import MODELS, profile_model
 from optsched.zoo.device import BYTES_PER_NUMBER
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 PAPER = {
     "VGG19": (144e6, 32),
@@ -75,22 +72,14 @@ def cells(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
-    return judge_claims([CLAIM], cells(rows), "difference", why=WHY, fixed=FIXED)
-
-
-def draw(rows: pd.DataFrame) -> Figure:
-    return maps([CLAIM], cells(rows), "difference")
-
-
 ARTEFACT = Artefact(
     name="a-srpt-table1",
     reference="a-srpt, Table I",
     claim="parameters of nine models",
     runtime="2 s",
     rows=rows_of,
-    judge=judge,
-    draw=draw,
+    judge=lambda rows, _: judge([CLAIM], cells(rows), "difference", why=WHY, fixed=FIXED),
+    draw=lambda rows: maps([CLAIM], cells(rows), "difference"),
     group_columns=("model",),
     value_columns=("paper", "ours", "difference"),
 )

@@ -23,7 +23,6 @@ from optsched.problems import PROBLEMS
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 BYTES_PER_GBIT = 1.25e8
 TIME_LIMIT = 60.0
@@ -47,10 +46,9 @@ WHY = (
 
 @dataclass(frozen=True)
 class Setting:
-    """The settings of a plan.
+    """The settings of a plan, by default with the fastest number of stages up to 8.
 
-    ``stages=None``: the fastest number of stages up to 8. ``oversized=True``: the plan need not fit
-    into the GPUs' memory.
+    ``oversized=True``: the plan need not fit into the GPUs' memory.
     """
 
     model: str
@@ -74,7 +72,6 @@ class Setting:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Arguments of the generator, by flat names."""
         given = {**asdict(self), "inter_bandwidth": self.gbits * BYTES_PER_GBIT}
         return {k: v for k, v in given.items() if k != "gbits" and v is not None}
 
@@ -114,15 +111,10 @@ def plan(scale: Scale) -> list[Family]:
     ]
 
 
-def rows_of_table(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    return rows_of(runs, [*SETTINGS[VGG19], *SETTINGS[GPT]])
-
-
 def rows_of(runs: pd.DataFrame, settings: Sequence[Setting]) -> pd.DataFrame:
     """One row per method and offer; the bound is the best that any method proves for the offer.
 
-    PITT is the per-iteration training time, PCT the computation time of the placement. The
-    efficiency is the speed-up over one GPU by GPU.
+    PITT is the time of an iteration, PCT that of computing the placement.
     """
     from optsched.verbs.generating import generate
 
@@ -192,19 +184,15 @@ def _measured(rows: pd.DataFrame, settings: Sequence[Setting]) -> str:
     )
 
 
-def draw(rows: pd.DataFrame) -> Figure:
-    return maps([*SETTINGS, FASTER], cells(rows), "Gbit/s")
-
-
 ARTEFACT = Artefact(
     name="a-srpt-table2",
     reference="a-srpt, Table II",
     claim="Heavy-Edge is within 6% of the ILP (VGG19) or equal to it (GPT-175B), in milliseconds",
     runtime="3 min on two cores; --quick 30 s",
     plan=plan,
-    rows=rows_of_table,
+    rows=lambda runs, _: rows_of(runs, [*SETTINGS[VGG19], *SETTINGS[GPT]]),
     judge=judge,
-    draw=draw,
+    draw=lambda rows: maps([*SETTINGS, FASTER], cells(rows), "Gbit/s"),
     group_columns=("setting", "method"),
     value_columns=("pitt_ms", "pct_ms", "efficiency", "excess"),
     timed_problem="placement",

@@ -13,12 +13,12 @@ from optsched.experiments.plans.plan import Family
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 METHODS = ("sts", "edf", "rg")
 """RG runs with one start, as one of the paper's ten repetitions; its default is twenty."""
 NODES, QUICK_NODES, JOBS_A_NODE = (10, 20, 40, 60, 80, 100), (10, 100), (2, 4)
 SEEDS, GPUS = 20, 8
+LABEL = {"seconds": "seconds of one decision"}
 EACH = Claim("STS decides in under 5 s", "under 5 s", "seconds of a decision", "s", ".3f")
 MEAN = Claim("STS decides in under 3 s on average", "under 3 s", "mean over the sizes", "s", ".3f")
 FIXED = (
@@ -75,12 +75,6 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     return judge_claims([EACH, MEAN], cells(rows), "nodes:", why=why, fixed=FIXED)
 
 
-def draw(rows: pd.DataFrame) -> Figure:
-    """One panel per load: median seconds of each method against nodes, and their range."""
-    label = {"seconds": "seconds of one decision"}
-    return curves(rows, "nodes", label, line="method", panel="load")
-
-
 ARTEFACT = Artefact(
     name="sts-fig7",
     reference="sts, Fig. 7",
@@ -89,7 +83,7 @@ ARTEFACT = Artefact(
     plan=plan,
     rows=rows_of,
     judge=judge,
-    draw=draw,
+    draw=lambda rows: curves(rows, "nodes", LABEL, line="method", panel="load"),
     group_columns=("load", "nodes", "method"),
     value_columns=("seconds",),
     timed_problem="selection",

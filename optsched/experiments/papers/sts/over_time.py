@@ -106,10 +106,7 @@ class Runs:
 
 
 def plan(parts: Sequence[Runs], scale: Scale) -> list[Family]:
-    """Policies on every draw; a family's name begins with its setting and load, "...|0.25|".
-
-    A cell's world is "SETTING, READING"; the reading is STS with or without VI-C.
-    """
+    """Policies on every draw; a family's name begins with its setting and load, "...|0.25|"."""
     return [
         family
         for runs in parts
@@ -138,10 +135,7 @@ def plan(parts: Sequence[Runs], scale: Scale) -> list[Family]:
 def generate_setting(
     settings: RollingGenerator, memory: float | None = None, *, seed: int = 0
 ) -> RollingInstance:
-    """Generate a workload; due dates keep their quantile in (31) at another A100 speed.
-
-    `memory`: GB of every job.
-    """
+    """Generate jobs of `memory` GB; at another A100 speed, due dates keep their place in (31)."""
     usual = generate_rolling(replace(settings, a100_speed=1.0), seed=seed).to_dict()
     other = generate_rolling(settings, seed=seed).to_dict()
     for before, job in zip(usual["jobs"], other["jobs"], strict=True):
