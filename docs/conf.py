@@ -25,6 +25,7 @@ author = "the authors of optsched"
 extensions = ["myst_nb", "sphinx-mathjax-offline", "sphinx.ext.autodoc", "numpydoc"]
 extensions += ["sphinx.ext.intersphinx"]
 autodoc_typehints = "none"
+autodoc_preserve_defaults = True
 default_role = "py:obj"
 intersphinx_mapping = write_inventories(HERE / "site" / "inventories")
 numpydoc_show_class_members = False
