@@ -25,7 +25,6 @@ def printed(line: str, *more: object, code: int = 0) -> str:
 
 
 def json_of(line: str, *more: object, code: int = 0) -> Any:
-    """What a command prints as JSON."""
     return json.loads(printed(line, *more, "--json", code=code))
 
 

@@ -21,7 +21,6 @@ def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
 
 
 def solve(instance: Any, method: str, *, seed: int, **settings: Any) -> Any:
-    """Misbehave by the seed, or solve."""
     if seed == CRASHES:
         os.kill(os.getpid(), signal.SIGKILL)
     if seed == SLEEPS:

@@ -15,7 +15,6 @@ from optsched.external import module_of
 
 
 def families_of(artefact: Artefact, start: str, scale: Scale) -> list[Family]:
-    """The families whose names start so, such as with "all jobs|0.8|"."""
     families = artefact.plan(scale) if artefact.plan else []
     return [family for family in families if family.name.startswith(start)]
 

@@ -12,7 +12,6 @@ def one_in(step: int, values: Iterable[Any]) -> list[Any]:
 
 
 def first(count: int, values: Iterable[Any]) -> list[Any]:
-    """The first values by default."""
     return [_parameter(value, at >= count) for at, value in enumerate(values)]
 
 

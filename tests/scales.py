@@ -56,7 +56,6 @@ DIMENSIONS: dict[str, Dimension] = {
 
 
 def factor(dimension: Dimension, units: Mapping[str, float]) -> float:
-    """What a quantity of that dimension is multiplied by."""
     return math.prod(units.get(unit, 1.0) ** power for unit, power in dimension.items())
 
 

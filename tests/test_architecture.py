@@ -12,7 +12,6 @@ FILE = re.compile(r"`([\w/]+/[\w.]+\.py|[\w]+\.py|[\w/]+/)`")
 
 
 def walks() -> dict[str, list[str]]:
-    """Files by walk, in the page's order."""
     text = PAGE.read_text(encoding="utf-8").split("## Three walks")[1].split("\n## ")[0]
     found = {}
     for section in text.split("\n### ")[1:]:

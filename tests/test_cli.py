@@ -53,7 +53,6 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def program(*argv: str, **settings: Any) -> subprocess.CompletedProcess[str]:
-    """The program itself, as a user starts it."""
     return python("-m", "optsched", *argv, code=None, **settings)
 
 

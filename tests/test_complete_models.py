@@ -208,7 +208,6 @@ def online_terms(model: Any, instance: Any) -> dict[tuple, Any]:
 
 
 def decided_by(instance: Any, solution: Any) -> Has:
-    """What a solution has, by the names of terms."""
     has: Has = {}
     if hasattr(solution, "policy"):
         for j, job in enumerate(solution.jobs):

@@ -44,7 +44,6 @@ def _in(tree: ast.Module | ast.ClassDef, place: str) -> Iterator[tuple[str, ast.
 
 
 def arguments(node: ast.FunctionDef) -> list[str]:
-    """Its arguments' names without self."""
     given = node.args
     named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
     named += [each for each in (given.vararg, given.kwarg) if each]

@@ -202,7 +202,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(folder: Path, line: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    """A command in the folder, where the package is installed."""
     variables = {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
     return python("-m", "optsched", *line.split(), code=code, variables=variables, cwd=folder)
 

@@ -35,7 +35,6 @@ RAW = """{"version": 1, "schema": "optsched/placement", "name": "odd \\u00e9 \U0
 
 @pytest.fixture
 def odd(tmp_path: Path) -> Path:
-    """The odd file."""
     path = tmp_path / "odd.json"
     path.write_text(RAW, encoding="utf-8")
     return path

@@ -28,7 +28,6 @@ SOLVER_INTERFACES = (
 
 
 def loaded_by(code: str) -> set[str]:
-    """The top-level modules that a fresh interpreter has loaded after some code."""
     script = f"import sys, json\n{code}\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     names = json.loads(python("-c", script).stderr.splitlines()[-1])
     return {name.partition(".")[0] for name in names}
@@ -86,7 +85,6 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def module_file(name: str) -> Path | None:
-    """The file of a module of the package; None of anything else."""
     path = ROOT.joinpath(*name.split("."))
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):
         if name.partition(".")[0] == "optsched" and candidate.is_file():

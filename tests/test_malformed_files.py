@@ -201,7 +201,6 @@ BAD_INSTANCES: tuple[tuple[Any, ...], ...] = (
 
 
 def line_of(place: str, value: Any, expected: str, found: str = "", where: str = "") -> str:
-    """The line of a refusal."""
     if expected == MISSING:
         return f"{FILE}: {place}: {MISSING}"
     found = found or ("nothing" if value is ... else repr(value))
@@ -333,7 +332,6 @@ def assert_survives(*argv: str) -> None:
 
 @lru_cache
 def packing() -> tuple[dict[str, Any], dict[str, Any]]:
-    """A packing instance and a solution of it."""
     result = optsched.solve("packing/two-nodes", "fgd")
     return optsched.load("packing/two-nodes").to_dict(), result.solution.to_dict()
 
@@ -365,7 +363,6 @@ def test_any_value_anywhere_in_a_solution(method: str, data: st.DataObject, valu
 
 @lru_cache
 def store_content() -> bytes:
-    """A result store of two runs."""
     family = Family(name="f", instances=("placement/fig2",), methods=("heavy-edge", "repartition"))
     sweep(Plan("p", (family,), "", "test"), "whole.sqlite", workers=0)
     return Path("whole.sqlite").read_bytes()

@@ -35,7 +35,6 @@ RUNS = [
 
 
 def events_of(name: str, method: Any, **settings: Any) -> tuple[list[Event], Any]:
-    """The events of a run, and its result."""
     events: list[Event] = []
     return events, optsched.solve(name, method, callback=events.append, **settings)
 

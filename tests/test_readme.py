@@ -38,7 +38,6 @@ def test_two_commands_are_marked_for_ci() -> None:
 
 
 def rows_of(mark: str, page: str = RESULTS) -> list[str]:
-    """A table's rows, without its head."""
     table = page.partition(f"<!-- {mark} -->\n")[2].partition(f"<!-- /{mark} -->")[0]
     return table.splitlines()[2:]
 

@@ -33,7 +33,6 @@ Runs = dict[str, Path]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """A run of each kind, as its command writes it."""
     folder = tmp_path_factory.mktemp("runs")
     for name, command in COMMANDS.items():
         recorded(command, folder / f"{name}.json")
@@ -41,7 +40,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 
 def recorded(command: str, path: Path) -> dict[str, Any]:
-    """The file of a command's run."""
     printed(command, "--records", path)
     return read_document(path)
 
@@ -127,7 +125,6 @@ def put(*path: Any, to: Any = None, by: Callable[[Any], Any] | None = None) -> C
 
 
 def onto_a_full_server(document: dict[str, Any]) -> None:
-    """Move a one-GPU job that starts while a server is full onto that server."""
     jobs = document["jobs"]
     for full in jobs:
         server = next((m for m, gpus in full["servers"].items() if gpus == 8), None)

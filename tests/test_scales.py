@@ -102,7 +102,6 @@ CLAIMS: list[Corruption] = [
 
 
 def full_where(large: bool) -> list[Any]:
-    """Marks of a case: a large one runs in full only."""
     return [FULL] if large else []
 
 

@@ -22,7 +22,6 @@ PLAIN_NUMBERS = {"version", "seed", "seeds", "first_seed"}
 
 
 def parts(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The fields of a schema and of its definitions, each with its path."""
     for model, part in [(schema["title"], schema), *schema.get("$defs", {}).items()]:
         for name, field in part.get("properties", {}).items():
             yield f"{model}.{name}", field

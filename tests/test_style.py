@@ -46,7 +46,6 @@ SUFFIXES = (".py", ".md", ".ipynb", ".toml", ".sh")
 
 
 def text_of_files() -> dict[str, str]:
-    """Text of the files that people read, by path."""
     paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
     paths = [path for path in (*ROOT.glob("*.md"), *paths) if path.suffix in SUFFIXES]
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}

@@ -14,7 +14,6 @@ Swept = Callable[[str], Path]
 
 @pytest.fixture
 def plan_file(tmp_path: Path) -> Swept:
-    """Write a plan's text to plan.toml."""
 
     def write(text: str) -> Path:
         path = tmp_path / "plan.toml"
@@ -26,7 +25,6 @@ def plan_file(tmp_path: Path) -> Swept:
 
 @pytest.fixture
 def swept(tmp_path: Path, plan_file: Swept) -> Swept:
-    """Run a plan in this process; its store."""
 
     def run(text: str) -> Path:
         sweep(plan_file(text), tmp_path / "s.sqlite", workers=0)

@@ -115,7 +115,6 @@ def test_a_store_that_was_tampered_with_imports_nothing(tmp_path: Path) -> None:
 
 
 def rewrite(store: Path, document: str) -> None:
-    """Put a text in the place of every instance of a store."""
     with sqlite3.connect(store) as base:
         base.execute("UPDATE instances SET document = ?", (document,))
 
@@ -145,7 +144,6 @@ def test_a_stopped_command_says_what_is_kept_and_goes_on(tmp_path: Path) -> None
 
 
 def finished(folder: Path) -> int:
-    """Runs in the store of a folder."""
     try:
         return len(optsched.read_store(folder / STORE))
     except OptschedError:

@@ -76,7 +76,6 @@ def test_killed_workers_change_nothing(
 
 
 def kill_one(cluster: Any, rng: random.Random) -> int:
-    """Kill a worker that runs, once there is one; its process's number."""
     while not (running := [w.pid for w in cluster.workers.values() if is_running(w)]):
         time.sleep(0.05)
     pid: int = rng.choice(running)

@@ -29,7 +29,6 @@ HOUR = 3600.0
 def instance_of(
     submit: Any, gpus: Any, hours: Any, servers: int = 1, **more: Any
 ) -> OnlineInstance:
-    """Jobs on servers of 2 GPUs; times in hours."""
     times, seconds = HOUR * np.asarray(submit), HOUR * np.asarray(hours)
     columns: Any = {"submit_time": times, "gpus": gpus, "iterations": seconds}
     workload = Workload.of(**columns, model=["x"] * len(gpus), name="jobs", **more)

@@ -68,7 +68,6 @@ CORRUPTED: list[tuple[str, Runs, float]] = [
 
 
 def solution(runs: Runs, seconds_a_slot: float, objective: float) -> MakespanSolution:
-    """Runs in seconds as a solution in slots."""
     in_slots_ = [
         (name, start / seconds_a_slot, gpus, None if end is None else end / seconds_a_slot)
         for name, start, gpus, end in runs

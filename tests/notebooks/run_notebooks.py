@@ -39,7 +39,6 @@ class ThisPython(KernelSpecManager):
     """Knows one kernel, whatever its name: ipykernel in the Python that runs this script."""
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-        """The kernel, registered or not."""
         launch = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         return KernelSpec(argv=launch, display_name="this Python", language="python")
 

@@ -272,7 +272,6 @@ def rules_of(instance: OnlineInstance, policy: str, change: Any) -> set[str]:
 
 
 def moved(row: int, start: float) -> Any:
-    """Change a record's start, and its end with it."""
 
     def change(records: Records) -> Records:
         begin, end = records.start.copy(), records.end.copy()

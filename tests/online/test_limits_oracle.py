@@ -61,7 +61,6 @@ def _with_largest(cluster: dict[str, Any]) -> dict[str, Any]:
 
 
 def _heavy(jobs: Jobs, guess: dict[str, float], comm_heavy: float) -> dict[str, bool]:
-    """Whether the package counts each job as heavy."""
     ratio = (jobs.configurations.worst / jobs.configurations.estimate)[jobs.configuration]
     return dict(zip(guess, (ratio >= comm_heavy).tolist(), strict=True))
 

@@ -99,7 +99,6 @@ def test_a_start_before_the_submission_is_left_out(tmp_path: Path) -> None:
 
 
 def pod(name: str, gpus: int, start: int, end: int | None, owner: str = "") -> Any:
-    """A pod that is created at 09:00, scheduled and ended some minutes later."""
     time = "2026-01-05T09:{:02}:00Z".format
     owners = [{"controller": True, "kind": "PyTorchJob", "name": owner, "uid": owner}]
     metadata = {"name": name, "namespace": "ml", "uid": name, "creationTimestamp": time(0)}

@@ -18,7 +18,6 @@ from optsched.online.simulator.engine import simulate_online
 
 
 def on(instance: OnlineInstance, *groups: tuple[int, int]) -> OnlineInstance:
-    """The instance on groups of (GPUs, servers)."""
     document = instance.to_dict()
     document["cluster"] |= {"servers": [{"gpus": size, "count": n} for size, n in groups]}
     del document["cluster"]["gpus_per_server"]

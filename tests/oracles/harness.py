@@ -63,7 +63,6 @@ def pick(rng: np.random.Generator, values: Any) -> Any:
 
 
 def spoil(rng: np.random.Generator, document: dict, edits: Sequence[Edit]) -> None:
-    """Make one of the edits."""
     path, *values = pick(rng, edits)
     value = pick(rng, values)
     *parents, last = path.split(".")

@@ -110,7 +110,6 @@ class LimitedSimulation(Simulation):
         return None
 
     def _open_servers(self, now: float) -> set[int]:
-        """Servers in no window."""
         return {
             m
             for m, windows in enumerate(self.windows)
@@ -161,7 +160,6 @@ class LimitedSimulation(Simulation):
         return good or now >= self.delayed[at][1]
 
     def _pass_behind(self, head: int, now: float) -> None:
-        """What starts behind a head that does not."""
         later = self.queue[self.queue.index(head) + 1 :]
         if self.policy == "easy":
             self._reserve_usable(head, later, now)

@@ -75,7 +75,6 @@ def document(name: str, servers: list[int], network: dict, jobs: list[dict], **m
 
 
 def draw(seed: int, number: int) -> Case:
-    """Case ``number`` of a seed; the family follows from the number."""
     rng = np.random.default_rng([seed, number])
     family = FAMILIES[number % len(FAMILIES)]
     while True:

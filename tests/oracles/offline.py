@@ -71,7 +71,6 @@ def least_total_flow(document: dict[str, Any], slot: float) -> float:
 
 
 def _fits(runs: tuple[Run, ...], start: float, end: float, pieces: Pieces, size: int) -> bool:
-    """Whether the GPUs are free from start to end; usage only rises at starts."""
     moments = [start, *(each[0] for each in runs if start < each[0] < end)]
     return all(
         gpus + sum(run[2][server] for run in runs if run[0] <= moment < run[1]) <= size

@@ -71,7 +71,6 @@ def violated_rule(instance: dict, counts: list[list[int]]) -> str | None:
 
 
 def gpus_each(instance: dict) -> list[int]:
-    """GPUs of a replica, by stage."""
     return [stage.get("tensor_parallel", 1) for stage in instance["job"]["stages"]]
 
 
@@ -93,7 +92,6 @@ def tables(instance: dict) -> np.ndarray:
 
 
 def alphas(instance: dict, x: np.ndarray, options: Mapping[str, Any]) -> np.ndarray:
-    """alpha of each table of ``x`` (tables x stages x servers)."""
     options = {**DEFAULTS, **options}
     job = instance["job"]
     times = [stage_times(instance, s, x, options) for s in range(len(job["stages"]))]
@@ -190,7 +188,6 @@ HAND_TREES = {
 
 
 def hand_trees(k: int) -> list[set[TreeEdge]]:
-    """Edges of the two trees of `HAND_TREES`."""
     return [
         {(int(parent), child) for child, parent in enumerate(parents) if parent != "-"}
         for parents in HAND_TREES[k]

@@ -14,13 +14,11 @@ WORK = ("forward_time", "backward_time", "input_bytes", "output_bytes", *list(AB
 
 
 def altered(instance: dict, values: dict[str, Any]) -> dict:
-    """The same instance with these values in every stage."""
     stages = [{**stage, **values} for stage in instance["job"]["stages"]]
     return {**instance, "job": {**instance["job"], "stages": stages}}
 
 
 def with_parts(instance: dict, micro_batches: int | None) -> dict:
-    """The same instance in so many micro-batches; None for asynchronous."""
     job = {key: value for key, value in instance["job"].items() if key != "micro_batches"}
     if micro_batches is not None:
         job["micro_batches"] = micro_batches

@@ -60,7 +60,6 @@ def sliced_job(rng: np.random.Generator, gpus: int, name: str) -> Job:
 
 
 def sliced_jobs(rng: np.random.Generator, cluster: OnlineCluster, count: int) -> dict[str, Job]:
-    """Jobs with slices that fit the empty cluster; others are refused."""
     models: dict[str, Job] = {}
     while len(models) < count:
         name = f"m{len(models)}"
@@ -126,7 +125,6 @@ def random_case(
 
 
 def min_total_flow_of(jobs: Jobs) -> float:
-    """`min_total_flow` of prepared jobs."""
     configurations = enumerate(jobs.configurations.jobs)
     models = {
         str(at): job.model_dump(mode="json", exclude_unset=True) for at, job in configurations

@@ -65,7 +65,6 @@ class PlainCluster:
         ]
 
     def max_free_gpus(self, kind: int) -> int:
-        """The most free GPUs on one node of a type."""
         return max(len(node.free) for node in self.of_kind[kind])
 
     def allocate(self, kind: int, configuration: int) -> Placement | None:
@@ -472,7 +471,6 @@ class PlainGreedy:
     def run(
         self, order: Sequence[int], rng: np.random.Generator | None = None
     ) -> dict[int, Placement]:
-        """Place jobs in order; with a generator the choice is randomised."""
         state, assignment = PlainCluster(self.tables), {}
         for j in order:
             fitting = [(t, c) for t, c in self.ranked[j] if c < state.max_free_gpus(t)]

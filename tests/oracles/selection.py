@@ -40,7 +40,6 @@ def remaining(job: Mapping[str, Any]) -> list[tuple[float, float]]:
 def configurations(
     instance: Mapping[str, Any], job: Mapping[str, Any], node: Mapping[str, Any], sharing: bool
 ) -> dict[Configuration, float]:
-    """Seconds per epoch of every configuration that a job may have on a node."""
     kind = instance["gpu_types"][node["gpu_type"]]
     times = job["epoch_time"].get(node["gpu_type"])
     memory, need = Fraction(kind["memory_bytes"]), Fraction(job["memory_bytes"])
@@ -56,7 +55,6 @@ def configurations(
 
 @cache
 def min_gpus(fractions: tuple[Fraction, ...]) -> int:
-    """The fewest GPUs that hold the fractions, by trying every GPU for each."""
     best = len(fractions)
 
     def put(at: int, free: list[Fraction]) -> None:

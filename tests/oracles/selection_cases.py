@@ -37,7 +37,6 @@ def document(name: str, gpu_types: dict, nodes: list[dict], jobs: list[dict], **
 
 
 def largest_nodes(nodes: list[dict], gpu_types: dict) -> dict[str, int]:
-    """GPUs of each type's largest node."""
     return {
         kind: max(node["gpus"] for node in nodes if node["gpu_type"] == kind) for kind in gpu_types
     }

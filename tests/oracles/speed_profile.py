@@ -53,7 +53,6 @@ def optimum(instance: dict) -> Decimal | None:
 
 
 def energy_and_time(instance: dict, pieces: list[dict]) -> tuple[Decimal, Decimal]:
-    """Expected energy and worst time of pieces that cover the work."""
     with localcontext(DIGITS):
         segments = segments_of(instance)
         speeds, energies = _speeds(instance)
@@ -265,6 +264,5 @@ def _at(part: Segment, epoch: Decimal) -> Decimal:
 
 
 def _speeds(instance: dict) -> tuple[list[Decimal], list[Decimal]]:
-    """Speeds, and energies an epoch at each."""
     speeds = [Decimal(s) for s in instance["speeds"]]
     return speeds, [Decimal(p) / s for p, s in zip(instance["power"], speeds, strict=True)]

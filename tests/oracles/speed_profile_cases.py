@@ -42,7 +42,6 @@ FAMILIES = (
 
 
 def draw(seed: int, number: int) -> Case:
-    """Case ``number`` of a seed; the family follows from the number."""
     rng = np.random.default_rng([seed, number])
     family = FAMILIES[number % len(FAMILIES)]
     speeds, power = _speeds(rng, family)
@@ -305,7 +304,6 @@ def _equal_slopes(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _close_speeds(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Speeds that differ by a millionth."""
     count = int(rng.integers(2, 6))
     speeds = 1.0 + 1e-6 * np.arange(count)
     return speeds, np.cumsum(rng.uniform(0.1, 1.0, size=count)) + 3

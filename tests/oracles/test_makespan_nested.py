@@ -39,7 +39,6 @@ MOVES = 6_900
 
 
 def draw(seed: int, number: int) -> tuple[str, dict]:
-    """Case ``number`` of a seed; the family follows from the number."""
     rng = np.random.default_rng([seed, number, 35])
     family = FAMILIES[number % len(FAMILIES)]
     while True:

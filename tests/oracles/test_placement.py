@@ -296,7 +296,6 @@ def _edit(
 
 
 def solution_file(instance: dict, table: list, options: dict[str, Any] | None = None) -> dict:
-    """A solution file that claims no value."""
     head = {"schema": "optsched/placement-solution", "version": 1, "instance": instance["name"]}
     return {**head, "options": options or {}, "counts": table}
 

@@ -223,7 +223,6 @@ def _judge(case: cases.Case, result: Any, lowest: float, highest: float | None) 
 def _edit(
     case: cases.Case, solution: dict, instance: object, folder: Path, counts: Counter[str]
 ) -> None:
-    """The checker and the oracle judge edited solutions alike."""
     assert accepts(folder, instance, solution)[0]
     if solution["objective"] and solution["objective"] > 1e-12 * oracle.max_energy(case.instance):
         claimed = {**solution, "objective": solution["objective"] * (1 + 1e-5)}

@@ -51,7 +51,6 @@ def parallel(all_reduce: str = "ring") -> PlacementInstance:
 
 
 def table(heading: str, columns: int) -> list[list[str]]:
-    """Cells of the first table after a heading or a line, its head left out."""
     lines = iter(README.split(heading + "\n", 1)[1].splitlines())
     rows = itertools.takewhile(
         lambda line: line.startswith("|"), itertools.dropwhile(lambda x: x[:1] != "|", lines)

@@ -1,6 +1,5 @@
 """Measured layer profiles (PipeDream), imported, planned and solved; needs OPTSCHED_DATA."""
 
-import json
 import os
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.cli import _code
 from optsched.generators.placement import instance_from_profile, random_offer
 from optsched.profiles import Training, read_pipedream
 from optsched.result import Termination
@@ -45,13 +43,3 @@ def test_import_plan_solve(model: str, gpus: int) -> None:
         assert result.bound <= best.objective * (1 + 1e-9)
     ilp = optsched.solve(instance, "ilp", time_limit=300.0)
     assert ilp.objective == pytest.approx(best.objective, rel=1e-6)
-
-
-def test_the_command(tmp_path: Path) -> None:
-    target = tmp_path / "vgg16.json"
-    command = ["import", "pipedream", str(path("vgg16")), "--gpus", "16", "--servers", "8,5,3"]
-    assert _code([*command, "-o", str(target)]) == 0
-    document = json.loads(target.read_text())
-    assert document["free_gpus"] == [8, 5, 3]
-    assert document["provenance"]["profile"]["source"] == "PipeDream layer profile"
-    assert optsched.solve(target).termination is Termination.OPTIMAL

@@ -54,5 +54,4 @@ def common(first: Bbox, second: Bbox) -> bool:
 
 
 def shown(text: Text) -> str:
-    """The beginning of a text."""
     return text.get_text()[:30]

@@ -92,7 +92,6 @@ def test_a_trace_gives_arrivals_and_durations(tmp_path: Path) -> None:
 
 
 def expected_seconds(job: Any, gpus: int) -> float:
-    """Expected seconds on so many GPUs of the slowest type."""
     mean = sum(w * p for w, p in zip(job.epochs.values, job.epochs.probabilities, strict=True))
     return mean * max(times[gpus - 1] for times in job.epoch_time.values())
 

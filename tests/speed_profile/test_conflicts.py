@@ -17,7 +17,6 @@ def made(
     completed: float = 0.0,
     weights: list[float] | None = None,
 ) -> dict[str, Any]:
-    """A discrete W, uniform unless weighted."""
     power = [10.0 * (k + 1) for k in range(len(speeds))]
     work = {"values": values, "probabilities": weights or [1 / len(values)] * len(values)}
     made = document("case", speeds, power, work)
@@ -25,7 +24,6 @@ def made(
 
 
 def linear(deadline: float, points: list[float], survival: list[float]) -> dict[str, Any]:
-    """A piecewise linear F^c, with speeds 1 and 2."""
     work = {"points": points, "survival": survival}
     return {**made([1.0, 2.0], deadline, [1.0]), "work": work}
 

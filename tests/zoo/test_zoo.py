@@ -16,7 +16,6 @@ from optsched.zoo.transformers import GPT_6_7B, gpt, mixtral
 
 
 def _layer(graph: Any, name: str) -> Any:
-    """The layer of a network or of a profile with this name."""
     (layer,) = (layer for layer in graph.layers if layer.name == name)
     return layer
 

@@ -153,7 +153,12 @@ def solved_in_finer_units(
                 bound, source = paid + open_bound, str(outcome.solver)
             incumbent = cheaper(tables, incumbent, assignment) or incumbent
         unit = finer.money_unit
-        outcome = replace(outcome, bound=bound, bound_source=source, trace=())
+        # the coarse model's last bounds may exceed the optimum by its solver's tolerance
+        trace = tuple(
+            replace(point, bound=min(point.bound, bound)) if point.bound is not None else point
+            for point in outcome.trace
+        )
+        outcome = replace(outcome, bound=bound, bound_source=source, trace=trace)
         outcome = with_assignment(
             tables, incumbent, outcome, settings, certificate, ARITHMETIC_RTOL * unit
         )
