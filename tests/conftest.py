@@ -47,6 +47,8 @@ def pytest_configure() -> None:
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # programs that tests start import the installed package, too, not a copy in the current folder
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     os.environ.setdefault(SEED_OF_THE_DAY, datetime.now(UTC).strftime("%Y%m%d"))
 
 

@@ -24,6 +24,7 @@ from optsched.cli.settings import (
     print_json,
     read_options,
 )
+from optsched.deadline import seconds_stopped
 from optsched.errors import InputError, MethodWarning, one_line
 from optsched.files import write_document
 from optsched.io.outputs import require_file, require_outputs
@@ -140,7 +141,7 @@ def compare(
         warnings.simplefilter("always", MethodWarning)
         warnings.showwarning = lambda message, *_: show.note(f"optsched: {one_line(str(message))}")
         results, interrupted = show.table(groups, quiet=as_json or csv == STANDARD_OUTPUT)
-    show.note_timings()
+    show.note_timings(seconds_stopped())
     rows = [result.to_dict(with_solution=False) for result in results]
     if as_json:
         print_json(rows)

@@ -12,7 +12,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from optsched.checking import CheckReport
-from optsched.deadline import seconds_stopped
 from optsched.display import counted
 from optsched.experiments.report.table import REFERENCE
 from optsched.experiments.report.table_formats import body, headings, title
@@ -81,13 +80,13 @@ def note(line: object) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def note_timings() -> None:
-    """Say whether the printed timings are of uncompiled code, and how much they exclude."""
+def note_timings(excluded: float = 0.0) -> None:
+    """Say whether the printed timings are of uncompiled code, and the seconds they exclude."""
     from optsched.kernels import python_runs
 
     texts = ["include uncompiled code (`optsched warm-up` compiles it)"] if python_runs() else []
-    if seconds_stopped() >= 0.05:
-        texts.append(f"exclude {seconds_stopped():.1f} s of compiling and loading code")
+    if excluded >= 0.05:
+        texts.append(f"exclude {excluded:.1f} s of compiling and loading code")
     if texts:
         note(f"timings {' and '.join(texts)}")
 

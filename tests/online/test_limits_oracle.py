@@ -66,7 +66,6 @@ def _heavy(jobs: Jobs, guess: dict[str, float], comm_heavy: float) -> dict[str, 
 
 
 def _prepared(folder: Path, drawn: dict[str, Any]) -> Jobs:
-    """The jobs as the package reads them from files."""
     for name in ("catalogue", "cluster"):
         (folder / f"{name}.json").write_text(json.dumps(drawn[name]), encoding="utf-8")
     with open(folder / "workload.csv", "w", newline="", encoding="utf-8") as file:
@@ -103,6 +102,8 @@ def _compare(number: int, folder: Path, seen: Counter[str]) -> None:
             assert math.isclose(row.start or 0.0, record.start, abs_tol=1e-9), text
             assert math.isclose(row.end, record.end, abs_tol=1e-9), text
         assert not audit(jobs, records).violations, where
+        bound = max(vars(online.flow_bounds(jobs)).values())
+        assert bound <= records.flow.sum() * (1 + 1e-9), where
         seen[policy] += 1
         seen["changed"] += any(a.start != b.start for a, b in zip(ours, free, strict=True))
 
@@ -131,6 +132,8 @@ def _compare_segments(number: int, folder: Path, seen: Counter[str]) -> None:
         assert record.job_id == name, where
         assert same_segments(record, segments, scale), f"{record} against {segments} {where}"
     assert not audit(jobs, records).violations, where
+    for name in ("durations", "fast_machine", "mean_busy_time"):
+        assert getattr(online.flow_bounds(jobs), name) <= records.flow.sum() * (1 + 1e-9), where
     seen[policy] += 1
     seen["stops"] += sum(len(segments) - 1 for segments in ours)
     for limit, none in (("maintenance", ()), ("quotas", {}), ("priorities", {})):
@@ -159,9 +162,6 @@ def test_segments_are_the_oracles(numbers: range, tmp_path: Path) -> None:
     assert seen["stops"] >= 5 * len(numbers), seen
     for limit in ("maintenance", "quotas", "priorities"):  # runs whose segments it changed
         assert seen[limit] >= len(numbers) // 10, seen
-
-
-# --- the audit
 
 
 def _moved(rng: np.random.Generator, run: Records) -> Iterator[Records]:

@@ -42,7 +42,6 @@ def instance(jobs: list[dict[str, Any]], **more: Any) -> RollingInstance:
 
 
 def three_jobs(**more: Any) -> RollingInstance:
-    """The hand-worked timeline's jobs."""
     jobs = [job("a", 0.0, 100.0, 10), job("b", 4.0, 19.5, 10), job("c", 15.0, 18.0, 4)]
     return instance(jobs, **more)
 
@@ -55,7 +54,6 @@ def run_on(
     limits: dict[str, Any] | None = None,
     **options: Any,
 ) -> Records:
-    """A run of a policy with these options and limits of its settings."""
     world = World(instance, RollingOptions.from_dict(options))
     settings = Settings(seed=seed, **({"iterations": 3, "time_limit": 60.0} | (limits or {})))
     return simulate_rolling(world, make_policy(name, world, settings), seed=seed, epochs=epochs)
