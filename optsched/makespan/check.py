@@ -190,7 +190,7 @@ def iterations_per_slot(
 
 
 def _degraded(net: Network, contention: int) -> float:
-    """f of p_j: the table's value, its last one beyond; else linear in k_j = xi_1 p_j, over 1."""
+    """f of p_j: the table's value, its last one beyond; else linear in xi_1 p_j, over 1."""
     if isinstance(net.degradation, tuple):
         return float(net.degradation[:contention][-1])
     shared = net.contention_share * contention

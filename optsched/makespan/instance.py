@@ -94,8 +94,8 @@ class Network(FileModel):
     degradation: Annotated[
         Degradation,
         About(
-            "a of the slowdown f = max(1, k + a (k - 1)) by link sharing; or f itself at p = 1, 2, "
-            "..., a list of values >= 1 that do not decrease, of which the last holds beyond. "
+            "eta of the slowdown f = max(1, k + eta (k - 1)), k = xi_1 p, by link sharing; or f at "
+            "p = 1, 2, ..., a list of values >= 1 that do not decrease; the last holds beyond. "
             "Python takes a function of p, too, and lists its values up to the largest p possible.",
             "ratio",
             0.2,

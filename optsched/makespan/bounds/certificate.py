@@ -23,7 +23,7 @@ class ColumnCertificate(_Deadline):
     """Integer duals proving that no schedule ends by `deadline`."""
 
     deadline: float  # T, slots
-    resolution: int  # R: durations count as floor(d R / T)
+    resolution: int  # r: durations count as floor(d r / T)
     prices: tuple[int, ...]  # duals pi_j in the instance's order of jobs
 
     def to_dict(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class ContentionCertificate(_Deadline):
     inside : tuple of int
         V(g), by g from 1 on: dual per slot of a job of g GPUs inside one server.
     running : dict of int to int
-        sigma_j, by the job's index: additional dual per slot that it runs.
+        omega_j, by the job's index: additional dual per slot that it runs.
     """
 
     deadline: float

@@ -5,10 +5,10 @@ at least d_jc slots, and each job needs G_j columns. For any duals pi >= 0 let z
 of sum pi_j over sets of jobs with sum d_jc <= T. If sum G_j pi_j > sum N_c zeta_c for the N_c GPUs
 of class c, no schedule ends by T.
 
-Guarantee: exact. Duals are integers and durations are rounded *down* to floor(d R / T), so that all
+Guarantee: exact. Duals are integers and durations are rounded *down* to floor(d r / T), so that all
 sums are exact and `library/verify` checks the certificate without any solver. Duals come from dual
 feasible functions first, then from a column generation (min sum u_j, coverage_j + u_j >= G_j,
-columns of class c <= N_c), which stops as soon as they certify. Complexity: O(C n R) a pricing
+columns of class c <= N_c), which stops as soon as they certify. Complexity: O(C n r) a pricing
 round for C capacities. Source: beyond the paper; models/makespan/README.md, section "Bounds".
 """
 
@@ -31,7 +31,7 @@ SMOOTHING = 0.7
 """Weight of the best duals so far in the duals tried next: the LP's alone oscillate."""
 RELATIVE_STEP = 5e-4
 """Steps of T with continuous progress, relative to the known bound: smaller ones are lost in the
-rounding of durations to T / R."""
+rounding of durations to T / r."""
 ROUNDING = 1e-12
 NOT_PROVED = 1e-7
 """The LP's value relative to the demand, up to which it counts as 0: T is long enough."""
@@ -153,7 +153,7 @@ class _Search:
     def certify(self, end: float) -> ColumnCertificate | None:
         """A certificate that every makespan exceeds `end`, or None."""
         durations = self.durations
-        # R: the slots themselves where they are integral and few, else the most that is allowed.
+        # r: the slots themselves where they are integral and few, else the most that is allowed.
         exact = durations.instance.slotted and end <= MAX_RESOLUTION
         resolution = int(end) if exact else MAX_RESOLUTION
         sizes = tuple(scaled(durations.on(c), end, resolution) for c in self.capacities)
@@ -218,7 +218,7 @@ class _Search:
 
 
 def scaled(durations: Floats, deadline: float, resolution: int) -> Ints:
-    """floor(d R / T), minus a rounding margin; -1 for what takes longer than T."""
+    """floor(d r / T), minus a rounding margin; -1 for what takes longer than T."""
     if resolution == deadline:
         sizes = np.where(np.isfinite(durations), durations, -1)
     else:

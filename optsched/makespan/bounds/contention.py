@@ -4,12 +4,12 @@ At any time a server holds jobs inside it and pieces of spanning jobs; with n pi
 jobs runs at a level q >= n (sjf-bco (6)). Let U_n(g) >= 0 be the dual per slot of g GPUs of a
 spanning job on a server with at most n spanning jobs, V(g) >= 0 that of a job of g GPUs inside one
 server, and mu_s the maximum total dual of a state of server s. A spanning job at level q costs at
-least M_q per slot, the minimum total dual of pieces that make up its G_j GPUs, each at
-min_{n <= q} U_n(g). So the minimum dual cost D_j of completing job j is the minimum of
-M_q F_j / phi_j(q), on the fewest servers, and of V(G_j) d_j, inside one. With an additional dual
-sigma_j >= 0 for each of the at most T slots that it runs, weak duality gives for every schedule
+least chi_q per slot, the minimum total dual of pieces that make up its G_j GPUs, each at
+min_{n <= q} U_n(g). So the minimum dual cost beta_j of completing job j is the minimum of
+chi_q F_j / phi_j(q), on the fewest servers, and of V(G_j) d_j, inside one. With an additional dual
+omega_j >= 0 for each of the at most T slots that it runs, weak duality gives for every schedule
 
-    T (sum_s mu_s + sum_j sigma_j) >= sum_j D_j.
+    T (sum_s mu_s + sum_j omega_j) >= sum_j beta_j.
 
 Guarantee: holds for any duals; they are rounded to integers, so that the checker verifies the bound
 with no solver. The best ones are the duals of
@@ -172,7 +172,7 @@ class Cluster:
         return np.column_stack((two_or_more[:, self.gpus].T, inside)) + duals.running[:, None]
 
     def min_dual_cost(self, duals: Duals) -> Floats:
-        """D_j."""
+        """beta_j."""
         possible = np.isfinite(self.slots)
         totals = self.dual_per_slot(duals) * np.where(possible, self.slots, 1)
         return np.where(possible, totals, np.inf).min(axis=1)

@@ -73,7 +73,7 @@ class MakespanModelData:
         return self.instance.servers[s]
 
     def max_gpus(self, j: int, s: int) -> int:
-        """c_js: maximum GPUs that a spanning job can have on a server."""
+        """ymax_js: maximum GPUs that a spanning job can have on a server."""
         return min(self.gpus(j) - 1, self.capacity(s))
 
     def inside(self, j: int) -> int | None:

@@ -195,7 +195,7 @@ def _add_gpu_demand(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
 
     @model.Constraint(model.SPANNERS, model.SERVERS, doc="(3d) GPUs only on used servers")
     def only_if_used(model: pyo.ConcreteModel, j: int, s: int) -> pyo.Expression:
-        # y_js <= c_js z_js
+        # y_js <= ymax_js z_js
         return model.gpus[j, s] <= data.max_gpus(j, s) * model.uses[j, s]
 
 
@@ -204,7 +204,7 @@ def _add_held_gpus(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
 
     @model.Constraint(*indices, doc="(4a) held GPUs = placed GPUs while running (lower)")
     def held_running(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
-        # w_jst >= y_js - c_js (1 - A_jt)
+        # w_jst >= y_js - ymax_js (1 - A_jt)
         return model.held[j, s, t] >= model.gpus[j, s] - data.max_gpus(j, s) * (
             1 - model.spans[j, t]
         )
@@ -272,7 +272,7 @@ def _add_link_use(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
 
     @model.Constraint(*indices, doc="(6c) a job holding GPUs uses the link")
     def link_of_holders(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
-        # c_js v_jst >= w_jst
+        # ymax_js v_jst >= w_jst
         return data.max_gpus(j, s) * model.on_link[j, s, t] >= model.held[j, s, t]
 
 

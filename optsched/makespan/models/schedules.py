@@ -104,28 +104,28 @@ def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.Concr
     positive = [schedule.makespan for schedule in generated if schedule.makespan > 0]
     unit = 1.0 if instance.slotted else min(positive, default=1.0)
     model.JOBS = pyo.RangeSet(0, len(instance.jobs) - 1, doc="j: jobs")
-    model.SCHEDULES = pyo.RangeSet(0, len(generated) - 1, doc="k: generated schedules")
+    model.SCHEDULES = pyo.RangeSet(0, len(generated) - 1, doc="h: generated schedules")
     model.follows = pyo.Var(
-        model.JOBS, model.SCHEDULES, domain=pyo.Binary, doc="x: job j follows schedule k"
+        model.JOBS, model.SCHEDULES, domain=pyo.Binary, doc="x: job j follows schedule h"
     )
     model.last_end = pyo.Var(domain=pyo.NonNegativeReals, doc=f"C_max: makespan, {unit!r} slots")
     model.makespan = pyo.Objective(expr=model.last_end, doc=f"min C_max, in {unit!r} slots")
 
     @model.Constraint(model.JOBS, doc="(S1) the makespan is no earlier than any end")
     def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
-        # C_max >= sum_k e_jk x_jk
+        # C_max >= sum_h e_jh x_jh
         return model.last_end >= sum(
             float(generated[k].ends[j]) / unit * model.follows[j, k] for k in model.SCHEDULES
         )
 
     @model.Constraint(model.JOBS, doc="(S2) each job follows one schedule")
     def one_schedule(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
-        # sum_k x_jk = 1
+        # sum_h x_jh = 1
         return stated(model, sum(model.follows[j, k] for k in model.SCHEDULES) == 1)
 
     @model.Constraint(model.JOBS, model.SCHEDULES, doc="(S3) all jobs follow the same one")
     def same_schedule(model: pyo.ConcreteModel, j: int, k: int) -> pyo.Expression:
-        # x_jk = x_{j-1,k}
+        # x_jh = x_{j-1,h}
         if j == 0:
             return pyo.Constraint.Skip
         return model.follows[j, k] == model.follows[j - 1, k]
