@@ -2,8 +2,9 @@
 
 The pass over the queue is the event loop's own, on the servers that running jobs leave.
 Guarantee: called at each event of a run (submissions, ends, `wake`), with the memory of the last
-call, it starts the jobs that the simulator starts. Complexity: that of one pass, and O(m log m) for
-the m jobs submitted since the last call.
+call, it starts the jobs that the simulator starts; with maintenance windows if the predictions are
+right, since it cannot know when jobs end. Complexity: that of one pass, and O(m log m) for the m
+jobs submitted since the last call.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from optsched.online.policies.by_name import POLICIES, Policy, PolicyOptions, fi
 from optsched.online.simulator import event_loop
 from optsched.online.simulator.engine import STEPS_PER_JOB, event_loop_input, idle_runs
 from optsched.online.simulator.iteration_times import compute_and_cache_time, empty_table
+from optsched.online.simulator.limits import next_windows
 from optsched.online.simulator.offers import GPU_BITS, all_free, set_free
 from optsched.online.simulator.own_policy import OwnPolicy, QueuedJob, RunningJob, View
+from optsched.online.simulator.queues import SENTINEL
 from optsched.online.state import ActiveJob, Delay, JobStart, Memory, OnlineDecision, OnlineState
 
 Entries = Sequence[Any]
@@ -64,8 +67,8 @@ def decide(
     Raises
     ------
     InputError
-        For an invalid state, a cluster with limits, an unknown policy, one that preempts jobs,
-        fair-share, or an option that the policy does not allow.
+        For an invalid state, an unknown policy, one that preempts jobs, fair-share, or an option
+        that the policy does not allow.
     MethodError
         If a policy of your own raises.
 
@@ -88,12 +91,9 @@ def decide(
         state = OnlineState.from_dict(state)
     if not isinstance(options, PolicyOptions):
         options = PolicyOptions.from_dict(options or {})
-    if limits := state.cluster.limits:
-        expected = "a cluster without maintenance, quotas and priorities"
-        raise InputError("decide", "cluster", f"a cluster with {' and '.join(limits)}", expected)
     entries = sorted((*state.queue, *state.running), key=lambda job: float(job.submit_time))
-    jobs = _prepared(state, entries)
     predicted = np.array([job.predicted for job in entries], dtype=np.float64)
+    jobs = _prepared(state, entries, predicted)
     if isinstance(policy, str) and ":" not in policy:
         row = _policy_of(policy)
         return _decide(state, entries, jobs, predicted, row, options.for_policy(row))
@@ -117,8 +117,8 @@ def _is_known(policy: Policy) -> bool:
     return policy.preempts == "never" and policy.order != "usage"
 
 
-def _prepared(state: OnlineState, entries: Entries) -> Jobs:
-    """Return the jobs, with the times of the state and without their true iterations."""
+def _prepared(state: OnlineState, entries: Entries, predicted: Floats) -> Jobs:
+    """Return the jobs, with the times of the state and predicted for true iterations."""
     workload = Workload.of(
         submit_time=[job.submit_time for job in entries],
         gpus=[job.gpus for job in entries],
@@ -131,7 +131,10 @@ def _prepared(state: OnlineState, entries: Entries) -> Jobs:
         name="state",
     )
     jobs = prepare_jobs(workload, state.catalogue, state.cluster)
-    return replace(jobs, submit=workload.submit_time)
+    workload = jobs.workload
+    return replace(
+        jobs, workload=replace(workload, iterations=predicted), submit=workload.submit_time
+    )
 
 
 def _decide(
@@ -147,7 +150,7 @@ def _decide(
     acts_at = event_loop.next_multiple(now, slot) if slot > 0 else now
     running = [row for row, job in enumerate(entries) if isinstance(job, ActiveJob)]
     waiting = [row for row, job in enumerate(entries) if not isinstance(job, ActiveJob)]
-    virtual_queue, clock = [(np.inf, event_loop.SENTINEL)], float(memory.clock)
+    virtual_queue, clock = [(np.inf, SENTINEL)], float(memory.clock)
     if policy.virtual:
         waiting, virtual_queue, clock = _released(state, entries, data.work, slot)
     order = np.array([*waiting, *running], dtype=np.int64)
@@ -169,6 +172,8 @@ def _decide(
                 until = None if runs.window[i] == np.inf else float(runs.window[i])
                 delayed[name] = Delay(alpha=float(runs.kappa[i]), until=until)
     ends = [delay.until for delay in delayed.values() if delay.until is not None]
+    if delayed or any(entries[row].job_id not in started for row in waiting):
+        ends += data.limits.window_ends.tolist()
     later = [time for time in (acts_at, clock + virtual_queue[0][0], *ends) if now < time < np.inf]
     wake = min(later, default=None)
     if slot > 0 and wake is not None:
@@ -200,7 +205,7 @@ def _released(
     released = dict.fromkeys(row_of[name] for name in memory.released if name in row_of)
     known = {row_of[name]: left for name, left in memory.virtual.items() if name in row_of}
     queue = [(float(left), row) for row, left in known.items() if row not in released]
-    queue.append((np.inf, event_loop.SENTINEL))
+    queue.append((np.inf, SENTINEL))
     heapq.heapify(queue)
     completed, submitted = list(released), {*released, *known}
     clock = float(memory.clock)
@@ -224,15 +229,21 @@ def _released(
 
 def _rows(data: event_loop.JobData, order: Ints, waiting: int, now: float) -> event_loop.JobData:
     """Return the data of some rows, of which the first `waiting` are all submitted now."""
-    rank = data.rank[order[:waiting]] if len(data.rank) else data.rank
+    rank, limits = data.rank[order[:waiting]] if len(data.rank) else data.rank, data.limits
     return data._replace(
         submit=np.full(waiting, now),
-        iterations=np.full(len(order), np.inf),  # no job ends
+        iterations=data.iterations[order],
         predicted=data.predicted[order],
         work=data.work[order],
         walltime=data.walltime[order] if len(data.walltime) else data.walltime,
         configuration=data.configuration[order],
         rank=np.argsort(np.argsort(rank)),
+        limits=limits._replace(
+            priority_class=limits.priority_class[order],
+            user=limits.user[order],
+            group=limits.group[order],
+            window_ends=limits.window_ends[limits.window_ends > now],
+        ),
     )
 
 
@@ -247,16 +258,22 @@ def _pass(
     packed, waiting = jobs.configurations.packed, len(data.submit)
     cluster = jobs.cluster
     servers, table = all_free(cluster.server_gpus), empty_table(cluster.largest_server)
+    allocations: list[int] = []
     for i, job in enumerate(entries[waiting:], waiting):
         held, c = [*job.servers.values()], int(data.configuration[i])
+        runs.first_allocation[i], runs.num_allocations[i] = len(allocations), len(held)
         for server, gpus in job.servers.items():
             set_free(servers, int(server), int(servers.free[int(server)]) - gpus)
+            allocations.append(int(server) << GPU_BITS | gpus)
         runs.alpha[i] = packed.estimate[c]
         if len(held) > 1 and rules.overtaking == event_loop.EASY:
             counts = np.bincount(held, minlength=cluster.largest_server + 1)
             runs.alpha[i] = compute_and_cache_time(table, packed, c, counts)
     stop, progress = np.zeros(1, dtype=np.bool_), np.zeros(1, dtype=np.int64)
-    rules = rules._replace(virtual=False)
+    rules, data = (
+        rules._replace(virtual=False),
+        data._replace(allocations=np.array(allocations, int)),
+    )
     loop = event_loop.simulate.for_size(STEPS_PER_JOB * len(entries))
     packed_servers = loop(data, packed, rules, servers, table, runs, 1, stop, progress)
     rows = np.flatnonzero(~np.isnan(runs.start[:waiting]))
@@ -292,6 +309,7 @@ class _StateView(View):
             self._add_free(row, servers, -1)
             start, alpha = float(entry.start), self.iteration_time(job, servers)
             self._running[row] = RunningJob(job, start, alpha, servers, start, job.predicted)
+        self._boundary = next_windows(self._limits, self._until, self._now)
 
     def preempt(self, job: QueuedJob) -> None:
         expected = "a policy that does not preempt jobs"
@@ -314,10 +332,13 @@ def _decide_own(
         raise
     except Exception as error:
         raise MethodError(name, f"raised {type(error).__name__}: {error}") from error
+    events = [*view._wakes]
+    if view.queue:
+        events += [time for time in view._limits.window_ends.tolist() if time > view.now]
     return OnlineDecision(
         policy=name,
         now=state.now,
         starts=[_start(entries[row].job_id, s.servers, s.alpha) for row, s in view._segments],
-        wake=min(view._wakes, default=None),
+        wake=min(events, default=None),
         memory=state.memory or Memory(),
     )

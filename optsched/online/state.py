@@ -50,10 +50,10 @@ class WaitingJob(FileModel):
     predicted: Annotated[
         NonNegative, About("n~, predicted iterations in all.", "iterations", 1.2e4)
     ]
-    user: Annotated[str, About("Submitting user; for policies of your own.", "", "u7")] = ""
-    group: Annotated[str, About("Recurring job; for policies of your own.", "", "g3")] = ""
+    user: Annotated[str, About("Submitting user, for limits and own policies.", "", "u7")] = ""
+    group: Annotated[str, About("Recurring job, for limits and own policies.", "", "g3")] = ""
     walltime: Annotated[
-        Positive | None, About("The user's estimate, used by `easy`.", "seconds", 3600.0)
+        Positive | None, About("The user's estimate; for `easy` and windows.", "seconds", 3600.0)
     ] = None
 
 

@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 from commands import run
 from online.small import instance_of, one_stage
+from online.test_limits import First
 from online.test_protocol import Easy, Remaining, documented
+from oracles.limited_cases import draw_limited
 from oracles.random_online import random_case
 
 import optsched
 from optsched.errors import InputError, MethodError
 from optsched.online.data.catalogue import Catalogue
-from optsched.online.data.jobs import Jobs
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.data.workload import Workload
 from optsched.online.decide import decide
 from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.records import Records
@@ -33,6 +37,7 @@ def replay(jobs: Jobs, run: Records, policy: Any, options: PolicyOptions) -> int
         table.model.values[table.model.codes[row]]: jobs.configurations.jobs[c]
         for row, c in enumerate(jobs.configuration)
     }
+    walltime = [np.nan] * len(jobs) if table.walltime is None else table.walltime
     world = {"cluster": jobs.cluster, "catalogue": Catalogue.of(models)}
     entries = [
         {
@@ -41,7 +46,9 @@ def replay(jobs: Jobs, run: Records, policy: Any, options: PolicyOptions) -> int
             "gpus": int(jobs.gpus[row]),
             "model": table.model.values[table.model.codes[row]],
             "predicted": float(predicted[row]),
-            "walltime": None if table.walltime is None else float(table.walltime[row]),
+            "user": table.user.values[table.user.codes[row]],
+            "group": table.group.values[table.group.codes[row]],
+            "walltime": None if np.isnan(walltime[row]) else float(walltime[row]),
         }
         for row in range(len(jobs))
     ]
@@ -96,10 +103,30 @@ def options_of(rng: np.random.Generator, name: str) -> PolicyOptions:
     )
 
 
+def limited_case(seed: int) -> tuple[Jobs, np.ndarray]:
+    """Jobs under limits, from time 0 on, with their true lengths: windows need the lengths."""
+    drawn = draw_limited(np.random.default_rng(seed), 30)
+    first = min(row["submit_time"] for row in drawn["rows"])
+    for row in drawn["rows"]:
+        row["submit_time"] -= first
+    for window in drawn["cluster"].get("maintenance", []):
+        window |= {"start": window["start"] - first, "end": window["end"] - first}
+    columns = {name: [row[name] for row in drawn["rows"]] for name in drawn["rows"][0]}
+    catalogue, cluster = (
+        read.from_dict(drawn[name])
+        for read, name in ((Catalogue, "catalogue"), (OnlineCluster, "cluster"))
+    )
+    jobs = prepare_jobs(Workload.of(**columns), catalogue, cluster)
+    return jobs, jobs.iterations
+
+
 def compare(name: str, seed: int) -> None:
-    jobs, predicted = random_case(seed, (12, 30), delays=seed % 2 == 0, sliced=seed % 5 == 0)
-    options = options_of(np.random.default_rng(seed), name)
-    replay(jobs, simulate_online(jobs, name, predicted, options), name, options)
+    for jobs, predicted in (
+        random_case(seed, (12, 30), delays=seed % 2 == 0, sliced=seed % 5 == 0),
+        limited_case(seed),
+    ):
+        options = options_of(np.random.default_rng(seed), name)
+        replay(jobs, simulate_online(jobs, name, predicted, options), name, options)
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -114,11 +141,12 @@ def test_decisions_are_those_of_the_simulator_often(name: str) -> None:
         compare(name, seed)
 
 
-@pytest.mark.parametrize("policy", [Easy(), documented("ShortestFirst")])
+@pytest.mark.parametrize("policy", [Easy(), documented("ShortestFirst"), First()])
 def test_policies_of_ones_own_decide_alike(policy: Any) -> None:
-    jobs, predicted = random_case(3, (20, 40))
-    options = PolicyOptions()
-    replay(jobs, simulate_policy(jobs, policy, predicted, options), policy, options)
+    options, is_limited = PolicyOptions(), isinstance(policy, First)
+    for seed in (3, 4, 5):
+        jobs, predicted = limited_case(seed) if is_limited else random_case(seed, (20, 40))
+        replay(jobs, simulate_policy(jobs, policy, predicted, options), policy, options)
 
 
 def state_of(*queue: tuple[Any, ...], **fields: Any) -> dict[str, Any]:
@@ -184,11 +212,9 @@ def test_what_is_refused() -> None:
         return {**state, "running": active}
 
     one = {"0": 1}
-    quotas = {**state["cluster"], "quotas": {"users": {"u": 1}}}
     refusals: list[tuple[dict[str, Any], Any, str]] = [
         (state, "las", "decide: policy: found 'las', expected a policy that does not preempt jobs"),
         (state, "fair-share", "found 'fair-share', expected a policy that does not .* count usage"),
-        ({**state, "cluster": quotas}, "fifo", "cluster: found a cluster with quotas"),
         (state, "asrpt", "decide: policy: found 'asrpt', expected 'a-srpt'"),
         (state, "a-srpt-backfill", "with inf, backfilling could starve the head"),
         (state, 3, r"expected .* an object with schedule"),

@@ -22,7 +22,7 @@ from optsched.online.data.workload import Labels
 from optsched.online.instance import OnlineInstance
 from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.records import Records
-from optsched.online.simulator import limited_loop, preemptive_loop
+from optsched.online.simulator import event_loop, preemptive_loop
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.own_policy import QueuedJob, View, simulate_policy
 
@@ -181,7 +181,7 @@ def test_runs_pass_their_audit_and_python_agrees(name: str, monkeypatch: Any) ->
             records = simulate_online(jobs, name, predicted, options)
         assert audit(jobs, records, spot_checks=99).feasible
         with monkeypatch.context() as patch:
-            loop = (limited_loop if name in KEEPING else preemptive_loop).simulate
+            loop = (event_loop if name in KEEPING else preemptive_loop).simulate
             patch.setattr(loop, "for_size", lambda _, loop=loop: loop.py_func)
             in_python = simulate_online(jobs, name, predicted, options)
         for column in COLUMNS:

@@ -47,7 +47,7 @@ class Jobs:
     @property
     def first_submission(self) -> float:
         """Time 0 on the workload's clock, in seconds."""
-        return float(self.workload.submit_time[0]) if len(self) else 0.0
+        return float(self.workload.submit_time[0] - self.submit[0]) if len(self) else 0.0
 
     @property
     def estimate(self) -> Floats:

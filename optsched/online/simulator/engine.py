@@ -17,7 +17,7 @@ from optsched.kernels import Kernel
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import Policy, PolicyOptions, find_policy
 from optsched.online.records import Records, Segments
-from optsched.online.simulator import event_loop, limited_loop, preemptive_loop
+from optsched.online.simulator import event_loop, preemptive_loop
 from optsched.online.simulator.iteration_times import empty_table
 from optsched.online.simulator.limits import limits_of
 from optsched.online.simulator.offers import GPU_BITS, RULES, all_free, count_servers, rule_for
@@ -92,13 +92,8 @@ def _run(
     jobs: Jobs, policy: Policy, options: PolicyOptions, predicted: Floats, report: Progress | None
 ) -> Records:
     rules, data = event_loop_input(jobs, policy, options, predicted)
-    loop: Any = event_loop.simulate
-    loop_data: Any = data
-    if policy.order == "usage" or jobs.cluster.limits:
-        loop = limited_loop.simulate
-        loop_data = limited_loop.LimitedJobs(data, limits_of(jobs))
     runs = idle_runs(len(jobs), policy)
-    complete, allocations = _run_loop(loop, jobs, loop_data, rules, runs, report)
+    complete, allocations = _run_loop(event_loop.simulate, jobs, data, rules, runs, report)
     started_rows = np.flatnonzero(~np.isnan(runs.start))
     rows = slice(None) if len(started_rows) == len(jobs) else started_rows
     first, count = runs.first_allocation[rows], runs.num_allocations[rows]
@@ -125,7 +120,7 @@ def event_loop_input(
     if not policy.backfills:
         overtaking_rule = event_loop.SCAN if policy.scans_on else event_loop.HEAD_ONLY
     if policy.order == "usage":
-        overtaking_rule = limited_loop.FAIR
+        overtaking_rule = event_loop.FAIR
     rules = event_loop.Rules(
         virtual=policy.virtual,
         overtaking=overtaking_rule,
@@ -138,7 +133,7 @@ def event_loop_input(
         gpus=jobs.cluster.gpus,
     )
     heavy = configurations.worst / configurations.estimate >= options.comm_heavy
-    bucket, bucket_gpus, bucket_offer = _buckets(jobs, policy, heavy)
+    bucket, bucket_gpus, is_alike = _buckets(jobs, rules, heavy)
     walltime = jobs.workload.walltime
     data = event_loop.JobData(
         submit=jobs.submit,
@@ -150,8 +145,10 @@ def event_loop_input(
         rank=_ranks(jobs, policy, predicted),
         bucket=bucket,
         bucket_gpus=bucket_gpus,
-        bucket_offer=bucket_offer,
+        is_alike=is_alike,
         heavy=heavy,
+        allocations=np.empty(0, dtype=np.int64),
+        limits=limits_of(jobs),
     )
     return rules, data
 
@@ -268,25 +265,25 @@ def _ranks(jobs: Jobs, policy: Policy, predicted: Floats) -> Ints:
     return rank
 
 
-def _buckets(jobs: Jobs, policy: Policy, heavy: Bools) -> tuple[Ints, Ints, Ints]:
-    """Group configurations whose jobs fit or do not fit together into buckets.
+def _buckets(jobs: Jobs, rules: event_loop.Rules, heavy: Bools) -> tuple[Ints, Ints, Bools]:
+    """Return each configuration's bucket, and by bucket g and `JobData.is_alike`.
 
-    Return each configuration's bucket, and by bucket the GPUs and `JobData.bucket_offer`. Jobs of
-    equal g share a bucket unless the offer decides whether they start.
+    Jobs of equal g share a bucket unless the offer decides whether they start.
     """
-    configurations = jobs.configurations
+    configurations, cluster = jobs.configurations, jobs.cluster
+    if rules.overtaking == event_loop.HEAD_ONLY:
+        return np.zeros(len(heavy), np.int64), np.zeros(1, np.int64), np.zeros(1, dtype=bool)
     separate = np.array([job.has_tensor_slices for job in configurations.jobs], dtype=bool)
-    if policy.delays:
-        separate |= heavy | policy.scans_on
-    if policy.reserves:  # EASY examines jobs one by one
-        separate[:] = False
+    if rules.delays:
+        separate |= heavy | (rules.overtaking == event_loop.SCAN)
+    if rules.overtaking == event_loop.EASY or {"maintenance", "quotas"} & {*cluster.limits}:
+        separate[:] = False  # jobs are examined one by one
     # (g, configuration), or (g, -1) for the configurations that share a bucket
     own_bucket = np.where(separate, np.arange(len(separate)), -1)
     key = np.stack((configurations.gpus, own_bucket), axis=1)
     distinct, bucket = np.unique(key.reshape(-1, 2), axis=0, return_inverse=True)
-    gpus, first = distinct.T
-    _, offer = np.unique(2 * gpus + heavy[first], return_inverse=True)
-    return bucket.reshape(-1).astype(np.int64), gpus.copy(), np.where(first < 0, -1, offer)
+    gpus, own = distinct.T
+    return bucket.reshape(-1).astype(np.int64), gpus.copy(), own >= 0
 
 
 def _check_slices_fit(jobs: Jobs, policy: Policy, options: PolicyOptions) -> None:

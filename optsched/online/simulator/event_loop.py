@@ -1,15 +1,17 @@
 """The event loop of policies that do not preempt jobs: a-srpt, Algorithm 1, and its baselines.
 
 At one instant: ends of jobs, completions of the virtual machine, arrivals, then one scheduling
-pass. The end of the head's delay window is an event too. With slots an event acts at the next
-multiple of the slot. The comments name the lines of Algorithm 1.
-Guarantee: the records follow models/online/README.md, including tie-breaking; a naive simulator in
-the tests gives the same. Complexity: O(log n) per event, O(waiting configurations that fit) per
-start behind the head, and the cost of an offer.
+pass. The end of the head's delay window is an event too, and so are the ends of maintenance
+windows. With slots an event acts at the next multiple of the slot. The comments name the lines of
+Algorithm 1.
+Guarantee: the records follow models/online/README.md, including tie-breaking and limits; a naive
+simulator in the tests gives the same. Complexity: O(log n) per event, O(nonempty buckets) per job
+that a pass examines, and the cost of an offer. Jobs behind the head are examined one by one with
+EASY, quotas and windows, otherwise by bucket.
 """
 
 import heapq
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
@@ -17,13 +19,37 @@ from numba.extending import register_jitable
 from optsched.arrays import Bools, Floats, Ints
 from optsched.kernels import kernel
 from optsched.online.data.configurations import Packed
-from optsched.online.simulator.iteration_times import TimeTable, cached_time, compute_and_cache_time
-from optsched.online.simulator.offers import FreeServers, count_servers, release, rule_for, take
+from optsched.online.simulator.iteration_times import TimeTable
+from optsched.online.simulator.limits import (
+    NO_QUOTA,
+    Limits,
+    add_held,
+    copy_servers,
+    is_over_quota,
+    keep_servers,
+    next_windows,
+    none_held,
+    offer_time,
+    offer_time_in_windows,
+    take_from,
+)
+from optsched.online.simulator.offers import FreeServers, release, rule_for, take
+from optsched.online.simulator.queues import (
+    SENTINEL,
+    Buckets,
+    bisect_left,
+    first_bucket,
+    next_user,
+    pop,
+    push,
+)
+from optsched.online.simulator.reservation import expected_length, longer, reservation, usable_gpus
 
 HEAD_ONLY = 0  # no job overtakes the head of the queue
 SCAN = 1  # every waiting job that fits may start: there is no head
 BACKFILL = 2  # any job that fits may start while the head waits in its delay window
 EASY = 3  # jobs that do not delay the head's reservation may start
+FAIR = 4  # fair-share: the user with the least GPU-seconds is next; there is no head
 ACCEPT_IMPROVEMENT, ACCEPT_GOOD_WITHIN_WINDOW, ACCEPT_GOOD = 0, 1, 2
 HOLDS = {
     "none": ACCEPT_IMPROVEMENT,
@@ -37,8 +63,6 @@ IMPROVEMENT_RTOL = 1e-9
 one alpha <= max(comm_heavy, 1 + 1e-9) alpha~; else a job might refuse the best of all offers."""
 MAX_EXACT_MULTIPLE = 2.0**53
 """Larger multiples of a slot or a round are not exact in float64."""
-SENTINEL = 2**62
-"""Larger than every rank and row, so that a heap is never empty."""
 
 
 class Rules(NamedTuple):
@@ -64,11 +88,11 @@ class JobData(NamedTuple):
 
     `work` is L, seconds of the virtual machine; `walltime` the user's estimate or NaN; `rank` the
     place in the order of the queue, or empty for the order of queueing. Rows beyond those of
-    `submit` run already, and stay until the loop ends.
+    `submit` run already, with GPUs from `allocations`, and stay until the loop ends.
 
-    `bucket` and `heavy` are by configuration: jobs of one bucket fit or do not fit together; a
-    heavy one has alpha^max / alpha~ >= comm_heavy. By bucket, `bucket_gpus` is g, ascending, and
-    `bucket_offer` the index of the offer that it receives, or -1 if every offer is accepted.
+    `bucket` and `heavy` are by configuration; a heavy one has alpha^max / alpha~ >= comm_heavy. By
+    bucket, `bucket_gpus` is g, ascending, and `is_alike` whether all its jobs are accepted or
+    refused together.
     """
 
     submit: Floats
@@ -80,8 +104,10 @@ class JobData(NamedTuple):
     rank: Ints
     bucket: Ints
     bucket_gpus: Ints
-    bucket_offer: Ints
+    is_alike: Bools
     heavy: Bools
+    allocations: Ints
+    limits: Limits
 
 
 class Runs(NamedTuple):
@@ -98,21 +124,6 @@ class Runs(NamedTuple):
     num_allocations: Ints
     kappa: Floats
     window: Floats
-
-
-class OfferCache(NamedTuple):
-    """Last offer of each bucket and whether it was acceptable; times are counted in starts + ends.
-
-    By index in `bucket_offer`: servers in total and by the GPUs that they give, when the offer was
-    last compared with the free GPUs, and when it last changed. By bucket: when it was last tested
-    whether the bucket accepts its offer, and the result.
-    """
-
-    server_counts: Ints
-    checked_at: Ints
-    changed_at: Ints
-    tested_at: Ints
-    acceptable: Bools
 
 
 @kernel
@@ -135,46 +146,67 @@ def simulate(
     # local names avoid numba's reference counting of all arrays of a tuple at each call
     submit, configuration_of, work_of = jobs.submit, jobs.configuration, jobs.work
     heavy, bucket_of, bucket_gpus = jobs.heavy, jobs.bucket, jobs.bucket_gpus
-    bucket_offer = jobs.bucket_offer
+    is_alike = jobs.is_alike
     gpus_of, estimates, start = packed.gpus, packed.estimate, runs.start
-    n, server_counts = len(submit), np.zeros(len(servers.histogram), dtype=np.int64)
+    limits, window_ends = jobs.limits, jobs.limits.window_ends
+    n, num_users, is_fair = len(submit), len(limits.user_quota), rules.overtaking == FAIR
+    has_quotas = (limits.user_quota < NO_QUOTA).any() or (limits.group_quota < NO_QUOTA).any()
+    has_head = rules.overtaking != SCAN and not is_fair
+    server_counts = np.zeros(len(servers.histogram), dtype=np.int64)
+    held = none_held(limits)
+    usage = np.zeros(num_users)  # fair-share: GPU-seconds until the last event
     end_heap = [(np.inf, SENTINEL)]  # running jobs by their end
     expected_ends = [(np.inf, SENTINEL)]  # EASY: running jobs, sorted by their expected end
     virtual_queue, clock = [(np.inf, SENTINEL)], 0.0  # virtual machine: jobs by remaining work
-    waiting_heap = [SENTINEL]  # waiting jobs by rank; jobs that overtook the head leave later
-    bucket_heaps = [[SENTINEL] for _ in range(len(bucket_gpus))]  # ranks of the waiting jobs
-    bucket_first = np.full(len(bucket_heaps), SENTINEL)  # the first rank of each bucket
-    nonempty_buckets = [0 for _ in range(0)]  # ascending
-    offers = OfferCache(
-        server_counts=np.zeros((len(bucket_heaps), len(server_counts)), dtype=np.int64),
-        checked_at=np.full(len(bucket_heaps), -1),
-        changed_at=np.zeros(len(bucket_heaps), dtype=np.int64),
-        tested_at=np.full(len(bucket_heaps), -1),
-        acceptable=np.ones(len(bucket_heaps), dtype=np.bool_),
+    num_buckets = num_users if is_fair else len(bucket_gpus)
+    buckets = Buckets(
+        [[(SENTINEL, SENTINEL)] for _ in range(num_buckets)],
+        np.full(num_buckets, SENTINEL),
+        [0 for _ in range(0)],
     )
-    row_of_rank = np.empty(n, dtype=np.int64)
+    tested_at = np.full(num_buckets, -1)  # starts and ends until the last test of a bucket's offer
+    is_acceptable = np.ones(num_buckets, dtype=np.bool_)
     newly_queued = [0 for _ in range(0)]  # jobs that join the queue at this instant
-    allocations = [0 for _ in range(0)]
-    arrived, queued, started, ended, window = 0, 0, 0, 0, np.inf
-    for row in range(n, len(start)):  # EASY: jobs that run already
-        length = expected_length(jobs.walltime, row, jobs.predicted[row] * runs.alpha[row])
-        entry = (start[row] + length, row)
-        expected_ends.insert(bisect_left(expected_ends, entry), entry)
+    passed_over = [(0, 0, 0) for _ in range(0)]  # in this pass: place, row and bucket
+    allocations = list(jobs.allocations)
+    skipped_users = np.zeros(num_users if is_fair else 0, dtype=np.bool_)
+    kept = copy_servers(servers)
+    until = np.full(len(servers.free), np.inf)  # next window by server; -inf inside a window
+    boundary = -np.inf  # first time at which `until` changes
+    arrived, queued, joined, started, ended, ends_passed = 0, 0, 0, 0, 0, 0
+    now, window = 0.0, np.inf
+    for row in range(n, len(start)):  # jobs that run already
+        add_held(limits, held, row, gpus_of[configuration_of[row]])
+        if rules.overtaking == EASY:
+            length = expected_length(jobs.walltime, row, jobs.predicted[row] * runs.alpha[row])
+            entry = (start[row] + length, row)
+            expected_ends.insert(bisect_left(expected_ends, entry), entry)
 
     for _ in range(steps):
         progress[0] = started
         if stop[0]:
             break
-        # the next event: an end, an arrival, a virtual completion, or the end of the head's window
-        now = min(end_heap[0][0], window)
+        # the next event: an end, an arrival, a virtual completion, the end of the head's delay
+        # window, or of a maintenance window while there are jobs
+        last, now = now, min(end_heap[0][0], window)
         if arrived < n:
             now = min(now, submit[arrived])
         if rules.virtual:
             now = min(now, clock + virtual_queue[0][0])
+        if ends_passed < len(window_ends) and (now < np.inf or queued > 0):
+            now = min(now, window_ends[ends_passed])
         if now == np.inf:
             break
         if rules.slot > 0.0:
             now = next_multiple(now, rules.slot)
+        while ends_passed < len(window_ends) and window_ends[ends_passed] <= now:
+            ends_passed += 1
+        if now >= boundary:
+            boundary = next_windows(limits, until, now)
+        windows_ahead = boundary < np.inf
+        if is_fair:
+            for user in range(num_users):
+                usage[user] += held.by_user[user] * (now - last)
 
         # ends
         while end_heap[0][0] <= now:
@@ -183,6 +215,8 @@ def simulate(
             first = runs.first_allocation[row]
             for i in range(first, first + runs.num_allocations[row]):
                 release(servers, allocations[i])
+            if has_quotas or is_fair:
+                add_held(limits, held, row, -gpus_of[configuration_of[row]])
             if rules.overtaking == EASY:
                 length = expected_length(jobs.walltime, row, jobs.predicted[row] * runs.alpha[row])
                 expected_ends.pop(bisect_left(expected_ends, (start[row] + length, row)))
@@ -198,108 +232,109 @@ def simulate(
                 continue
             clock = submit_virtually(virtual_queue, clock, now, work, row)
         for row in newly_queued:
-            rank = jobs.rank[row] if len(jobs.rank) > 0 else queued + started
-            row_of_rank[rank] = row
-            queued += 1
-            if rules.overtaking != SCAN:
-                heapq.heappush(waiting_heap, rank)
-            if rules.overtaking != HEAD_ONLY:
-                bucket = bucket_of[configuration_of[row]]
-                _push(bucket_heaps, bucket_first, nonempty_buckets, bucket, rank)
+            rank = jobs.rank[row] if len(jobs.rank) > 0 else joined
+            bucket = limits.user[row] if is_fair else bucket_of[configuration_of[row]]
+            push(buckets, bucket, (limits.priority_class[row] * n + rank, row))
+            joined, queued = joined + 1, queued + 1
         newly_queued.clear()
 
-        # lines 3-25: start the head of the queue as often as it may start
-        head, window = SENTINEL, np.inf
-        while rules.overtaking != SCAN and queued > 0:
-            head = waiting_heap[0]  # line 4
-            row = row_of_rank[head]
-            if not np.isnan(start[row]):
-                heapq.heappop(waiting_heap)
-                continue
-            configuration = configuration_of[row]
-            gpus, rule = gpus_of[configuration], rule_for(rules.offer, heavy[configuration])
-            if gpus > servers.total[0]:  # line 5
-                break
-            alpha = estimates[configuration]  # lines 9-11 and 22; alpha~ on one server
-            if count_servers(servers, rule, gpus, server_counts) > 1:
-                alpha = cached_time(table, configuration, server_counts)
-                if np.isnan(alpha):
-                    alpha = compute_and_cache_time(table, packed, configuration, server_counts)
-            if alpha == np.inf:  # the offer does not hold its slices
-                break
-            if rules.delays and heavy[configuration]:  # line 8
-                length, estimate = rules.tau * work_of[row], estimates[configuration]
-                is_empty = servers.total[0] == rules.gpus
-                if not (is_empty or is_accepted(rules, runs, row, alpha, estimate, length, now)):
-                    break
-            heapq.heappop(waiting_heap)  # line 7
-            if rules.overtaking != HEAD_ONLY:  # the head is the first job of its bucket
-                _pop(bucket_heaps, bucket_first, nonempty_buckets, bucket_of[configuration])
-            end = now + jobs.iterations[row] * alpha
-            start_job(runs, servers, row, gpus, rule, alpha, now, end, allocations, end_heap)
-            started, queued = started + 1, queued - 1
-            if rules.overtaking == EASY:
-                length = expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
-                entry = (now + length, row)
-                expected_ends.insert(bisect_left(expected_ends, entry), entry)
-        if queued == 0:
-            continue
-        if rules.delays and head != SENTINEL and runs.window[row_of_rank[head]] > now:
-            window = runs.window[row_of_rank[head]]
-
-        # jobs behind the head
-        if rules.overtaking == HEAD_ONLY or servers.total[0] == 0:
-            continue
-        if rules.overtaking == BACKFILL:  # only while the head waits for a better offer
-            row = row_of_rank[head]
-            if np.isnan(runs.kappa[row]) or now >= runs.window[row]:
-                continue
+        # lines 3-25: one pass over the queue
+        open_gpus = servers.total[0]  # free GPUs outside maintenance windows
+        if windows_ahead:
+            open_gpus = keep_servers(kept, servers, until, now)
+        window, head, last_place = np.inf, -1, -1
         reserved_start, spare_gpus = np.inf, 0
-        if rules.overtaking == EASY:
-            gpus = gpus_of[configuration_of[row_of_rank[head]]]
-            # a head that fits by count but not by slices has no reservation
-            if queued == 1 or gpus <= servers.total[0]:
-                continue
-            reserved_start, spare_gpus = _reservation(
-                expected_ends, gpus_of, configuration_of, gpus, servers.total[0], now
-            )
-        passed_over, last_rank = [SENTINEL], head if rules.overtaking != SCAN else -1
-        while len(nonempty_buckets) > 0 and bucket_gpus[nonempty_buckets[0]] <= servers.total[0]:
-            bucket, alpha = _next_behind(
-                rules, bucket_gpus, bucket_offer, configuration_of, heavy, estimates, servers,
-                table, server_counts, row_of_rank, bucket_heaps, bucket_first, nonempty_buckets,
-                offers, passed_over, started + ended, last_rank,
-            )  # fmt: skip
+        skipped_users[:] = False
+        while queued > 0 and open_gpus > 0:
+            if is_fair:
+                bucket = next_user(
+                    buckets, skipped_users, usage, held, limits, gpus_of, configuration_of,
+                    open_gpus,
+                )  # fmt: skip
+            elif has_head and head < 0:
+                bucket = first_bucket(buckets)  # line 4
+            else:
+                bucket = _fitting_bucket(
+                    packed, rules, bucket_gpus, is_alike, configuration_of, heavy, servers, table,
+                    server_counts, buckets, tested_at, is_acceptable, passed_over, open_gpus,
+                    started + ended, last_place,
+                )  # fmt: skip
             if bucket < 0:
                 break
-            if np.isnan(alpha):
-                configuration = configuration_of[row_of_rank[bucket_first[bucket]]]
-                gpus, rule = gpus_of[configuration], rule_for(rules.offer, heavy[configuration])
-                count_servers(servers, rule, gpus, server_counts)
-                compute_and_cache_time(table, packed, configuration, server_counts)
-                continue
-            last_rank = bucket_first[bucket]
-            row = row_of_rank[last_rank]
+            last_place, row = buckets.heaps[bucket][0]
             configuration = configuration_of[row]
             gpus, rule = gpus_of[configuration], rule_for(rules.offer, heavy[configuration])
-            _pop(bucket_heaps, bucket_first, nonempty_buckets, bucket)
-            if rules.overtaking == EASY:
-                length = np.inf  # the offer does not hold the slices
-                if alpha < np.inf:
-                    length = expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
+            estimate, alpha = estimates[configuration], np.inf
+            over_quota = has_quotas and is_over_quota(limits, held, row, gpus)
+            if gpus <= open_gpus and not over_quota:  # lines 5, 9-11 and 22
+                if windows_ahead:
+                    alpha = offer_time_in_windows(
+                        packed, rule, servers, kept, until, table, server_counts, configuration,
+                        now, now, jobs.iterations[row], now + longer(jobs.walltime, row, 0.0),
+                    )  # fmt: skip
+                else:
+                    alpha = offer_time(packed, rule, servers, table, server_counts, configuration)
+            starts, late = alpha < np.inf, False
+            if starts and rules.delays and servers.total[0] < rules.gpus:
+                if head < 0 and has_head and heavy[configuration]:  # line 8
+                    delay = rules.tau * work_of[row]
+                    starts = is_accepted(rules, runs, row, alpha, estimate, delay, now)
+                else:
+                    starts = _is_acceptable(rules, heavy[configuration], alpha, estimate)
+            if starts and head >= 0 and rules.overtaking == EASY:
+                length = expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
                 late = now + length > reserved_start
-                if alpha == np.inf or (late and gpus > spare_gpus):
-                    passed_over.append(last_rank)
-                    continue
-                spare_gpus -= gpus if late else 0
-                entry = (now + length, row)
-                expected_ends.insert(bisect_left(expected_ends, entry), entry)
-            end = now + jobs.iterations[row] * alpha
-            start_job(runs, servers, row, gpus, rule, alpha, now, end, allocations, end_heap)
-            started, queued = started + 1, queued - 1
-        for rank in passed_over[1:]:
-            bucket = bucket_of[configuration_of[row_of_rank[rank]]]
-            _push(bucket_heaps, bucket_first, nonempty_buckets, bucket, rank)
+                starts = not late or gpus <= spare_gpus
+            if starts:  # lines 7, 13, 19, 20 and 23
+                pop(buckets, bucket)
+                first = len(allocations)
+                end = now + jobs.iterations[row] * alpha
+                if windows_ahead:
+                    take(kept, rule, gpus, allocations)
+                    take_from(servers, allocations, first)
+                else:
+                    take(servers, rule, gpus, allocations)
+                runs.start[row], runs.end[row], runs.alpha[row] = now, end, alpha
+                runs.first_allocation[row] = first
+                runs.num_allocations[row] = len(allocations) - first
+                heapq.heappush(end_heap, (end, row))
+                open_gpus -= gpus
+                started, queued = started + 1, queued - 1
+                if has_quotas or is_fair:
+                    add_held(limits, held, row, gpus)
+                if rules.overtaking == EASY:
+                    spare_gpus -= gpus if late else 0
+                    length = expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
+                    entry = (now + length, row)
+                    expected_ends.insert(bisect_left(expected_ends, entry), entry)
+                continue
+            if is_fair:
+                skipped_users[bucket] = True
+                continue
+            if has_head and head < 0 and not over_quota:
+                head = row
+                if rules.delays and runs.window[row] > now:
+                    window = runs.window[row]
+                # which jobs may overtake the head
+                if rules.overtaking == HEAD_ONLY:
+                    break
+                if rules.overtaking == BACKFILL:  # while it waits for a better offer
+                    if np.isnan(runs.kappa[row]) or now >= runs.window[row]:
+                        break
+                else:
+                    # a head that fits by count but not by slices has no reservation
+                    length = longer(jobs.walltime, row, jobs.iterations[row] * estimate)
+                    if queued == 1 or usable_gpus(limits, servers, now, length) >= gpus:
+                        break
+                    reserved_start, spare_gpus = reservation(
+                        limits, servers, runs.first_allocation, runs.num_allocations, allocations,
+                        gpus_of, configuration_of, expected_ends, gpus, length, now,
+                    )  # fmt: skip
+            pop(buckets, bucket)
+            passed_over.append((last_place, row, bucket))
+        for place, row, bucket in passed_over:
+            push(buckets, bucket, (place, row))
+        passed_over.clear()
     return np.array(allocations)
 
 
@@ -375,144 +410,50 @@ def _is_acceptable(rules: Rules, heavy: bool, alpha: float, estimate: float) -> 
 
 
 @register_jitable
-def _next_behind(
+def _fitting_bucket(
+    packed: Packed,
     rules: Rules,
     bucket_gpus: Ints,
-    bucket_offer: Ints,
+    is_alike: Bools,
     configuration_of: Ints,
     heavy: Bools,
-    estimates: Floats,
     servers: FreeServers,
     table: TimeTable,
     server_counts: Ints,
-    row_of_rank: Ints,
-    bucket_heaps: list[list[int]],
-    bucket_first: Ints,
-    nonempty_buckets: list[int],
-    offers: OfferCache,
-    passed_over: list[int],
+    buckets: Buckets,
+    tested_at: Ints,
+    is_acceptable: Bools,
+    passed_over: list[tuple[int, int, int]],
+    open_gpus: int,
     time: int,
-    last_rank: int,
-) -> tuple[int, float]:
-    """Return the bucket of the next job to start after rank `last_rank`, and the job's alpha.
+    last_place: int,
+) -> int:
+    """Return the bucket of the next job after a place that fits and may be accepted, or -1.
 
-    The bucket is -1 if there is none, alpha NaN if it has to be computed first. Jobs up to
-    `last_rank` move to `passed_over`. `time` counts starts + ends. O(nonempty buckets that fit).
+    Jobs up to the place are passed over. `time` counts starts + ends: an offer that is refused
+    stays so until the next.
     """
-    best, rank, alpha, i = -1, SENTINEL, np.inf, 0
-    while i < len(nonempty_buckets):
-        bucket = nonempty_buckets[i]
-        gpus, offer = bucket_gpus[bucket], bucket_offer[bucket]
-        if gpus > servers.total[0]:  # later buckets need at least as many
+    best, first_place, i = -1, SENTINEL, 0
+    is_empty = servers.total[0] == rules.gpus
+    while i < len(buckets.nonempty):
+        bucket = buckets.nonempty[i]
+        gpus = bucket_gpus[bucket]
+        if gpus > open_gpus:  # later buckets need at least as many
             break
-        if offer >= 0:  # a rejected, unchanged offer is rejected again
-            configuration = configuration_of[row_of_rank[bucket_first[bucket]]]
-            rule, estimate = rule_for(rules.offer, heavy[configuration]), estimates[configuration]
-            if offers.checked_at[offer] != time:
-                offers.checked_at[offer] = time
-                server_counts[0] = count_servers(servers, rule, gpus, server_counts)
-                for size in range(len(server_counts)):
-                    if offers.server_counts[offer, size] != server_counts[size]:
-                        offers.server_counts[offer, size] = server_counts[size]
-                        offers.changed_at[offer] = time
-            is_empty = servers.total[0] == rules.gpus
-            if is_empty or offers.tested_at[bucket] < offers.changed_at[offer]:
-                alpha = estimate
-                if offers.server_counts[offer, 0] > 1:
-                    alpha = cached_time(table, configuration, offers.server_counts[offer])
-                    if np.isnan(alpha):
-                        return bucket, alpha
-                offers.tested_at[bucket] = -1 if is_empty else time
-                acceptable = _is_acceptable(rules, heavy[configuration], alpha, estimate)
-                offers.acceptable[bucket] = acceptable or (is_empty and alpha < np.inf)
-        while offers.acceptable[bucket] and bucket_first[bucket] <= last_rank:
-            passed_over.append(bucket_first[bucket])
-            _pop(bucket_heaps, bucket_first, nonempty_buckets, bucket)
-        if bucket_first[bucket] == SENTINEL:
+        may_be_next = buckets.first[bucket] < first_place
+        if may_be_next and is_alike[bucket] and tested_at[bucket] != time:
+            tested_at[bucket] = time
+            c = configuration_of[buckets.heaps[bucket][0][1]]
+            rule, estimate = rule_for(rules.offer, heavy[c]), packed.estimate[c]
+            alpha = offer_time(packed, rule, servers, table, server_counts, c)
+            accepted = is_empty or _is_acceptable(rules, heavy[c], alpha, estimate)
+            is_acceptable[bucket] = alpha < np.inf and accepted
+        while is_acceptable[bucket] and buckets.first[bucket] <= last_place:
+            place, row = pop(buckets, bucket)
+            passed_over.append((place, row, bucket))
+        if buckets.first[bucket] == SENTINEL:
             continue
         i += 1
-        if offers.acceptable[bucket] and bucket_first[bucket] < rank:
-            best, rank = bucket, bucket_first[bucket]
-    if best >= 0:
-        configuration = configuration_of[row_of_rank[rank]]
-        alpha, rule = estimates[configuration], rule_for(rules.offer, heavy[configuration])
-        if count_servers(servers, rule, bucket_gpus[best], server_counts) > 1:
-            alpha = cached_time(table, configuration, server_counts)
-    return best, alpha
-
-
-@register_jitable
-def _push(heaps: list[list[int]], first: Ints, nonempty: list[int], bucket: int, rank: int) -> None:
-    if first[bucket] == SENTINEL:
-        nonempty.insert(bisect_left(nonempty, bucket), bucket)
-    heapq.heappush(heaps[bucket], rank)
-    first[bucket] = min(first[bucket], rank)
-
-
-@register_jitable
-def _pop(heaps: list[list[int]], first: Ints, nonempty: list[int], bucket: int) -> None:
-    heapq.heappop(heaps[bucket])
-    first[bucket] = heaps[bucket][0]
-    if first[bucket] == SENTINEL:
-        nonempty.pop(bisect_left(nonempty, bucket))
-
-
-@register_jitable
-def _reservation(
-    expected_ends: list[tuple[float, int]],
-    gpus_of: Ints,
-    configuration_of: Ints,
-    gpus: int,
-    free: int,
-    now: float,
-) -> tuple[float, int]:
-    """Return when the head's GPUs are free if all jobs end as expected, and the GPUs to spare."""
-    reserved_start = np.inf
-    for end, row in expected_ends:
-        if row == SENTINEL or max(end, now) > reserved_start:
-            break
-        free += gpus_of[configuration_of[row]]
-        if free >= gpus:
-            reserved_start = max(end, now)
-    return reserved_start, free - gpus
-
-
-@register_jitable
-def expected_length(walltime: Floats, row: int, predicted: float) -> float:
-    """Return the user's estimate, or the predicted length if there is none."""
-    if len(walltime) == 0 or np.isnan(walltime[row]):
-        return predicted
-    return walltime[row]
-
-
-@register_jitable
-def bisect_left(entries: Any, entry: Any) -> int:
-    """Return the first index in a sorted list at which an entry is, or could be inserted."""
-    low, high = 0, len(entries)
-    while low < high:
-        middle = (low + high) // 2
-        if entries[middle] < entry:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@register_jitable
-def start_job(
-    runs: Runs,
-    servers: FreeServers,
-    row: int,
-    gpus: int,
-    rule: int,
-    alpha: float,
-    now: float,
-    end: float,
-    allocations: list[int],
-    end_heap: list[tuple[float, int]],
-) -> None:
-    """Take the GPUs of a job's offer and start it (lines 13, 19, 20 and 23)."""
-    runs.first_allocation[row] = len(allocations)
-    runs.num_allocations[row] = take(servers, rule, gpus, allocations)
-    runs.start[row], runs.end[row], runs.alpha[row] = now, end, alpha
-    heapq.heappush(end_heap, (end, row))
+        if is_acceptable[bucket] and buckets.first[bucket] < first_place:
+            best, first_place = bucket, buckets.first[bucket]
+    return best

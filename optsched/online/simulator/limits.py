@@ -148,13 +148,30 @@ def take_from(servers: FreeServers, allocations: list[int], first: int) -> None:
 
 
 @register_jitable
-def offered_time(
+def offer_time(
+    packed: Packed,
+    rule: int,
+    servers: FreeServers,
+    table: TimeTable,
+    server_counts: Ints,
+    configuration: int,
+) -> float:
+    """Return alpha of a job's offer from servers with enough free GPUs; infinite without seats."""
+    if count_servers(servers, rule, packed.gpus[configuration], server_counts) == 1:
+        return packed.estimate[configuration]
+    alpha = cached_time(table, configuration, server_counts)
+    if np.isnan(alpha):
+        alpha = compute_and_cache_time(table, packed, configuration, server_counts)
+    return alpha
+
+
+@register_jitable
+def offer_time_in_windows(
     packed: Packed,
     rule: int,
     servers: FreeServers,
     kept: FreeServers,
     until: Floats,
-    windows_ahead: bool,
     table: TimeTable,
     server_counts: Ints,
     configuration: int,
@@ -163,25 +180,19 @@ def offered_time(
     iterations: float,
     earliest_end: float,
 ) -> float:
-    """Return alpha of a job's offer; infinite if it does not fit.
+    """Return alpha of a job's offer while windows are ahead; infinite if it does not fit.
 
     The job needs its servers until its `iterations` from `begin` on have ended, and until
-    `earliest_end`. If windows are ahead, leave in `kept` the servers that the offer is taken from:
-    the next window of each starts later. Otherwise `kept` is `servers`.
+    `earliest_end`. Leave in `kept` the servers that the offer is taken from: the next window of
+    each starts later.
     """
-    gpus, horizon = packed.gpus[configuration], now
+    horizon = now
     for _ in range(len(until) + 1):  # each round but the last leaves out a server
-        if windows_ahead:
-            keep_servers(kept, servers, until, horizon)
-        if gpus > kept.total[0]:
+        if packed.gpus[configuration] > keep_servers(kept, servers, until, horizon):
             break
-        alpha = packed.estimate[configuration]  # on one server
-        if count_servers(kept, rule, gpus, server_counts) > 1:
-            alpha = cached_time(table, configuration, server_counts)
-            if np.isnan(alpha):
-                alpha = compute_and_cache_time(table, packed, configuration, server_counts)
-        if alpha == np.inf or not windows_ahead:
-            return alpha
+        alpha = offer_time(packed, rule, kept, table, server_counts, configuration)
+        if alpha == np.inf:
+            break
         end = max(begin + iterations * alpha, earliest_end)
         reaches_window = False
         for server in range(len(until)):

@@ -18,7 +18,7 @@ from numba.extending import register_jitable
 from optsched.arrays import Bools, Floats, Ints
 from optsched.kernels import kernel
 from optsched.online.data.configurations import Packed
-from optsched.online.simulator.event_loop import MAX_EXACT_MULTIPLE, bisect_left, next_multiple
+from optsched.online.simulator.event_loop import MAX_EXACT_MULTIPLE, next_multiple
 from optsched.online.simulator.iteration_times import TimeTable
 from optsched.online.simulator.limits import (
     NO_QUOTA,
@@ -29,10 +29,12 @@ from optsched.online.simulator.limits import (
     keep_servers,
     next_windows,
     none_held,
-    offered_time,
+    offer_time,
+    offer_time_in_windows,
     take_from,
 )
 from optsched.online.simulator.offers import FreeServers, release, rule_for, take
+from optsched.online.simulator.queues import bisect_left
 
 ATTAINED, REMAINING, SHARE = 0, 1, 2
 ORDERS = {"attained": ATTAINED, "remaining": REMAINING, "share": SHARE}
@@ -211,9 +213,9 @@ def simulate(
                     if fits and windows_ahead:
                         c = configuration_of[row]
                         begin = now if segment_of[row] < 0 else now + rules.checkpoint
-                        alpha = offered_time(
+                        alpha = offer_time_in_windows(
                             packed, rule_for(rules.offer, jobs.heavy[c]), all_free, kept, until,
-                            True, table, server_counts, c, now, begin, remaining[row], now,
+                            table, server_counts, c, now, begin, remaining[row], now,
                         )  # fmt: skip
                         fits = alpha < np.inf
                     if fits:
@@ -256,10 +258,13 @@ def simulate(
             gpus, rule, alpha = gpus_of[c], rule_for(rules.offer, jobs.heavy[c]), np.inf
             begin = now if segment_of[row] < 0 else now + rules.checkpoint
             if gpus <= open_gpus and not is_over_quota(limits, held, row, gpus):
-                alpha = offered_time(
-                    packed, rule, servers, offered, until, windows_ahead, table, server_counts,
-                    c, now, begin, remaining[row], now,
-                )  # fmt: skip
+                if windows_ahead:
+                    alpha = offer_time_in_windows(
+                        packed, rule, servers, kept, until, table, server_counts, c, now, begin,
+                        remaining[row], now,
+                    )  # fmt: skip
+                else:
+                    alpha = offer_time(packed, rule, servers, table, server_counts, c)
             if alpha < np.inf:
                 first = len(allocations)
                 take(offered, rule, gpus, allocations)
