@@ -236,6 +236,7 @@ def _rows(data: event_loop.JobData, order: Ints, waiting: int, now: float) -> ev
         predicted=data.predicted[order],
         work=data.work[order],
         walltime=data.walltime[order] if len(data.walltime) else data.walltime,
+        least_length=data.least_length[order],
         configuration=data.configuration[order],
         rank=np.argsort(np.argsort(rank)),
         limits=limits._replace(

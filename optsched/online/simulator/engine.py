@@ -30,6 +30,8 @@ MAX_STEPS = 2**62
 STEPS_PER_JOB = 200
 """Estimated inner-loop steps per job, which decide between Python and compiled code: 400 jobs take
 Python about 60 ms."""
+ROUNDING = 1e-9
+"""Relative rounding of a length."""
 
 Progress = Callable[[int, int], None]
 
@@ -135,12 +137,16 @@ def event_loop_input(
     heavy = configurations.worst / configurations.estimate >= options.comm_heavy
     bucket, bucket_gpus, is_alike = _buckets(jobs, rules, heavy)
     walltime = jobs.workload.walltime
+    expected = predicted * configurations.alpha_lower_bound[jobs.configuration]
+    if walltime is not None:
+        expected = np.where(np.isnan(walltime), expected, walltime)
     data = event_loop.JobData(
         submit=jobs.submit,
         iterations=jobs.iterations,
         predicted=predicted,
         work=jobs.gpus / jobs.cluster.gpus * predicted * jobs.estimate,
         walltime=np.empty(0) if walltime is None else walltime,
+        least_length=expected * (1 - ROUNDING),
         configuration=jobs.configuration,
         rank=_ranks(jobs, policy, predicted),
         bucket=bucket,

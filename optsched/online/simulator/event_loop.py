@@ -86,9 +86,10 @@ class Rules(NamedTuple):
 class JobData(NamedTuple):
     """The jobs in row order, and properties of their configurations.
 
-    `work` is L, seconds of the virtual machine; `walltime` the user's estimate or NaN; `rank` the
-    place in the order of the queue, or empty for the order of queueing. Rows beyond those of
-    `submit` run already, with GPUs from `allocations`, and stay until the loop ends.
+    `work` is L, seconds of the virtual machine; `walltime` the user's estimate or NaN;
+    `least_length` a lower bound on the expected length; `rank` the place in the order of the queue,
+    or empty for the order of queueing. Rows beyond those of `submit` run already, with GPUs from
+    `allocations`, and stay until the loop ends.
 
     `bucket` and `heavy` are by configuration; a heavy one has alpha^max / alpha~ >= comm_heavy. By
     bucket, `bucket_gpus` is g, ascending, and `is_alike` whether all its jobs are accepted or
@@ -100,6 +101,7 @@ class JobData(NamedTuple):
     predicted: Floats
     work: Floats
     walltime: Floats
+    least_length: Floats
     configuration: Ints
     rank: Ints
     bucket: Ints
@@ -146,7 +148,7 @@ def simulate(
     # local names avoid numba's reference counting of all arrays of a tuple at each call
     submit, configuration_of, work_of = jobs.submit, jobs.configuration, jobs.work
     heavy, bucket_of, bucket_gpus = jobs.heavy, jobs.bucket, jobs.bucket_gpus
-    is_alike = jobs.is_alike
+    is_alike, least_length = jobs.is_alike, jobs.least_length
     gpus_of, estimates, start = packed.gpus, packed.estimate, runs.start
     limits, window_ends = jobs.limits, jobs.limits.window_ends
     n, num_users, is_fair = len(submit), len(limits.user_quota), rules.overtaking == FAIR
@@ -162,6 +164,7 @@ def simulate(
     buckets = Buckets(
         [[(SENTINEL, SENTINEL)] for _ in range(num_buckets)],
         np.full(num_buckets, SENTINEL),
+        np.full(num_buckets, np.inf),
         [0 for _ in range(0)],
     )
     tested_at = np.full(num_buckets, -1)  # starts and ends until the last test of a bucket's offer
@@ -234,7 +237,8 @@ def simulate(
         for row in newly_queued:
             rank = jobs.rank[row] if len(jobs.rank) > 0 else joined
             bucket = limits.user[row] if is_fair else bucket_of[configuration_of[row]]
-            push(buckets, bucket, (limits.priority_class[row] * n + rank, row))
+            place = limits.priority_class[row] * n + rank
+            push(buckets, bucket, (place, row), least_length[row])
             joined, queued = joined + 1, queued + 1
         newly_queued.clear()
 
@@ -257,7 +261,7 @@ def simulate(
                 bucket = _fitting_bucket(
                     packed, rules, bucket_gpus, is_alike, configuration_of, heavy, servers, table,
                     server_counts, buckets, tested_at, is_acceptable, passed_over, open_gpus,
-                    started + ended, last_place,
+                    started + ended, last_place, now, reserved_start, spare_gpus,
                 )  # fmt: skip
             if bucket < 0:
                 break
@@ -333,7 +337,7 @@ def simulate(
             pop(buckets, bucket)
             passed_over.append((last_place, row, bucket))
         for place, row, bucket in passed_over:
-            push(buckets, bucket, (place, row))
+            push(buckets, bucket, (place, row), least_length[row])
         passed_over.clear()
     return np.array(allocations)
 
@@ -427,11 +431,14 @@ def _fitting_bucket(
     open_gpus: int,
     time: int,
     last_place: int,
+    now: float,
+    reserved_start: float,
+    spare_gpus: int,
 ) -> int:
     """Return the bucket of the next job after a place that fits and may be accepted, or -1.
 
     Jobs up to the place are passed over. `time` counts starts + ends: an offer that is refused
-    stays so until the next.
+    stays so until the next. Jobs of more than the spare GPUs must end by the head's reserved start.
     """
     best, first_place, i = -1, SENTINEL, 0
     is_empty = servers.total[0] == rules.gpus
@@ -440,6 +447,9 @@ def _fitting_bucket(
         gpus = bucket_gpus[bucket]
         if gpus > open_gpus:  # later buckets need at least as many
             break
+        if gpus > spare_gpus and now + buckets.least_length[bucket] > reserved_start:
+            i += 1
+            continue
         may_be_next = buckets.first[bucket] < first_place
         if may_be_next and is_alike[bucket] and tested_at[bucket] != time:
             tested_at[bucket] = time

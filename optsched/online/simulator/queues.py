@@ -8,6 +8,7 @@ Complexity: O(log jobs) per job that joins or leaves, O(nonempty buckets) per ch
 import heapq
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba.extending import register_jitable
 
 from optsched.arrays import Bools, Floats, Ints
@@ -21,19 +22,22 @@ Place = tuple[int, int]
 
 
 class Buckets(NamedTuple):
-    """`first` has each bucket's first place; `nonempty` the buckets with jobs, ascending."""
+    """By bucket its jobs, its first place and a lower bound on their lengths; `nonempty` are the
+    buckets with jobs, ascending."""
 
     heaps: list[list[Place]]
     first: Ints
+    least_length: Floats
     nonempty: list[int]
 
 
 @register_jitable
-def push(buckets: Buckets, bucket: int, place: Place) -> None:
+def push(buckets: Buckets, bucket: int, place: Place, least_length: float) -> None:
     if buckets.first[bucket] == SENTINEL:
         buckets.nonempty.insert(bisect_left(buckets.nonempty, bucket), bucket)
     heapq.heappush(buckets.heaps[bucket], place)
     buckets.first[bucket] = min(buckets.first[bucket], place[0])
+    buckets.least_length[bucket] = min(buckets.least_length[bucket], least_length)
 
 
 @register_jitable
@@ -42,6 +46,7 @@ def pop(buckets: Buckets, bucket: int) -> Place:
     place = heapq.heappop(buckets.heaps[bucket])
     buckets.first[bucket] = buckets.heaps[bucket][0][0]
     if buckets.first[bucket] == SENTINEL:
+        buckets.least_length[bucket] = np.inf
         buckets.nonempty.pop(bisect_left(buckets.nonempty, bucket))
     return place
 
