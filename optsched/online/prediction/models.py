@@ -25,8 +25,6 @@ from optsched.kernels import kernel
 from optsched.online.data.jobs import Jobs
 from optsched.online.data.workload import Codes
 
-_BLOCK_SIZE = 2**16
-"""Ints converted to Python numbers at a time, which bounds the memory."""
 ZERO, MEAN, MEDIAN = "zero", "mean", "median"
 UNSEEN = (ZERO, MEAN, MEDIAN)
 """Values of `--unseen`."""
@@ -99,22 +97,17 @@ def fit_group_median(examples: Examples, seed: int) -> Model:
 def running_group_mean(examples: Examples, order: Ints, num_observed: Ints) -> Floats:
     """Row i: mean of its group in the first num_observed[i] rows of `order`; O(n)."""
     total, count = [0.0] * examples.groups, [0] * examples.groups
-    values, seen = np.empty(len(examples)), 0
-    for begin in range(0, len(examples), _BLOCK_SIZE):
-        block = slice(begin, begin + _BLOCK_SIZE)
-        bounds, means = num_observed[block].tolist(), []
-        past = order[seen : bounds[-1]]
-        ended_jobs = zip(
-            examples.group[past].tolist(), examples.iterations[past].tolist(), strict=True
-        )
-        for code, bound in zip(examples.group[block].tolist(), bounds, strict=True):
-            while seen < bound:
-                ended, iterations = next(ended_jobs)
-                total[ended] += iterations
-                count[ended] += 1
-                seen += 1
-            means.append(total[code] / count[code] if count[code] else 0.0)
-        values[block] = means
+    values, seen = np.zeros(len(examples)), 0
+    group, past = examples.group.tolist(), order.tolist()
+    iterations = examples.iterations.tolist()
+    for row, bound in enumerate(num_observed.tolist()):
+        while seen < bound:
+            ended = past[seen]
+            total[group[ended]] += iterations[ended]
+            count[group[ended]] += 1
+            seen += 1
+        if count[group[row]]:
+            values[row] = total[group[row]] / count[group[row]]
     return values
 
 
