@@ -215,9 +215,14 @@ def warnings_of(study: Study) -> list[str]:
     )
     left_out = study.instance.provenance["left_out"]
     unlimited = 1.0 if limits is None else float(np.isnan(limits).mean())
+    first, windows = study.jobs.first_submission, cluster.maintenance
+    last = first + max(float(run.records.end.max()) for run in study.runs.values())
+    outside = sum(window.end <= first or window.start >= last for window in windows)
     warnings = {
         f"The cluster has {' and '.join(cluster.limits)}: what no scheduler can save is computed "
         "without them.": bool(cluster.limits),
+        f"{outside} of {len(windows)} maintenance windows lie outside the run, which is from "
+        f"{first:.0f} to {last:.0f} s on the clock of submit_time.": outside > 0,
         f"{left_out} jobs that need more than {cluster.gpus} GPUs are left out.": left_out > 0,
         "All jobs are submitted at once, so the page says little about daily use.": load is None,
         f"The jobs ask for {load or 0:.0%} of the cluster, so the queue grows until the trace "
