@@ -248,7 +248,8 @@ def roll(
     as_json: Json = False,
 ) -> int:
     """Simulate selection policies over time, check each run and bound the cost from below."""
-    if not _is_record_file(records):
+    is_file = records is not None and is_run_file(records)
+    if not is_file:
         require_folder(records)
     instance = load(file)
     if not isinstance(instance, RollingInstance):
@@ -256,11 +257,11 @@ def roll(
     declared.require("roll", "--bound", bound, declared.Iterations)
     options = RollingOptions.from_dict(dict(read_options(option)))
     settings = Settings(seed=seed, iterations=iterations, time_limit=time_limit)
-    names = [name.strip() for name in policy.split(",")]
-    if _is_record_file(records) and len(names) > 1:
+    names = _names(policy)
+    if is_file and len(names) > 1:
         raise InputError("roll", "--records", shown(records), "a folder, for several policies")
-    paths = {name: _record_path(records, instance.name, name, seed) for name in names}
-    require_outputs(dict.fromkeys(paths.values()), files_read(file))
+    paths = [_record_path(records, instance.name, name, seed) for name in dict.fromkeys(names)]
+    require_outputs(paths, files_read(file))
     runs, error = _run_rolling(instance, names, options, settings, bound)
     digest = instance_sha256(instance.to_dict())
     for run in runs if records is not None else ():
@@ -280,13 +281,8 @@ def roll(
     return DONE if all(run.check.feasible for run in runs) else INFEASIBLE
 
 
-def _is_record_file(records: str | None) -> bool:
-    """Whether --records names the file of one policy, not a folder."""
-    return records is not None and records.endswith((".json", ".json.gz"))
-
-
 def _record_path(records: str | None, instance: str, policy: str, seed: int) -> Path | None:
-    if records is None or _is_record_file(records):
+    if records is None or is_run_file(records):
         return None if records is None else Path(records)
     return Path(records) / f"{instance}-{policy}-s{seed}.json"
 

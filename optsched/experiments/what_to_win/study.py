@@ -74,10 +74,8 @@ def instance_of(
     if lengths == "trace":
         size = imported.largest_server
         servers = max(imported.num_servers, -(-int(workload.gpus.max(initial=1)) // size))
-        wide = imported.without_limits().model_copy(
-            update={"servers": servers, "gpus_per_server": size}
-        )
-        jobs = prepare_jobs(workload, catalogue, wide)
+        network = imported.inter_bandwidth, imported.intra_bandwidth
+        jobs = prepare_jobs(workload, catalogue, OnlineCluster.of(servers, size, *network))
         workload, catalogue = placement_neutral(workload, jobs.iterations * jobs.estimate)
     fitting = np.flatnonzero(workload.gpus <= cluster.gpus)
     if not len(fitting):
@@ -85,7 +83,7 @@ def instance_of(
         raise InputError(str(files[0]), "", f"{len(workload)} jobs, all larger", expected)
     name = files[0].resolve().parent.name
     facts = {"lengths": lengths, "left_out": len(workload) - len(fitting)}
-    return OnlineInstance(workload.rows(fitting, name), catalogue, cluster, facts)
+    return OnlineInstance(workload.rows(fitting).named(name), catalogue, cluster, facts)
 
 
 def placement_neutral(workload: Workload, seconds: Floats) -> tuple[Workload, Catalogue]:

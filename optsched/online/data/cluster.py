@@ -28,8 +28,6 @@ from optsched.schema import (
 
 MAX_SERVERS = 2**20
 MAX_GPUS = 2**24
-LIMITS = ("maintenance", "quotas", "priorities")
-"""Optional fields that keep jobs from starting."""
 
 Gpus = Annotated[int, Between(1, MAX_GPUS_PER_SERVER)]
 Count = Annotated[int, Between(1, MAX_SERVERS)]
@@ -163,11 +161,6 @@ class OnlineCluster(FileModel):
         }
         return tuple(name for name, value in stated.items() if value)
 
-    def without_limits(self) -> Self:
-        """The same servers without maintenance windows, quotas and priorities."""
-        fields = {name: getattr(self, name) for name in self.model_fields_set - {*LIMITS}}
-        return type(self)(**{"schema" if k == "schema_" else k: v for k, v in fields.items()})
-
     @property
     def hardware(self) -> Cluster:
         return Cluster(
@@ -195,12 +188,9 @@ class OnlineCluster(FileModel):
 
 def filled(server_gpus: Ints, gpus: int) -> list[int]:
     """GPUs that the largest servers give a job, the largest first."""
-    offer, left = [], gpus
-    for size in np.sort(server_gpus)[::-1].tolist():
-        if left == 0:
-            break
-        offer.append(min(size, left))
-        left -= offer[-1]
+    sizes = np.sort(server_gpus)[::-1]
+    left = gpus - (np.cumsum(sizes) - sizes)
+    offer: list[int] = np.minimum(sizes, left)[left > 0].tolist()
     return offer
 
 

@@ -199,9 +199,11 @@ class CsvTable:
     """Line numbers from 2 and cells."""
 
     def by_role(self, cells: Sequence[str]) -> dict[str, str]:
+        """The cell of each role of `COLUMNS`, empty without a column."""
         if len(cells) != len(self.header):
             raise UnreadableError("wrong number of columns", f"{len(cells)} of {len(self.header)}")
-        return {role: cells[position] for role, position in self.positions.items()}
+        positions = self.positions
+        return {role: cells[positions[role]] if role in positions else "" for role in COLUMNS}
 
 
 def open_table(path: str | Path, columns: Mapping[str, str] | None = None) -> CsvTable:
@@ -223,11 +225,8 @@ def open_table(path: str | Path, columns: Mapping[str, str] | None = None) -> Cs
     for role in sorted(COLUMNS, key=lambda role: role not in columns):  # mapped roles first
         wanted = (columns[role],) if role in columns else COLUMNS[role]
         taken = [] if role in columns else [positions[other] for other in columns]
-        present = [
-            index
-            for index, name in enumerate(names)
-            if name in map(_plain, wanted) and index not in taken
-        ]
+        fitting = {_plain(name) for name in wanted}
+        present = [i for i, name in enumerate(names) if name in fitting and i not in taken]
         if len(present) > 1:
             found = " and ".join(f"a column {header[index]}" for index in present[:2])
             raise InputError(source, "line 1", found, f"one column of {', '.join(wanted)}")

@@ -7,7 +7,6 @@ iterations x iteration_time = duration, all in milliseconds.
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -119,34 +118,33 @@ def read_csv(
 
     def parse(line: int, row: list[str]) -> TraceRow:
         cells = table.by_role(row)
-        known = defaultdict(str, cells)
-        if name == "sacct" and "." in known["job"]:
-            raise UnreadableError("job step", known["job"])
-        if name == "sacct" and known["end"].lower() in MISSING:
-            raise UnreadableError("not ended", known["job"])
+        if name == "sacct" and "." in cells["job"]:
+            raise UnreadableError("job step", cells["job"])
+        if name == "sacct" and cells["end"].lower() in MISSING:
+            raise UnreadableError("not ended", cells["job"])
         submit = submissions.seconds(line, cells["submit"])
-        start, end = (_moment(line, cells.get(role), submissions) for role in ("start", "end"))
-        duration = duration_of(cells.get("duration"))
+        start, end = (_moment(line, cells[role], submissions) for role in ("start", "end"))
+        duration = duration_of(cells["duration"])
         if duration is None and start is not None and end is not None:
             duration = (end - start) / layout.unit
         _check_unit(name, table.source, line, cells, duration)
-        gpus, instances = gpus_of(cells["gpus"]), number_of(cells.get("instances"), "num_inst")
+        gpus, instances = gpus_of(cells["gpus"]), number_of(cells["instances"], "num_inst")
         if gpus is not None and instances is not None:
             if instances < 1:
                 raise UnreadableError("num_inst below 1", cells["instances"])
             gpus = round(gpus * instances, 9)
-        wait = _estimate(cells.get("wait"), layout.unit)
+        wait = _estimate(cells["wait"], layout.unit)
         if start is None and wait is not None and submit is not None:
             start = submit + wait
         return TraceRow(
             line,
-            known["job"] or f"p{line}",
+            cells["job"] or f"p{line}",
             submit,
             None if duration is None else duration * layout.unit,
             gpus,
-            known[layout.user],
-            layout.group(known),
-            _estimate(cells.get("walltime"), layout.unit) or None,
+            cells[layout.user] if layout.user else "",
+            layout.group(cells),
+            _estimate(cells["walltime"], layout.unit) or None,
             _due_date(line, cells, submit, submissions),
             start,
         )
@@ -188,7 +186,7 @@ def own_columns(name: str, roles: Collection[str]) -> int:
 
 def _check_unit(name: str, source: str, line: int, cells: Cells, duration: float | None) -> None:
     """Check iterations x iteration_time = duration, and the unit that iteration_time shows."""
-    if duration is None or "iterations" not in cells or "iteration_time" not in cells:
+    if duration is None or not cells["iteration_time"]:
         return
     iterations = number_of(cells["iterations"], "iterations")
     iteration_time = number_of(cells["iteration_time"], "iteration_time")
@@ -222,11 +220,11 @@ def _due_date(
     line: int, cells: Cells, submit: float | None, submissions: SubmissionParser
 ) -> float | None:
     """Return a row's due date, of Chronus's its first; NaN if it cannot be read."""
-    if "due" in cells:
+    if cells["due"]:
         return _moment(line, cells["due"], submissions)
     try:
-        allowed = duration_of(cells.get("expected_times", "").partition("-")[0], "expected time")
-        best_effort = number_of(cells.get("best_effort"), "best_effort")
+        allowed = duration_of(cells["expected_times"].partition("-")[0], "expected time")
+        best_effort = number_of(cells["best_effort"], "best_effort")
     except UnreadableError:
         return float("nan")
     return None if submit is None or allowed is None or best_effort else submit + allowed
@@ -234,7 +232,7 @@ def _due_date(
 
 GAVEL_FIELDS = {7: (4, 5, 6), 9: (4, 8, 5), 10: (5, 9, 6), 11: (5, 10, 6), 12: (5, 11, 6)}
 """By the number of fields: positions of steps, arrival and scale factor; the job type is first."""
-GAVEL_DURATION = {12: 10}
+SHOCKWAVE_FIELDS, SHOCKWAVE_DURATION = 12, 10
 GAVEL_GPU = "v100"
 """GPU type whose throughputs give durations: the one that Gavel's generator drew its steps for."""
 
@@ -256,8 +254,8 @@ def read_gavel(path: str | Path, throughputs: str | Path | None = None) -> Rows:
             raise UnreadableError("not 7, 9, 10, 11 or 12 fields", f"{len(fields)} fields")
         at_steps, at_arrival, at_scale = GAVEL_FIELDS[len(fields)]
         job_type, scale = fields[0], number_of(fields[at_scale], "number of GPUs")
-        if len(fields) in GAVEL_DURATION:
-            duration = duration_of(fields[GAVEL_DURATION[len(fields)]])
+        if len(fields) == SHOCKWAVE_FIELDS:
+            duration = duration_of(fields[SHOCKWAVE_DURATION])
         elif speeds is None:
             expected = "`optsched import gavel --throughputs FILE`, with JSON of steps per second "
             expected += "by GPU type and job type"
@@ -414,20 +412,18 @@ def objects_of(path: str | Path, key: str = "") -> Iterator[tuple[int, dict[str,
         if text[0] != "{":
             text, expected = text[1:], "{]" if text[0] == "[" else "{"
             continue
-        while True:  # a job may go on in the next blocks
-            try:
-                job, end = decoder.raw_decode(text)
-                break
-            except json.JSONDecodeError as error:
-                block = next(blocks, None) if len(text) <= MAX_JOB_LENGTH else None
-                if block is None:
-                    at = line + text.count("\n", 0, error.pos)
-                    found = f"invalid JSON ({error.msg})"
-                    raise InputError(source, f"line {at}", found, "jobs in an array") from None
-                text += "".join((block, *islice(blocks, len(text) // len(block))))
-            except (ValueError, RecursionError):
-                found = "a number or nesting beyond the limits of the JSON parser"
-                raise InputError(source, f"line {line}", found, "jobs in an array") from None
+        try:
+            job, end = decoder.raw_decode(text)
+        except json.JSONDecodeError as error:  # the job may go on in the next blocks, as many more
+            blocks_more = 1 + len(text) // 2**16 if len(text) <= MAX_JOB_LENGTH else 0
+            if more := "".join(islice(blocks, blocks_more)):
+                text += more
+                continue
+            at, found = line + text.count("\n", 0, error.pos), f"invalid JSON ({error.msg})"
+            raise InputError(source, f"line {at}", found, "jobs in an array") from None
+        except (ValueError, RecursionError):
+            found = "a number or nesting beyond the limits of the JSON parser"
+            raise InputError(source, f"line {line}", found, "jobs in an array") from None
         yield line, job
         line += text.count("\n", 0, end)
         text, expected = text[end:], ",]"
