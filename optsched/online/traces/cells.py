@@ -81,16 +81,12 @@ _RESOURCE = re.compile(
 )
 _RESOURCES = re.compile(r"[\w/:.-]+=[^,=]+(?:,[\w/:.-]+=[^,=]+)*", re.ASCII)
 _GPU_RESOURCE = re.compile(r"(?:^|,)(?:gres/)?gpu(:[^,=]+)?=([0-9]{1,6})", re.ASCII | re.IGNORECASE)
-_DOTTED = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(.*)", re.ASCII)
+_DOTTED = re.compile(r"^([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})", re.ASCII)
 _SLASHED = re.compile(r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})(.*)", re.ASCII)
 
 
 class UnreadableError(ValueError):
-    """A row that cannot be used, with the reason and the text that caused it."""
-
-    def __init__(self, reason: str, text: str = "") -> None:
-        super().__init__(reason)
-        self.reason, self.text = reason, text
+    """A row that cannot be used; its arguments are the reason and the text that caused it."""
 
 
 def readable_rows(
@@ -101,7 +97,7 @@ def readable_rows(
         try:
             yield parse(line, row)
         except UnreadableError as error:
-            yield RejectedRow(line, error.reason, error.text)
+            yield RejectedRow(line, *error.args)
 
 
 def number_of(text: str | None, name: str = "number") -> float | None:
@@ -138,22 +134,15 @@ def date_of(text: str, time_format: str | None = None) -> float | None:
     """Return seconds since 1970, or None if the text is no date."""
     try:
         if time_format is None:
-            moment = datetime.fromisoformat(_year_first(text))
+            if slashed := _SLASHED.fullmatch(_DOTTED.sub(r"\3/\2/\1", text)):
+                year, month, day, rest = slashed.groups()
+                text = f"{year}-{month:0>2}-{day:0>2}{rest}"
+            moment = datetime.fromisoformat(text)
         else:
             moment = datetime.strptime(text, time_format)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
-
-
-def _year_first(text: str) -> str:
-    if dotted := _DOTTED.fullmatch(text):
-        day, month, year, rest = dotted.groups()
-    elif slashed := _SLASHED.fullmatch(text):
-        year, month, day, rest = slashed.groups()
-    else:
-        return text
-    return f"{year}-{month:0>2}-{day:0>2}{rest}"
 
 
 class SubmissionParser:

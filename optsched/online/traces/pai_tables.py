@@ -16,8 +16,9 @@ of its tasks without that table, and excludes its waiting time. Tasks and instan
 job_name, an instance's inst_id must be its job's; groups join on inst_id.
 """
 
+import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -155,8 +156,8 @@ class _Job:
     user: str
     submit: float | None
     group: str = ""
-    gpus: float | None = None
-    has_unreadable_task: bool = False
+    gpus: float = 0.0
+    """Of its tasks; NaN if a task's are unreadable."""
     tasks: set[str] = field(default_factory=set)
     spans: dict[str, tuple[float, float]] = field(default_factory=dict)
     """First and last moment of its tasks, and of its instances; infinite while one runs on."""
@@ -167,13 +168,13 @@ class _Job:
             return  # it never ran
         first, last = self.spans.get(table, (start, start))
         if end is None or end < start:
-            end = float("inf")
+            end = math.inf
         self.spans[table] = min(first, start), max(last, end)
 
     def span(self) -> tuple[float | None, float | None]:
         """Start and duration; None if the job never started or a part of it did not end."""
         span = self.spans.get("instance", self.spans.get("task"))
-        if span is None or span[1] == float("inf"):
+        if span is None or span[1] == math.inf:
             return None, None
         return span[0], span[1] - span[0]
 
@@ -204,9 +205,9 @@ def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
         instances = parse_real(row["inst_num"]) if row["inst_num"] else 1.0
         job.widen("task", row)
         if share is None or share < 0 or instances is None or instances < 1:
-            job.has_unreadable_task = True
+            job.gpus = math.nan
             return "no number of GPUs"
-        job.gpus = (job.gpus or 0.0) + instances * share / PERCENT_PER_GPU
+        job.gpus += instances * share / PERCENT_PER_GPU
         return ""
 
     def add_group(line: int, row: Mapping[str, str]) -> str:
@@ -221,12 +222,7 @@ def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
         job.widen("instance", row)
         return ""
 
-    add: dict[str, Callable[[int, Mapping[str, str]], str]] = {
-        "job": add_job,
-        "task": add_task,
-        "group": add_group,
-        "instance": add_instance,
-    }
+    add = {"job": add_job, "task": add_task, "group": add_group, "instance": add_instance}
     count = 0
     for kind in (kind for kind in add if kind in tables):
         for line, row in tables[kind].rows():
@@ -238,8 +234,8 @@ def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
             if reason:
                 yield RejectedRow(line, f"{kind} table: {reason}")
     for name, job in jobs.items():
-        usable = job.gpus is not None and not job.has_unreadable_task
-        gpus = round(job.gpus or 0.0, DECIMALS) if usable else None
+        is_known = job.tasks and not math.isnan(job.gpus)
+        gpus = round(job.gpus, DECIMALS) if is_known else None
         group = job.group or f"job {name}"
         start, duration = job.span()
         yield TraceRow(job.line, name, job.submit, duration, gpus, job.user, group, start=start)

@@ -207,9 +207,12 @@ def _require_plausible_times(jobs: list[TraceRow], submit: Any, duration: Any, s
 
 
 def _trace(jobs: list[TraceRow], source: str, report: ImportReport) -> Trace:
+    def column(name: str) -> Floats:
+        return np.array([getattr(row, name) for row in jobs], dtype=np.float64)  # None: NaN
+
     jobs.sort(key=lambda row: row.submit or 0.0)  # stable: ties stay in row order
-    submit = np.array([row.submit for row in jobs], dtype=np.float64)
-    duration = np.array([row.duration for row in jobs], dtype=np.float64)
+    submit, duration, start = column("submit"), column("duration"), column("start")
+    start[start < submit] = np.nan
     _require_plausible_times(jobs, submit, duration, source)
     counts: dict[str, int] = {}
     names = []
@@ -219,17 +222,15 @@ def _trace(jobs: list[TraceRow], source: str, report: ImportReport) -> Trace:
             report.change("duplicate job id; number appended", row.line)
         names.append(row.job_id if count == 1 else f"{row.job_id}#{count}")
     walltime, due, start = (
-        np.array(column, dtype=np.float64)  # None becomes NaN
-        for column in zip(*((row.walltime, row.due, row.start) for row in jobs), strict=True)
+        np.where(times <= MAX_TIME, times, np.nan)
+        for times in (column("walltime"), column("due"), start)
     )
-    walltime[walltime > MAX_TIME] = due[due > MAX_TIME] = np.nan
-    start[(start > MAX_TIME) | (start < submit)] = np.nan
     return Trace(
         source,
         np.array([_clean(name) for name in names], dtype=object),
         submit - submit[0],
         duration,
-        np.array([math.ceil(row.gpus or 0.0) for row in jobs], dtype=np.int64),
+        np.ceil(column("gpus")).astype(np.int64),
         Labels.of([_clean(row.user) for row in jobs]),
         Labels.of([_clean(row.group) for row in jobs]),
         report,
