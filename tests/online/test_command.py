@@ -171,7 +171,7 @@ def test_import(tmp_path: Path) -> None:
     cluster.write_text(json.dumps(OnlineCluster.of(1, 2).to_dict()))
     assert "(largest: 1 with 4)" in stderr_of(f"import swf {trace} -o {target}")
     said = stderr_of(f"simulate {target} --policy fifo", code=2)
-    assert "gpus: found 4, expected at most the cluster's 2" in said
+    assert "job 1: gpus: found 4, expected at most the cluster's 2" in said
 
 
 def test_generate_like(folder: Path, tmp_path: Path) -> None:
