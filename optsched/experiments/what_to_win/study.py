@@ -99,10 +99,6 @@ def placement_neutral(workload: Workload, seconds: Floats) -> tuple[Workload, Ca
     return replace(workload, iterations=seconds, model=labels), Catalogue.of(models, {})
 
 
-def can_stop_jobs(scheduler: str) -> bool:
-    return POLICIES[scheduler].preempts != "never"
-
-
 @dataclass(frozen=True)
 class Study:
     """Runs of the schedulers on the same jobs, each job's waiting in hours, and bounds on it."""
@@ -130,7 +126,8 @@ class Study:
 
     def best(self, *, stops_jobs: bool) -> str:
         """The scheduler with the least mean waiting among those that stop jobs, or do not."""
-        return min((n for n in self.runs if can_stop_jobs(n) == stops_jobs), key=self.mean)
+        names = (n for n in self.runs if (POLICIES[n].preempts != "never") == stops_jobs)
+        return min(names, key=self.mean)
 
 
 def study_jobs(

@@ -82,23 +82,7 @@ class OnlineCluster(FileModel):
         inter_bandwidth: float = 1.25e9,
         intra_bandwidth: float = 3e11,
     ) -> Self:
-        """Create a cluster; the defaults are a-srpt's V-B: 250 x 8, 10 Gbit/s, 300 GB/s.
-
-        Parameters
-        ----------
-        servers : int, optional
-            Number of servers, all equal.
-        gpus_per_server : int, optional
-            GPUs of each server.
-        inter_bandwidth : float, optional
-            NIC bandwidth of a server, bytes/s.
-        intra_bandwidth : float, optional
-            Bandwidth inside a server, bytes/s.
-
-        Returns
-        -------
-        OnlineCluster
-            The cluster.
+        """Create a cluster of equal servers, by default that of a-srpt's V-B.
 
         Examples
         --------

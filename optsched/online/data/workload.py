@@ -116,40 +116,10 @@ class Workload:
         start_time: Sequence[float | None] | None = None,
         name: str = "workload",
     ) -> Workload:
-        """Create a workload; by default one user, a group per model, and ids j0, j1, ...
+        """Create a workload of columns as above; raises InputError for numbers out of range.
 
-        Parameters
-        ----------
-        submit_time : sequence of float
-            Submission times in seconds, from any origin.
-        gpus : sequence of int
-            Of each job.
-        iterations : sequence of float
-            Of each job; real numbers.
-        model : sequence of str
-            Keys of a catalogue.
-        user : sequence of str, optional
-            Submitting user.
-        group : sequence of str, optional
-            Recurring job.
-        job_id : sequence of str, optional
-            Names, distinct.
-        walltime : sequence of float or None, optional
-            The users' estimates, seconds; None or NaN for jobs without one.
-        start_time : sequence of float or None, optional
-            Real starts in a trace, seconds; None or NaN for jobs without one.
-        name : str, optional
-            Of the workload.
-
-        Returns
-        -------
-        Workload
-            The table.
-
-        Raises
-        ------
-        InputError
-            For columns of unequal lengths and numbers out of range.
+        By default there is one user, a group per model, and ids j0, j1, ...; None or NaN is a job
+        without a walltime or a real start.
 
         Examples
         --------

@@ -1,27 +1,22 @@
-"""CSV files of published traces, Slurm and users, Gavel's .trace, SWF and Philly's JSON.
+"""CSV files of published traces, Slurm and users, Gavel's .trace and SWF.
 
 The importers of CSV files differ in the unit of their times and in the columns that name a group,
 as `LAYOUTS` states. A job's duration is checked where a file states it twice: Muri's rows have
 iterations x iteration_time = duration, all in milliseconds.
 """
 
-import json
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from optsched.errors import InputError, shown
+from optsched.errors import InputError
 from optsched.files import read_document
-from optsched.io.reading import lines_of, text_blocks
+from optsched.io.reading import lines_of
 from optsched.online.traces.cells import (
     COLUMNS,
     MISSING,
     SubmissionParser,
     UnreadableError,
-    date_of,
     duration_of,
     gpus_of,
     number_of,
@@ -328,102 +323,3 @@ def read_swf(path: str | Path) -> Rows:
 
     lines = ((n, text.split(";", 1)[0].split()) for n, text in lines_of(path, errors="replace"))
     yield from readable_rows(((n, fields) for n, fields in lines if fields), parse)
-
-
-MAX_JOB_LENGTH = 2**22
-"""Characters of one job; the largest of Philly's have some 100,000."""
-
-
-def read_philly_json(path: str | Path) -> Rows:
-    """Stream the jobs of Microsoft Philly's cluster_job_log, a JSON array of jobs with attempts.
-
-    GPUs: of the first attempt that lists them, summed over its servers. Duration: the time that
-    attempts ran, from start to end, summed. An attempt without both times is left out of the sum; a
-    job without any is dropped (no duration). User: the user; group: (virtual cluster, user, GPUs).
-    """
-    submissions = SubmissionParser(str(path))
-
-    def parse(line: int, job: dict[str, Any]) -> TraceRow:
-        attempts = job.get("attempts")
-        if not isinstance(attempts, list) or not all(isinstance(a, dict) for a in attempts):
-            raise UnreadableError("no list of attempts", str(job.get("jobid", "")))
-        gpus = next((count for a in attempts if (count := _gpus(a)) is not None), None)
-        spans = [span for a in attempts if (span := _span(a)) is not None]
-        lengths = [ended - began for began, ended in spans]
-        submitted = job.get("submitted_time")
-        user, cluster = str(job.get("user", "")), str(job.get("vc", ""))
-        return TraceRow(
-            line,
-            str(job.get("jobid", f"line {line}")),
-            submissions.seconds(line, submitted if isinstance(submitted, str) else None),
-            sum(lengths) if lengths else None,
-            0.0 if gpus is None else float(gpus),
-            user,
-            f"{cluster}/{user}/{gpus}",
-            start=spans[0][0] if spans else None,
-        )
-
-    yield from readable_rows(objects_of(path), parse)
-
-
-def _gpus(attempt: dict[str, Any]) -> int | None:
-    """Return the GPUs of an attempt, or None if it lists none."""
-    detail = attempt.get("detail")
-    if not isinstance(detail, list):
-        return None
-    lists = [server.get("gpus") for server in detail if isinstance(server, dict)]
-    return sum(len(gpus) for gpus in lists if isinstance(gpus, list)) or None
-
-
-def _span(attempt: dict[str, Any]) -> tuple[float, float] | None:
-    """Return the start and end of an attempt, or None if it lacks one."""
-    start, end = (attempt.get(key) for key in ("start_time", "end_time"))
-    if not isinstance(start, str) or not isinstance(end, str):
-        return None
-    began, ended = date_of(start.strip()), date_of(end.strip())
-    return (began, ended) if began is not None and ended is not None and ended >= began else None
-
-
-def objects_of(path: str | Path, key: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
-    """Parse the objects of a JSON array as they are read; yield each with its first line.
-
-    With a key, the array may also be that value of an object, which begins within the first block.
-    """
-    source, blocks = str(path), text_blocks(path)
-    decoder = json.JSONDecoder()
-    text, line, expected = next(blocks, ""), 1, "["
-    if key and (array := re.match(rf'\s*\ufeff?\s*\{{[^[]*?"{key}"\s*:\s*(?=\[)', text)):
-        line += text.count("\n", 0, array.end())
-        text = text[array.end() :]
-    while True:
-        rest = text.lstrip("\ufeff \t\r\n")
-        line += text.count("\n", 0, len(text) - len(rest))
-        text = rest
-        if not text:
-            block = next(blocks, None)
-            if block is None:
-                raise InputError(source, f"line {line}", "end of file", "a JSON array of jobs")
-            text = block
-            continue
-        if text[0] not in expected:
-            raise InputError(source, f"line {line}", shown(text[:60]), "a JSON array of jobs")
-        if text[0] == "]":
-            return
-        if text[0] != "{":
-            text, expected = text[1:], "{]" if text[0] == "[" else "{"
-            continue
-        try:
-            job, end = decoder.raw_decode(text)
-        except json.JSONDecodeError as error:  # the job may go on in the next blocks, as many more
-            blocks_more = 1 + len(text) // 2**16 if len(text) <= MAX_JOB_LENGTH else 0
-            if more := "".join(islice(blocks, blocks_more)):
-                text += more
-                continue
-            at, found = line + text.count("\n", 0, error.pos), f"invalid JSON ({error.msg})"
-            raise InputError(source, f"line {at}", found, "jobs in an array") from None
-        except (ValueError, RecursionError):
-            found = "a number or nesting beyond the limits of the JSON parser"
-            raise InputError(source, f"line {line}", found, "jobs in an array") from None
-        yield line, job
-        line += text.count("\n", 0, end)
-        text, expected = text[end:], ",]"

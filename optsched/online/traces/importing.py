@@ -20,10 +20,9 @@ from optsched.online.traces.formats import (
     own_columns,
     read_csv,
     read_gavel,
-    read_philly_json,
     read_swf,
 )
-from optsched.online.traces.kubernetes import read_kubernetes
+from optsched.online.traces.json_traces import read_kubernetes, read_philly_json
 from optsched.online.traces.pai_tables import read_pai_tables, table_of_pai
 from optsched.online.traces.trace import RejectedRow, Trace, TraceRow, collect
 
