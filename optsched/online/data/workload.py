@@ -1,8 +1,5 @@
-"""The workload table: one row a job, in columns.
+"""The workload table: one row a job, in columns, as `Workload` describes them.
 
-Columns: job_id, submit_time (s), gpus, iterations (real, never rounded), user, group, model, where
-`model` keys one configuration of the catalogue, and optionally walltime (s), the user's estimate,
-and start_time (s), when a job of a trace really started.
 Text columns are kept as codes into a list of distinct values. Reading and writing:
 `optsched.online.data.workload_files`.
 """
@@ -72,9 +69,9 @@ class Workload:
     gpus : (n,) int
         g, GPUs of the job (gang-scheduled).
     iterations : (n,) float
-        n, positive.
+        n, positive, real and never rounded.
     user, group, model : Labels
-        User, recurring job, configuration key.
+        User, recurring job, key of a configuration of the catalogue.
     walltime : (n,) float or None
         The user's estimate, seconds; NaN if there is none. `easy` uses it.
     start_time : (n,) float or None

@@ -1,19 +1,13 @@
 """Alibaba PAI 2020 as published: tables of jobs, tasks, groups and instances, joined into jobs.
 
 The published CSV files (cluster-trace-gpu-v2020) have no header; their headers lie beside them as
-.header files. A table is recognised by its header, in the file or beside it, else by its width:
+.header files. A table is recognised by its header, in the file or beside it, else by its width.
 
-- job: job_name, inst_id, user, status, start_time (its submission), end_time;
-- task: job_name, task_name, inst_num, status, start_time, end_time, plan_cpu, plan_mem, plan_gpu
-  (of one instance, in percent of a GPU), gpu_type;
-- group tag: inst_id, user, gpu_type_spec, group, workload; optional (else each job is a group);
-- instance: job_name, task_name, inst_name, worker_name, inst_id, status, start_time, end_time,
-  machine; optional.
-
-A job asks for the sum over its tasks of inst_num x plan_gpu / 100; the instance table lists the
-same instances one by one. Its duration runs from the first to the last moment of its instances, or
-of its tasks without that table, and excludes its waiting time. Tasks and instances join on
-job_name, an instance's inst_id must be its job's; groups join on inst_id.
+A job is submitted at its start_time. It asks for the sum over its tasks of inst_num x plan_gpu /
+100; the instance table lists the same instances one by one. Its duration runs from the first to the
+last moment of its instances, or of its tasks without that table, and excludes its waiting time.
+Tasks and instances join on job_name, an instance's inst_id must be its job's; groups join on
+inst_id, and without their table each job is a group.
 """
 
 import math
@@ -40,7 +34,7 @@ TABLES = {
         *("start_time", "end_time", "machine"),
     ),
 }
-"""Columns by table, as published."""
+"""Columns by table, as published; plan_gpu is that of one instance, in percent of a GPU."""
 OTHER_TABLES = ("sensor_table", "machine_spec", "machine_metric")
 """Parts of the names of published tables without jobs."""
 NUMBERS = ("inst_num", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu")
