@@ -7,6 +7,7 @@ iterations x iteration_time = duration, all in milliseconds.
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from optsched.errors import InputError
@@ -118,7 +119,9 @@ def read_csv(
         if name == "sacct" and cells["end"].lower() in MISSING:
             raise UnreadableError("not ended", cells["job"])
         submit = submissions.seconds(line, cells["submit"])
-        start, end = (_moment(line, cells[role], submissions) for role in ("start", "end"))
+        start, end = (
+            _or_nan(partial(submissions.seconds, line, cells[role])) for role in ("start", "end")
+        )
         duration = duration_of(cells["duration"])
         if duration is None and start is not None and end is not None:
             duration = (end - start) / layout.unit
@@ -140,17 +143,17 @@ def read_csv(
             cells[layout.user] if layout.user else "",
             layout.group(cells),
             _estimate(cells["walltime"], layout.unit) or None,
-            _due_date(line, cells, submit, submissions),
+            _or_nan(partial(_due_date, line, cells, submit, submissions)),
             start,
         )
 
     yield from readable_rows(table.rows, parse)
 
 
-def _moment(line: int, text: str | None, submissions: SubmissionParser) -> float | None:
-    """Return seconds on the clock of the submissions; NaN if they cannot be read on it."""
+def _or_nan(read: Callable[[], float | None]) -> float | None:
+    """Return a value that a row can do without, NaN if it cannot be read."""
     try:
-        return submissions.seconds(line, text)
+        return read()
     except (InputError, UnreadableError):
         return float("nan")
 
@@ -204,24 +207,18 @@ def _check_unit(name: str, source: str, line: int, cells: Cells, duration: float
 
 def _estimate(text: str | None, unit: float = 1.0) -> float | None:
     """Return a walltime or a wait in seconds, None if negative; NaN if it cannot be read."""
-    try:
-        estimate = duration_of(text, "walltime")
-    except UnreadableError:
-        return float("nan")
+    estimate = _or_nan(partial(duration_of, text))
     return None if estimate is None or estimate < 0 else estimate * unit
 
 
 def _due_date(
     line: int, cells: Cells, submit: float | None, submissions: SubmissionParser
 ) -> float | None:
-    """Return a row's due date, of Chronus's its first; NaN if it cannot be read."""
+    """Return a row's due date, of Chronus's its first."""
     if cells["due"]:
-        return _moment(line, cells["due"], submissions)
-    try:
-        allowed = duration_of(cells["expected_times"].partition("-")[0], "expected time")
-        best_effort = number_of(cells["best_effort"], "best_effort")
-    except UnreadableError:
-        return float("nan")
+        return submissions.seconds(line, cells["due"])
+    allowed = duration_of(cells["expected_times"].partition("-")[0])
+    best_effort = number_of(cells["best_effort"])
     return None if submit is None or allowed is None or best_effort else submit + allowed
 
 

@@ -23,12 +23,7 @@ from typing import Any
 from optsched.errors import InputError, shown
 from optsched.io.numerals import parse_real
 from optsched.io.reading import text_blocks
-from optsched.online.traces.cells import (
-    SubmissionParser,
-    UnreadableError,
-    date_of,
-    readable_rows,
-)
+from optsched.online.traces.cells import SubmissionParser, UnreadableError, date_of, readable_rows
 from optsched.online.traces.trace import MAX_TIME, RejectedRow, TraceRow
 
 MAX_JOB_LENGTH = 2**22
@@ -109,12 +104,11 @@ def _row(line: int, items: Sequence[Item]) -> TraceRow:
         raise UnreadableError("never started" if start is None else "not ended", job.name)
     gpus = _most_at_once(pods) if job.is_pod else job.gpus
     is_real = bool(starts) or job.is_held_back
+    created = [item.created for item in (items if job.is_pod else [job])]
     return TraceRow(
         line,
         job.name,
-        min(
-            filter(None, (item.created for item in (items if job.is_pod else [job]))), default=None
-        ),
+        min(filter(None, created), default=None),
         end - start,
         gpus,
         job.user,
