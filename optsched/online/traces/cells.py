@@ -191,8 +191,8 @@ class CsvTable:
         """The cell of each role of `COLUMNS`, empty without a column."""
         if len(cells) != len(self.header):
             raise UnreadableError("wrong number of columns", f"{len(cells)} of {len(self.header)}")
-        positions = self.positions
-        return {role: cells[positions[role]] if role in positions else "" for role in COLUMNS}
+        held = {role: cells[position] for role, position in self.positions.items()}
+        return dict.fromkeys(COLUMNS, "") | held
 
 
 def open_table(path: str | Path, columns: Mapping[str, str] | None = None) -> CsvTable:
