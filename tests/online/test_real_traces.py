@@ -1,11 +1,9 @@
-"""The benchmark on real traces: windows and regimes are what its page says, on a trace made up."""
+"""The benchmark on real traces says which data it lacks."""
 
 import runpy
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
+from processes import ROOT
 
 
 def test_without_the_data(

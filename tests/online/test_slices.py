@@ -1,6 +1,4 @@
-"""Workloads of sliced jobs: what the generator draws, the shipped one, and the page on waiting."""
-
-from pathlib import Path
+"""Workloads of sliced jobs: what the generator draws, and what it refuses."""
 
 import pytest
 
@@ -8,8 +6,6 @@ import optsched
 from optsched.errors import InputError
 from optsched.online.data.configuration_draw import SLICED
 from optsched.online.data.jobs import prepare_jobs
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("slices", [1, 2, 4, 8])
