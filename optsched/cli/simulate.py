@@ -78,9 +78,8 @@ def _simulate(
     from optsched.online.runs import mark_comparable
 
     declared.require("simulate", "--seed", seed, declared.Seed)
-    names = _policies(policy)
     options = OnlineOptions.from_dict({k: v for k, v in values.items() if v is not None})
-    names = _compatible_policies(names, policy, options.policy.for_policy)
+    names = _policies(policy, options.policy.for_policy)
     if as_json:
         require_file(records, "standard output is used by --json")
     files = _files(workload, cluster, catalogue)
@@ -200,33 +199,26 @@ def _describe_reference(reference: str) -> str:
     return "an instance of another problem" if len(found) == 1 else f"{len(found)} instances"
 
 
-def _policies(text: str) -> list[str]:
-    groups: dict[str, list[str]] = {"all": list(POLICIES), "paper": list(PAPER)}
-    given = _names(text)
-    names = [each for name in given for each in groups.get(name, [name])]
-    for name in names:
-        find_policy(name)
-    return list(dict.fromkeys(names)) if groups.keys() & set(given) else names
-
-
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def _compatible_policies(
-    names: list[str], text: str, check: Callable[[Policy], object]
-) -> list[str]:
+def _policies(text: str, check: Callable[[Policy], object]) -> list[str]:
     """Return the policies that pass a check; those of a group that do not are skipped."""
-    fitting = []
-    for name in names:
+    groups: dict[str, list[str]] = {"all": list(POLICIES), "paper": list(PAPER)}
+    given, fitting = _names(text), []
+    names = [each for name in given for each in groups.get(name, [name])]
+    if groups.keys() & set(given):
+        names = list(dict.fromkeys(names))
+    for policy in list(map(find_policy, names)):  # all are known before one is skipped
         try:
-            check(find_policy(name))
+            check(policy)
         except InputError as refused:
-            if name in _names(text):
+            if policy.name in given:
                 raise
             note(f"skipped (from {text!r}): {refused}")
         else:
-            fitting.append(name)
+            fitting.append(policy.name)
     return fitting
 
 
