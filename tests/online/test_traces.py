@@ -16,7 +16,7 @@ from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.data.workload_files import read_workload, write_workload
 from optsched.online.traces import FORMATS
-from optsched.online.traces.importing import import_trace, workload_of_trace
+from optsched.online.traces.importing import explain_trace, import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -376,5 +376,6 @@ def test_real_traces(file: str) -> None:
     speeds = data / "measured" / "gavel_throughputs.json.gz"
     throughputs = speeds if file.startswith("gavel") else None
     trace = import_trace(name, data / "traces" / file, throughputs=throughputs)
+    assert throughputs or explain_trace(data / "traces" / file)[0].name == name
     assert (trace.report.rows, trace.report.kept) == (rows, kept)
     assert trace.duration.mean() / 3600 == pytest.approx(hours, rel=0.005)
