@@ -145,6 +145,11 @@ class OnlineCluster(FileModel):
         }
         return tuple(name for name, value in stated.items() if value)
 
+    def without_limits(self) -> Self:
+        """The same servers without maintenance windows, quotas and priorities."""
+        limits = ("maintenance", "quotas", "priorities")
+        return self.from_dict({k: v for k, v in self.to_dict().items() if k not in limits})
+
     @property
     def hardware(self) -> Cluster:
         return Cluster(
