@@ -133,7 +133,7 @@ def _compiled(function: Callable[..., Any], folder: Path | None, types: tuple[An
     finally:
         numba.config.CACHE_DIR = before
     collects = gc.isenabled()
-    gc.disable()  # a quarter of the time went into looking for garbage among numba's objects
+    gc.disable()  # numba makes millions of objects; looking for garbage among them costs time
     try:
         dispatcher.compile(types)
     finally:

@@ -9,49 +9,28 @@ UNITS = ("time", "bytes", "money", "epochs")
 
 Dimension = Mapping[str, int]
 TIME, BYTES, MONEY, EPOCHS = ({unit: 1} for unit in UNITS)
-MONEY_RATE = {"money": 1, "time": -1}
+MONEY_RATE, BANDWIDTH = {"money": 1, "time": -1}, {"bytes": 1, "time": -1}
 
-DIMENSIONS: dict[str, Dimension] = {
-    # placement
-    "inter_bandwidth": {"bytes": 1, "time": -1},
-    "intra_bandwidth": {"bytes": 1, "time": -1},
-    "forward_time": TIME,
-    "backward_time": TIME,
-    "input_bytes": BYTES,
-    "output_bytes": BYTES,
-    "parameter_bytes": BYTES,
-    # selection, also over time
-    "now": TIME,
-    "interval": TIME,
-    "due_date": TIME,
-    "submit_time": TIME,
-    "reconfiguration_delay": TIME,
-    "epoch_time": {"time": 1, "epochs": -1},
-    "tardiness_weight": MONEY_RATE,
-    "cost_rate": MONEY_RATE,
-    "memory_bytes": BYTES,
-    "values": EPOCHS,
-    "completed_epochs": EPOCHS,
-    "true_epochs": EPOCHS,
-    # certificates of selections
-    "certificate": MONEY,
-    # speed profiles
-    "speeds": {"epochs": 1, "time": -1},
-    "power": MONEY_RATE,
-    "deadline": TIME,
-    "completed": EPOCHS,
-    "points": EPOCHS,
-    "from": EPOCHS,
-    "to": EPOCHS,
-    # runs over time
-    "start": TIME,
-    "end": TIME,
-    "setup": TIME,
-    "time": TIME,
-    "first_start": TIME,
-    "completion": TIME,
+PLACEMENT = {
+    **dict.fromkeys(("inter_bandwidth", "intra_bandwidth"), BANDWIDTH),
+    **dict.fromkeys(("forward_time", "backward_time"), TIME),
+    **dict.fromkeys(("input_bytes", "output_bytes", "parameter_bytes"), BYTES),
+}
+SELECTION = {  # also over time, and certificates
+    **dict.fromkeys(("now", "interval", "due_date", "submit_time", "reconfiguration_delay"), TIME),
+    **dict.fromkeys(("values", "completed_epochs", "true_epochs"), EPOCHS),
+    **dict.fromkeys(("tardiness_weight", "cost_rate"), MONEY_RATE),
+    **{"epoch_time": {"time": 1, "epochs": -1}, "memory_bytes": BYTES, "certificate": MONEY},
+}
+SPEED_PROFILE = {
+    **dict.fromkeys(("completed", "points", "from", "to"), EPOCHS),
+    **{"speeds": {"epochs": 1, "time": -1}, "power": MONEY_RATE, "deadline": TIME},
+}
+RUNS = {
+    **dict.fromkeys(("start", "end", "setup", "time", "first_start", "completion"), TIME),
     "epochs": EPOCHS,
 }
+DIMENSIONS: dict[str, Dimension] = PLACEMENT | SELECTION | SPEED_PROFILE | RUNS
 """By key; what is not here has no unit. Where a dictionary stands below it, its keys say more."""
 
 

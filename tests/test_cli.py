@@ -79,6 +79,7 @@ def test_solve_prints_the_keys_of_the_contract(method: str) -> None:
     assert result["gap"] == pytest.approx(1 - result["bound"] / result["objective"], abs=1e-12)
     assert result["excess"] == pytest.approx(result["objective"] / result["bound"] - 1, abs=1e-12)
     assert (result["solver"] is None) == (result["solver_version"] is None)
+    assert result["solver"] is None or result["solver_version"].count(".") == 2
     is_heuristic = method in ("heavy-edge", "first-fit", "repartition", "min-cut")
     assert result["termination"] == ("feasible" if is_heuristic else "optimal")
     assert result["solution"]["schema"] == "optsched/placement-solution"

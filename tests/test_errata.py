@@ -1,25 +1,17 @@
 """docs/errata.md is what its command writes, and each slip on it changes an answer."""
 
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from scripts import ROOT, script
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "errata.md"
 
 
 @pytest.fixture
 def errata(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(ROOT / "benchmarks")  # the script's own folder, as when it is run
-    spec = spec_from_file_location("errata", ROOT / "benchmarks" / "errata.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    monkeypatch.setitem(__import__("sys").modules, "errata", module)  # dataclasses look it up
-    spec.loader.exec_module(module)
-    return module
+    return script("errata")
 
 
 def test_the_page_is_what_the_command_writes(errata: ModuleType) -> None:

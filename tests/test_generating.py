@@ -4,9 +4,9 @@ import math
 from pathlib import Path
 
 import pytest
+from commands import printed
 
 import optsched
-from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.generators.makespan import CONTENTION
 from optsched.problems import PROBLEMS
@@ -31,16 +31,12 @@ def test_every_problem_generates() -> None:
 @pytest.mark.parametrize("problem", ARGUMENTS)
 def test_it_is_what_the_command_writes(problem: str, tmp_path: Path) -> None:
     made = optsched.generate(problem, seed=3, **ARGUMENTS[problem])
-    options = [
-        part
-        for name, value in ARGUMENTS[problem].items()
-        for part in (
-            f"--{name.replace('_', '-')}",
-            ",".join(map(str, value)) if isinstance(value, list) else str(value),
-        )
-    ]
+    options: list[str] = []
+    for name, value in ARGUMENTS[problem].items():
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        options += [f"--{name.replace('_', '-')}", text]
     kind = "workload" if problem == "online" else problem
-    assert _code(["generate", kind, "--seed", "3", *options, "-o", str(tmp_path)]) == 0
+    printed(f"generate {kind} --seed 3 -o {tmp_path}", *options)
     written = optsched.load(tmp_path if problem == "online" else next(tmp_path.iterdir()))
     ours, theirs = made.to_dict(), written.to_dict()
     if problem == "online":  # a folder has its own name, and no provenance

@@ -209,6 +209,14 @@ def test_the_reading_of_imports_can_fail() -> None:
         TopologicalSorter({"a": {"b"}, "b": {"a"}}).prepare()
 
 
+def test_every_public_name_is_there() -> None:
+    for name in optsched.__all__:
+        assert getattr(optsched, name) is not None
+    assert set(optsched.__all__) <= set(dir(optsched))
+    with pytest.raises(AttributeError, match="no attribute 'optimise'"):
+        _ = optsched.optimise
+
+
 def test_no_public_name_is_that_of_a_submodule() -> None:
     """Importing a submodule would set its name on the package, over a name found lazily."""
     for package in (optsched, online):

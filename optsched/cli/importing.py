@@ -38,30 +38,27 @@ AllReduce = Annotated[Literal["ring", "double-tree"], Option(help="All-reduce al
 
 REPLACED_BY_PROFILE = ("model", "gpus", "mini_batch", "tensor_parallel", "experts")
 """Arguments of the placement generator that a profile replaces."""
-
-
-def _summaries() -> dict[str, str]:
-    traces = {name: f"Import a {name} trace as a workload." for name in FORMATS}
-    return {
-        "pipedream": "Import a PipeDream layer profile as a placement instance.",
-        "openb": "Import a cluster's tables of nodes and tasks as a packing instance.",
-        **traces,
-    }
+SUMMARIES = {
+    "pipedream": "Import a PipeDream layer profile as a placement instance.",
+    "openb": "Import a cluster's tables of nodes and tasks as a packing instance.",
+    **{name: f"Import a {name} trace as a workload." for name in FORMATS},
+}
 
 
 def _command(name: str) -> Any:
-    if name == "openb":
-        return command_of(name, _summaries()[name], annotated_options(_import_openb), _import_openb)
-    if name != "pipedream":
+    summary = SUMMARIES[name]
+    if name in FORMATS:
         run = partial(_import_trace, name)
-        return command_of(name, _summaries()[name], annotated_options(_import_trace), run)
+        return command_of(name, summary, annotated_options(_import_trace), run)
+    if name == "openb":
+        return command_of(name, summary, annotated_options(_import_openb), _import_openb)
     parameters = parameters_of(generate_placement)
     generated = [option(p) for p in parameters if p.name not in REPLACED_BY_PROFILE]
     options = [*annotated_options(_import_pipedream), *generated]
-    return command_of(name, _summaries()[name], options, _import_pipedream)
+    return command_of(name, summary, options, _import_pipedream)
 
 
-formats = lazy_app(_summaries, _command)
+formats = lazy_app(lambda: SUMMARIES, _command)
 
 
 @formats.callback(invoke_without_command=True)

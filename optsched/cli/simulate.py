@@ -78,9 +78,8 @@ def _simulate(
     from optsched.online.runs import mark_comparable
 
     declared.require("simulate", "--seed", seed, declared.Seed)
-    names = _policies(policy)
     options = OnlineOptions.from_dict({k: v for k, v in values.items() if v is not None})
-    names = _compatible_policies(names, policy, options.policy.for_policy)
+    names = _policies(policy, options.policy.for_policy)
     if as_json:
         require_file(records, "standard output is used by --json")
     files = _files(workload, cluster, catalogue)
@@ -200,33 +199,26 @@ def _describe_reference(reference: str) -> str:
     return "an instance of another problem" if len(found) == 1 else f"{len(found)} instances"
 
 
-def _policies(text: str) -> list[str]:
-    groups: dict[str, list[str]] = {"all": list(POLICIES), "paper": list(PAPER)}
-    given = _names(text)
-    names = [each for name in given for each in groups.get(name, [name])]
-    for name in names:
-        find_policy(name)
-    return list(dict.fromkeys(names)) if groups.keys() & set(given) else names
-
-
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def _compatible_policies(
-    names: list[str], text: str, check: Callable[[Policy], object]
-) -> list[str]:
+def _policies(text: str, check: Callable[[Policy], object]) -> list[str]:
     """Return the policies that pass a check; those of a group that do not are skipped."""
-    fitting = []
-    for name in names:
+    groups: dict[str, list[str]] = {"all": list(POLICIES), "paper": list(PAPER)}
+    given, fitting = _names(text), []
+    names = [each for name in given for each in groups.get(name, [name])]
+    if groups.keys() & set(given):
+        names = list(dict.fromkeys(names))
+    for policy in list(map(find_policy, names)):  # all are known before one is skipped
         try:
-            check(find_policy(name))
+            check(policy)
         except InputError as refused:
-            if name in _names(text):
+            if policy.name in given:
                 raise
             note(f"skipped (from {text!r}): {refused}")
         else:
-            fitting.append(name)
+            fitting.append(policy.name)
     return fitting
 
 
@@ -248,7 +240,8 @@ def roll(
     as_json: Json = False,
 ) -> int:
     """Simulate selection policies over time, check each run and bound the cost from below."""
-    if not _is_record_file(records):
+    is_file = records is not None and is_run_file(records)
+    if not is_file:
         require_folder(records)
     instance = load(file)
     if not isinstance(instance, RollingInstance):
@@ -256,11 +249,11 @@ def roll(
     declared.require("roll", "--bound", bound, declared.Iterations)
     options = RollingOptions.from_dict(dict(read_options(option)))
     settings = Settings(seed=seed, iterations=iterations, time_limit=time_limit)
-    names = [name.strip() for name in policy.split(",")]
-    if _is_record_file(records) and len(names) > 1:
+    names = _names(policy)
+    if is_file and len(names) > 1:
         raise InputError("roll", "--records", shown(records), "a folder, for several policies")
-    paths = {name: _record_path(records, instance.name, name, seed) for name in names}
-    require_outputs(dict.fromkeys(paths.values()), files_read(file))
+    paths = [_record_path(records, instance.name, name, seed) for name in dict.fromkeys(names)]
+    require_outputs(paths, files_read(file))
     runs, error = _run_rolling(instance, names, options, settings, bound)
     digest = instance_sha256(instance.to_dict())
     for run in runs if records is not None else ():
@@ -280,13 +273,8 @@ def roll(
     return DONE if all(run.check.feasible for run in runs) else INFEASIBLE
 
 
-def _is_record_file(records: str | None) -> bool:
-    """Whether --records names the file of one policy, not a folder."""
-    return records is not None and records.endswith((".json", ".json.gz"))
-
-
 def _record_path(records: str | None, instance: str, policy: str, seed: int) -> Path | None:
-    if records is None or _is_record_file(records):
+    if records is None or is_run_file(records):
         return None if records is None else Path(records)
     return Path(records) / f"{instance}-{policy}-s{seed}.json"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +12,7 @@ from optsched.errors import InputError, shown
 from optsched.library import WORKLOAD
 from optsched.online.data.catalogue import Catalogue, read_catalogue
 from optsched.online.data.cluster import OnlineCluster, read_cluster
-from optsched.online.data.workload import COLUMNS, OPTIONAL, Workload
+from optsched.online.data.workload import Workload
 from optsched.online.data.workload_files import read_workload
 
 if TYPE_CHECKING:
@@ -96,12 +95,6 @@ class OnlineInstance(Displayed):
         return pd.DataFrame(self.to_dict()["workload"])
 
     def to_dict(self) -> dict[str, Any]:
-        labels = {name: getattr(self.workload, name).text() for name in ("user", "group", "model")}
-        columns = {name: list(getattr(self.workload, name)) for name in COLUMNS[:1]}
-        columns |= {name: getattr(self.workload, name).tolist() for name in COLUMNS[1:4]}
-        for name in OPTIONAL:
-            if (column := getattr(self.workload, name)) is not None:
-                columns[name] = [None if isnan(value) else value for value in column.tolist()]
         return {
             "schema": SCHEMA,
             "version": 1,
@@ -109,7 +102,7 @@ class OnlineInstance(Displayed):
             "provenance": dict(self.provenance),
             "cluster": self.cluster.to_dict(),
             "catalogue": self.catalogue.to_dict(),
-            "workload": {**columns, **labels},
+            "workload": self.workload.lists(),
         }
 
 

@@ -53,6 +53,15 @@ def test_the_hand_worked_timeline_is_a_row(swept: Swept) -> None:
             if run.objective is not None:
                 assert run.objective >= run.bound * (1 - 1e-9)
     assert "2 bounds" in printed("table", store)
+    frame = optsched.read_store(store)  # a row a run
+    rows = frame[frame["family"] == "shipped"]
+    assert list(rows["method"]) == ["clairvoyant-bound"] * 2 + ["sts"] * 2 + ["edf"] * 2
+    assert list(rows[rows["method"] == "sts"]["objective"]) == pytest.approx([123.0, 123.0])
+    assert rows["objective"].isna().sum() == 2  # the bound has none
+    assert rows["options"].iloc[0]["sharing"] == "on"
+    assert frame["details"].map(type).eq(dict).all()
+    with pytest.raises(InputError, match="no such file"):
+        optsched.read_store(store.with_name("none.sqlite"))
 
 
 @pytest.mark.full
@@ -81,15 +90,3 @@ def test_online_policies_beside_a_flow_bound(swept: Swept) -> None:
     first = content(store)
     store.unlink()
     assert content(swept(ONLINE_PLAN)) == first
-
-
-def test_a_store_is_a_frame_with_a_row_a_run(tmp_path: Path, swept: Swept) -> None:
-    frame = optsched.read_store(swept(ROLLING_PLAN))
-    shipped = frame[frame["family"] == "shipped"]
-    assert list(shipped["method"]) == ["clairvoyant-bound"] * 2 + ["sts"] * 2 + ["edf"] * 2
-    assert list(shipped[shipped["method"] == "sts"]["objective"]) == pytest.approx([123.0, 123.0])
-    assert shipped["objective"].isna().sum() == 2  # the bound has none
-    assert shipped["options"].iloc[0]["sharing"] == "on"
-    assert frame["details"].map(type).eq(dict).all()
-    with pytest.raises(InputError, match="no such file"):
-        optsched.read_store(tmp_path / "none.sqlite")

@@ -45,7 +45,7 @@ def test_quick_reproduction_leaves_files(tmp_path: Path, monkeypatch: pytest.Mon
     page_script.main()
     for name in ARTEFACTS:
         assert f"{name}: smoke: " in out
-        for suffix in ("csv", "png", "pdf", "verdict.json"):
+        for suffix in ("csv", "md", "png", "pdf", "verdict.json"):
             assert (tmp_path / "r" / f"{name}.{suffix}").stat().st_size > 100
         with (tmp_path / "r" / f"{name}.csv").open(encoding="utf-8") as stream:
             assert len(list(csv.reader(stream))) > 2

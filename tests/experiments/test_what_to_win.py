@@ -80,14 +80,17 @@ def test_limits_hold_and_classes_are_a_partition(seed: int) -> None:
 
 
 def test_every_scheduler_runs_on_a_cluster_with_limits() -> None:
-    """Each user may have 2 GPUs of 8."""
+    """Each user may have 2 GPUs of 8; the window, in Unix time, closes no server during the run."""
     instance = instance_of([0, 0, 0], [2, 2, 2], [9, 9, 9], 4, user=["a", "a", "b"])
-    quotas = {"users": {"a": 2, "b": 2}}
-    study = study_jobs(instance.with_(cluster=instance.cluster.with_(quotas=quotas)))
+    limits = {"quotas": {"users": {"a": 2, "b": 2}}, "maintenance": [{"start": 1e9, "end": 2e9}]}
+    study = study_jobs(instance.with_(cluster=instance.cluster.with_(**limits)))
     assert [*study.runs] == [*SCHEDULERS]
     for scheduler in ("fair-share", "srpt-preemptive"):
         assert study.waits[scheduler] == pytest.approx([0, 9, 0])
-    assert "The cluster has quotas: what no scheduler can save is computed" in page(study, [])
+    text = page(study, [])
+    assert "The cluster has maintenance and quotas: what no scheduler can save is" in text
+    outside = "1 of 1 maintenance windows lie outside the run, which is from 0 to "
+    assert outside in text
 
 
 def test_a_job_takes_its_length_wherever_it_runs() -> None:

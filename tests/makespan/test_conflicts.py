@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from commands import json_of, printed
 from makespan.small import FREE, job
 from oracles.makespan_cases import document
 
 import optsched
-from optsched.cli import execute
 from optsched.errors import InputError
 from optsched.makespan.conflict import naming
 from optsched.makespan.instance import MakespanInstance
@@ -99,13 +99,11 @@ def test_a_model_says_which_rows_conflict() -> None:
     assert name("EQUAL_JOBS", (0, 1)) == "job a and job b"
 
 
-def test_the_command_line_says_why(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_says_why(tmp_path: Any) -> None:
     path = tmp_path / "case.json"
     path.write_text(json.dumps(CASES["one job is too long"][0]), encoding="utf-8")
-    assert execute(["solve", str(path)]) == 1
-    assert "job b needs at least 9 slots" in capsys.readouterr().out
-    assert execute(["explain", str(path), "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
+    assert "job b needs at least 9 slots" in printed("solve", path, code=1)
+    said = json_of("explain", path)
     assert [member["name"] for member in said["members"]] == ["b"]
 
 

@@ -18,14 +18,12 @@ from optsched.makespan.heuristics.list_scheduling import ListScheduler, longest_
 from optsched.makespan.heuristics.sjf_bco import PACKING, Simulator, distinct_kappas
 from optsched.makespan.instance import MakespanInstance, iteration_time
 from optsched.makespan.options import MakespanOptions
-from optsched.problems import METHODS
 from optsched.result import Result
 from optsched.zoo import profile_model
 
 STRONG = pytest.mark.parametrize(
     "name", first(1, ["makespan/mixed-24x8-strong", "makespan/paper-160x20-strong"])
 )
-HEURISTICS = [m.name for m in METHODS["makespan"].values() if m.kind == "heuristic"]
 
 
 def run(name: str, method: str, **settings: object) -> Result:

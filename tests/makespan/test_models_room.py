@@ -5,11 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
-from models_room import optimum_in, pyomo_solve
 
 import optsched
 from optsched.makespan.options import MakespanOptions
-from optsched.methods import export
 from optsched.problem import resolve
 from optsched.problems import METHODS as EVERY
 
@@ -17,7 +15,6 @@ TOP = Path(__file__).resolve().parents[2]
 ROOM = TOP / "models" / "makespan"
 README = (ROOM / "README.md").read_text(encoding="utf-8")
 OPTIMUM = json.loads((ROOM / "optimum.json").read_text("utf-8"))
-FILES = [(method, name) for method, entry in OPTIMUM.items() for name in entry["files"]]
 METHODS = ("ilp", "ilp-relaxed", "ilp-schedules", "theta")
 LABEL = re.compile(r"\((?:\d+[a-d]?|[PST]\d)\)")
 NONE = "–"
@@ -99,32 +96,8 @@ def test_the_rules_named_are_the_checkers() -> None:
     assert rules - in_rows == {"claimed end"}  # of the file, not of the model
 
 
-def test_the_room_holds_the_files_it_lists() -> None:
-    exported = {path.name for pattern in ("*.lp", "*.mps") for path in ROOM.glob(pattern)}
-    assert exported == {name for _, name in FILES}
-    for path in ROOM.iterdir():
-        assert path.name == "README.md" or f"`{path.name}`" in README or path.is_dir()
-
-
-@pytest.mark.parametrize(("method", "name"), FILES)
-def test_exported_files_are_todays(method: str, name: str, tmp_path: Path) -> None:
-    export(ROOM / "tiny.json", method, Path(name).suffix[1:], tmp_path / name)
-    assert (tmp_path / name).read_text("utf-8") == (ROOM / name).read_text("utf-8")
-
-
-@pytest.mark.parametrize(("method", "name"), FILES)
-def test_exported_files_have_the_stored_optimum(method: str, name: str) -> None:
-    assert optimum_in(ROOM / name) == pytest.approx(OPTIMUM[method]["objective"])
-
-
 @pytest.mark.parametrize("method", OPTIMUM)
 def test_stored_optima_are_what_the_methods_find(method: str) -> None:
     result = optsched.solve(ROOM / "tiny.json", method)
     found = result.bound if result.objective is None else result.objective
     assert found == OPTIMUM[method]["objective"]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("line", "method"), [(0, "ilp"), (1, "ilp-relaxed")])
-def test_pyomo_solve_as_the_readme_states_it(line: int, method: str, tmp_path: Path) -> None:
-    assert pyomo_solve(README, line, tmp_path) == pytest.approx(OPTIMUM[method]["objective"])

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -10,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import json_of, printed, refusal, run, stderr_of
 
 import optsched
-from optsched.cli import _code
 from optsched.library import shipped_folder, shipped_names
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.policies.by_name import POLICIES
@@ -28,14 +29,12 @@ KEYS = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("workload")
     command = "generate workload --jobs 150 --servers 6 --gpus-per-server 8 --load 0.8"
-    command += " --single-gpu-share 0.7 --seed 1 -o"
-    assert _code([*command.split(), str(folder)]) == 0
+    printed(f"{command} --single-gpu-share 0.7 --seed 1 -o", folder)
     return folder
 
 
-def simulate(folder: Path, *arguments: str) -> list[str]:
-    files = [str(folder / "workload.csv"), "--cluster", str(folder / "cluster.json")]
-    return ["simulate", *files, *arguments]
+def simulate(folder: Path) -> str:
+    return f"simulate {folder / 'workload.csv'} --cluster {folder / 'cluster.json'} --policy"
 
 
 def assert_sound(rows: list[dict[str, Any]], jobs: int) -> None:
@@ -46,34 +45,28 @@ def assert_sound(rows: list[dict[str, Any]], jobs: int) -> None:
         assert row["audit"] == {"feasible": True, "violations": []}
 
 
-def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = simulate(folder, "--policy", "paper", "--json", "--bound", "--audit")
-    assert _code(command) == 0
-    rows = json.loads(capsys.readouterr().out)
+def test_json(folder: Path) -> None:
+    rows = json_of(f"{simulate(folder)} paper --bound --audit")
     assert [row["policy"] for row in rows][:3] == ["a-srpt", "a-srpt-perfect", "spjf"]
     assert all(set(row) >= KEYS for row in rows)
     assert_sound(rows, 150)
-    assert _code(simulate(folder, "--policy", "spwf", "--json")) == 0
-    (row,) = json.loads(capsys.readouterr().out)
+    (row,) = json_of(f"{simulate(folder)} spwf")
     assert row["flow_bound"] is None
     assert row["audit"] is None
 
 
-def test_a_folder_or_a_shipped_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_or_a_shipped_name(folder: Path) -> None:
     """The files beside a workload are taken by themselves."""
     outputs = []
-    for command in (simulate(folder), ["simulate", str(folder)]):
-        assert _code([*command, "--policy", "spjf", "--json"]) == 0
-        (row,) = json.loads(capsys.readouterr().out)
+    for command in (simulate(folder), f"simulate {folder} --policy"):
+        (row,) = json_of(f"{command} spjf")
         outputs.append({k: v for k, v in row.items() if not k.endswith("_time")})
     assert outputs[0] == outputs[1]
     for name, jobs in (("small-400x40", 400), ("testbed-75x14", 75), ("paper-37500x250", 37_500)):
         assert f"online/{name}" in shipped_names()
         instance = optsched.load(f"online/{name}")
         assert (instance.name, len(instance.workload)) == (name, jobs)
-    command = ["simulate", "online/testbed-75x14", "--policy", "paper", "--bound", "--audit"]
-    assert _code([*command, "--json"]) == 0
-    assert_sound(json.loads(capsys.readouterr().out), 75)
+    assert_sound(json_of("simulate online/testbed-75x14 --policy paper --bound --audit"), 75)
 
 
 @pytest.mark.parametrize(
@@ -86,81 +79,61 @@ def test_a_folder_or_a_shipped_name(folder: Path, capsys: pytest.CaptureFixture[
     ],
 )
 def test_a_group_leaves_out_what_an_option_rules_out(
-    folder: Path,
-    option: str,
-    lacking: set[str],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    folder: Path, option: str, lacking: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a line each, where one that was named is refused, before anything runs."""
-    assert _code(simulate(folder, "--policy", "all", *option.split(), "--json")) == 0
-    said = capsys.readouterr()
-    assert {row["policy"] for row in json.loads(said.out)} == POLICIES.keys() - lacking
+    code, out, error = run(f"{simulate(folder)} all {option} --json")
+    assert code == 0
+    assert {row["policy"] for row in json.loads(out)} == POLICIES.keys() - lacking
     for name in lacking:
-        assert f"skipped (from 'all'): policy {name}: " in said.err
+        assert f"skipped (from 'all'): policy {name}: " in error
     monkeypatch.delattr("optsched.online.runs.simulate_online")
     for named in (f"fifo,{min(lacking)}", f"all,{min(lacking)}"):
-        assert _code(simulate(folder, "--policy", named, *option.split())) == 2
-        assert f"optsched: policy {min(lacking)}: " in capsys.readouterr().err
+        error = stderr_of(f"{simulate(folder)} {named} {option}", code=2)
+        assert f"optsched: policy {min(lacking)}: " in error
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a POSIX pipe")
-def test_workload_of_a_pipe(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_workload_of_a_pipe(folder: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     text = (folder / "workload.csv").read_text(encoding="utf-8")
     writer = threading.Thread(target=pipe.write_text, args=(text,), daemon=True)
     writer.start()
-    files = ["--cluster", str(folder / "cluster.json"), "--catalogue"]
-    command = ["simulate", str(pipe), *files, str(folder / "catalogue.json"), "--policy", "spjf"]
-    assert _code([*command, "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
+    files = f"--cluster {folder / 'cluster.json'} --catalogue {folder / 'catalogue.json'}"
+    (row,) = json_of(f"simulate {pipe} {files} --policy spjf")
     assert row["jobs"] == 150
     writer.join(10)
 
 
 @pytest.mark.parametrize(
-    ("command", "says"),
+    ("workload", "says"),
     [
-        ("simulate online/nothing --policy spjf", "online/nothing: found no such file"),
-        ("simulate online --policy spjf", "online: found 4 instances"),
-        ("simulate placement/fig2 --policy spjf", "found an instance of another problem"),
-        ("simulate . --policy spjf", ".: found a folder without a workload.csv"),
-        ("simulate FOLDER/rolling/three-by-hand.json --policy spjf", "of another problem"),
+        ("online/nothing", "online/nothing: found no such file"),
+        ("online", "online: found 4 instances"),
+        ("placement/fig2", "found an instance of another problem"),
+        (".", ".: found a folder without a workload.csv"),
+        (shipped_folder() / "rolling/three-by-hand.json", "of another problem"),
     ],
 )
-def test_what_is_no_workload(command: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _code(command.replace("FOLDER", str(shipped_folder())).split()) == 2
-    assert says in capsys.readouterr().err
+def test_what_is_no_workload(workload: object, says: str) -> None:
+    assert says in refusal("simulate --policy spjf", workload)
 
 
-def test_without_a_cluster(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    alone = tmp_path / "workload.csv"
-    alone.write_bytes((folder / "workload.csv").read_bytes())
-    assert _code(["simulate", str(alone), "--policy", "spjf"]) == 2
+def test_without_a_cluster(folder: Path, tmp_path: Path) -> None:
+    alone = shutil.copy(folder / "workload.csv", tmp_path)
     lacks = "found no {0}.json beside workload.csv, expected {0}.json, or --{0} FILE"
-    assert lacks.format("catalogue") in capsys.readouterr().err
-    (tmp_path / "catalogue.json").write_bytes((folder / "catalogue.json").read_bytes())
+    assert lacks.format("catalogue") in refusal("simulate --policy spjf", alone)
+    shutil.copy(folder / "catalogue.json", tmp_path)
     for given in (tmp_path, alone):
-        assert _code(["simulate", str(given), "--policy", "spjf"]) == 2
-        assert lacks.format("cluster") in capsys.readouterr().err
-    assert _code(["solve", str(tmp_path)]) == 2
-    assert "cluster.json: found No such file" in capsys.readouterr().err
+        assert lacks.format("cluster") in refusal("simulate --policy spjf", given)
+    assert "cluster.json: found No such file" in refusal("solve", tmp_path)
 
 
-def test_table_and_records(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_and_records(folder: Path) -> None:
     records = folder / "records.csv"
-    command = simulate(
-        folder, "--policy", "a-srpt,wcs-subtime", "--tau", "1", "--offer", "best-fit-last",
-        "--hold", "window", "--predictor", "group-mean", "--records", str(records), "--bound",
-        "--audit",
-    )  # fmt: skip
-    assert _code(command) == 0
-    out = capsys.readouterr().out
+    options = "--tau 1 --offer best-fit-last --hold window --predictor group-mean --bound --audit"
+    out = printed(f"{simulate(folder)} a-srpt,wcs-subtime {options} --records {records}")
     assert "tau 1," in out
     assert "best-fit-last" in out
     assert "Theorem 1" in out
@@ -184,34 +157,26 @@ def test_table_and_records(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
         "a-srpt-backfill --hold inf",
     ],
 )
-def test_bad_usage(folder: Path, arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _code(simulate(folder, "--policy", *arguments.split())) == 2
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert lines[-1].startswith("optsched: ")
+def test_bad_usage(folder: Path, arguments: str) -> None:
+    refusal(f"{simulate(folder)} {arguments}")
 
 
-def test_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    trace = tmp_path / "t.swf"
+def test_import(tmp_path: Path) -> None:
+    trace, target = tmp_path / "t.swf", tmp_path / "workload.csv"
     trace.write_text("1 0 5 100 4 -1 -1 4 -1 -1 1 7 1 3 1 1 -1 -1\n2 bad\n")
-    target = tmp_path / "workload.csv"
-    assert _code(["import", "swf", str(trace), "-o", str(target)]) == 0
-    assert "dropped 1: not 18 fields" in capsys.readouterr().err
+    assert "dropped 1: not 18 fields" in stderr_of(f"import swf {trace} -o {target}")
     cluster = tmp_path / "cluster.json"
     cluster.write_text(json.dumps(OnlineCluster.of(2, 8).to_dict()))
-    assert _code(["simulate", str(target), "--cluster", str(cluster), "--policy", "all",
-                  "--predictor", "perfect", "--audit"]) == 0  # fmt: skip
+    printed(f"simulate {target} --cluster {cluster} --policy all --predictor perfect --audit")
     cluster.write_text(json.dumps(OnlineCluster.of(1, 2).to_dict()))
-    assert _code(["import", "swf", str(trace), "-o", str(target)]) == 0
-    assert "(largest: 1 with 4)" in capsys.readouterr().err
-    assert _code(["simulate", str(target), "--policy", "fifo"]) == 2
-    assert "gpus: found 4, expected at most the cluster's 2" in capsys.readouterr().err
+    assert "(largest: 1 with 4)" in stderr_of(f"import swf {trace} -o {target}")
+    said = stderr_of(f"simulate {target} --policy fifo", code=2)
+    assert "job 1: gpus: found 4, expected at most the cluster's 2" in said
 
 
 def test_generate_like(folder: Path, tmp_path: Path) -> None:
-    command = ["generate", "workload", "--jobs", "80", "--servers", "6", "--like",
-               str(folder / "workload.csv"), "-o", str(tmp_path / "again")]  # fmt: skip
-    assert _code(command) == 0
-    assert (tmp_path / "again" / "catalogue.json").exists()
+    printed(f"generate workload --jobs 80 --servers 6 --like {folder}/workload.csv -o {tmp_path}")
+    assert (tmp_path / "catalogue.json").exists()
 
 
 DRIVER = """
@@ -243,7 +208,7 @@ program.main()
 def test_an_interrupted_simulation_keeps_what_started(folder: Path, tmp_path: Path) -> None:
     """The run before the interrupt is whole, and the one that it met is said to be a part."""
     records = tmp_path / "records.csv"
-    command = simulate(folder, "--policy", "spwf,a-srpt", "--records", str(records))
+    command = f"{simulate(folder)} spwf,a-srpt --records {records}".split()
     done = subprocess.run(
         [sys.executable, "-c", DRIVER, *command], capture_output=True, text=True, check=False
     )

@@ -42,11 +42,6 @@ def test_one_job_starts_when_the_virtual_machine_says(name: str) -> None:
     assert record.alpha == 1.0
 
 
-def test_larger_than_the_cluster_is_refused_by_name() -> None:
-    with pytest.raises(InputError, match=r"job big: gpus: found 5, expected at most the cluster's"):
-        jobs_of((0, 1, 1), (1, 5, 1), servers=2, job_id=["ok", "big"])
-
-
 def test_unknown_model_is_refused_by_name() -> None:
     workload = Workload.of(submit_time=[0], gpus=[1], iterations=[1], model=["x"], job_id=["a"])
     with pytest.raises(InputError, match="job a: model: found 'x'"):
@@ -95,11 +90,6 @@ def test_slices_wait_for_a_server(policy: str) -> None:
 def test_bad_settings(name: str, value: Any) -> None:
     with pytest.raises(InputError, match=name):
         PolicyOptions(**{name: value})
-
-
-def test_backfilling_refuses_to_hold_for_ever() -> None:
-    with pytest.raises(InputError, match="backfill"):
-        simulate_online(jobs_of((0, 1, 1)), "a-srpt-backfill", None, PolicyOptions(hold="inf"))
 
 
 def test_a_pass_that_scans_on_has_no_head_with_a_window() -> None:

@@ -1,4 +1,4 @@
-"""The synthetic generator: equal seeds, the shape asked for, and a trace's shape matched."""
+"""The synthetic generator: equal seeds, the shape asked for, slices, a trace's shape matched."""
 
 import hashlib
 from typing import Any
@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import optsched
 from optsched.errors import InputError
 from optsched.generators.online import WorkloadShape, generate_workload, shape_of
 from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.configuration_draw import SLICED
 from optsched.online.data.jobs import Jobs, prepare_jobs
 
 CLUSTER = OnlineCluster.of(20)
@@ -76,6 +78,30 @@ def test_a_shape_read_off_a_workload_is_matched() -> None:
 def test_what_is_refused(jobs: int, shape: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         generate_workload(jobs, CLUSTER, WorkloadShape(**shape))
+
+
+@pytest.mark.parametrize("slices", [1, 2, 4, 8])
+def test_jobs_of_a_multiple_are_sliced(slices: int) -> None:
+    made = optsched.generate("online", seed=3, jobs=200, servers=16, slices=slices)
+    jobs = prepare_jobs(made.workload, made.catalogue, made.cluster)
+    several = 0
+    for key, job in made.catalogue.models.items():
+        sizes = {stage.tensor_parallel for stage in job.stages}
+        whole = job.gpus > 1 and job.gpus % slices == 0
+        assert sizes == {slices if whole else 1}, key
+        assert not whole or job.model in SLICED
+        several += whole
+        sent = any(stage.tensor_bytes > 0 for stage in job.stages)
+        assert sent == (whole and slices > 1)
+    assert several > 2
+    assert jobs.replaced == 0
+    assert any(job.model == "Mixtral-8x7B" for job in made.catalogue.models.values()) or slices > 1
+
+
+@pytest.mark.parametrize(("slices", "per_server"), [(3, 9), (8, 4), (4, 6), (-1, 8), (16, 16)])
+def test_what_no_server_divides_into_is_refused(slices: int, per_server: int) -> None:
+    with pytest.raises(InputError, match="slices"):
+        optsched.generate("online", jobs=10, servers=8, gpus_per_server=per_server, slices=slices)
 
 
 FROZEN = {

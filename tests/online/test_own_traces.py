@@ -1,7 +1,6 @@
 """Traces of users: mapped columns, real starts, pods of Kubernetes, and which importer fits."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -169,12 +168,3 @@ def test_explanations_of_other_files(tmp_path: Path) -> None:
     assert "csv does not: line 1: no column for submit" in out.replace("found ", "")
     assert "expected a format, or --explain FILE" in refusal("import")
     assert explain_trace(tmp_path / "none")[0].rank is None
-
-
-def test_real_files_are_explained() -> None:
-    if "OPTSCHED_DATA" not in os.environ:
-        pytest.skip("OPTSCHED_DATA is not set")
-    files = {"philly_sia.csv.gz": "philly-csv", "muri_trace1.csv.gz": "muri"}
-    for file, name in (files | {"chronus_philly_MIX1.csv.gz": "chronus"}).items():
-        path = Path(os.environ["OPTSCHED_DATA"]) / "traces" / file
-        assert explain_trace(path)[0].name == name

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import printed, refusal
 
-from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.online.data.workload_files import read_workload
 from optsched.online.traces import pai_tables
@@ -180,11 +180,10 @@ def test_the_command_takes_the_folder_or_the_files(tmp_path: Path) -> None:
     (made / NAMES["instance"]).unlink()
     for number, files in enumerate(([made], sorted(made.iterdir()))):
         output = tmp_path / str(number) / "workload.csv"
-        output.parent.mkdir()
-        assert _code(["import", "pai", *map(str, files), "-o", str(output)]) == 0
+        printed("import pai -o", output, *files)
         workload = read_workload(output)
         assert workload.job_id.tolist() == ["b", "a", "c"]
         assert np.array_equal(workload.gpus, [3, 2, 2])
     inside = made / NAMES["job"]
-    assert _code(["import", "pai", str(made), "-o", str(inside)]) == 2
+    refusal("import pai", made, "-o", inside)
     assert inside.read_text().startswith("a,i1")

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import refusal, stderr_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.data.workload_files import read_workload, write_workload
 from optsched.online.traces import FORMATS
-from optsched.online.traces.importing import import_trace, workload_of_trace
+from optsched.online.traces.importing import explain_trace, import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -274,23 +274,18 @@ FOUR = "job_id,num_gpu,submit_time,iterations,model_name,duration"
     ],
 )  # fmt: skip
 def test_other_and_implausible_files_are_refused(
-    name: str, text: str, words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    name: str, text: str, words: str, tmp_path: Path
 ) -> None:
     (tmp_path / "trace.csv").write_text(text)
-    command = ["import", name, str(tmp_path / "trace.csv"), "-o", str(tmp_path / "workload.csv")]
-    assert _code(command) == 2
-    error = capsys.readouterr().err
-    assert words in error
-    assert error.count("\n") == 1
+    said = refusal(f"import {name} {tmp_path / 'trace.csv'} -o {tmp_path / 'workload.csv'}")
+    assert words in said
 
 
-def test_jobs_too_large_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_jobs_too_large_are_named(tmp_path: Path) -> None:
     trace, cluster = tmp_path / "trace.csv", tmp_path / "cluster.json"
     trace.write_text(f"{HEAD}0,60,8,v\n1,60,32,v\n2,60,24,v\n")
     cluster.write_text(json.dumps(OnlineCluster.of(2, 8).to_dict()))
-    arguments = ["import", "philly-csv", str(trace), "-o", str(tmp_path / "workload.csv")]
-    assert _code(arguments) == 0
-    said = capsys.readouterr().err
+    said = stderr_of(f"import philly-csv {trace} -o {tmp_path / 'workload.csv'}")
     assert "2 of 3 jobs need more than the cluster's 16 GPUs" in said
     assert "(largest: p3 with 32)" in said
 
@@ -381,5 +376,6 @@ def test_real_traces(file: str) -> None:
     speeds = data / "measured" / "gavel_throughputs.json.gz"
     throughputs = speeds if file.startswith("gavel") else None
     trace = import_trace(name, data / "traces" / file, throughputs=throughputs)
+    assert throughputs or explain_trace(data / "traces" / file)[0].name == name
     assert (trace.report.rows, trace.report.kept) == (rows, kept)
     assert trace.duration.mean() / 3600 == pytest.approx(hours, rel=0.005)

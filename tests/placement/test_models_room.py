@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from models_room import optimum_in, pyomo_solve
+from models_room import optimum_in
 from oracles.placement import job_graph
 from scripts import script
 
@@ -23,7 +23,6 @@ TOP = Path(__file__).resolve().parents[2]
 ROOM = TOP / "models" / "placement"
 README = (ROOM / "README.md").read_text(encoding="utf-8")
 OPTIMUM: dict[str, dict[str, Any]] = json.loads((ROOM / "optimum.json").read_text("utf-8"))
-FILES = [(method, name) for method, entry in OPTIMUM.items() for name in entry["files"]]
 BOTTLENECK = {"all_reduce_bandwidth": "bottleneck"}
 LABEL = re.compile(r"\((?:\d[a-f]?|V\d+|C\d+)\)")
 WHEN = {"always", "asynchronous", "micro-batches", "experts", "bottleneck", "double-tree", "pruned"}
@@ -106,27 +105,6 @@ def test_every_label_stands_beside_a_formula(method: str) -> None:
         assert README.count(rf"\text{{{label}}}") == 1
 
 
-def test_the_room_holds_the_files_it_lists() -> None:
-    exported = {path.name for pattern in ("*.lp", "*.mps") for path in ROOM.glob(pattern)}
-    assert exported == {name for _, name in FILES}
-    for path in ROOM.iterdir():
-        assert path.name == "README.md" or f"`{path.name}`" in README or path.is_dir()
-
-
-@pytest.mark.parametrize(("method", "name"), FILES)
-def test_exported_files_are_todays(method: str, name: str, tmp_path: Path) -> None:
-    """Otherwise: python -m optsched export, as models/placement/README.md says."""
-    export(tiny(), method, Path(name).suffix[1:], tmp_path / name)
-    assert (tmp_path / name).read_text("utf-8") == (ROOM / name).read_text("utf-8")
-
-
-@pytest.mark.parametrize("relaxed", [False, True])
-@pytest.mark.parametrize(("method", "name"), FILES)
-def test_exported_files_have_the_stored_optimum(method: str, name: str, relaxed: bool) -> None:
-    stored = OPTIMUM[method]["relaxation_units" if relaxed else "objective_units"]
-    assert optimum_in(ROOM / name, relaxed=relaxed) == pytest.approx(stored, rel=1e-6)
-
-
 @pytest.mark.parametrize("file_format", ["lp", "mps", "nl"])
 @pytest.mark.parametrize("method", ["ilp", "ilp-vertex"])
 def test_all_extensions_can_be_exported(method: str, file_format: str, tmp_path: Path) -> None:
@@ -151,13 +129,6 @@ def test_stored_optima_are_what_the_methods_find(method: str) -> None:
     objective = stored["objective_units"] * stored["unit"]
     found = result.details["cut_bytes"] if stored["unit_of"] == "bytes" else result.objective
     assert found == pytest.approx(objective, rel=1e-9)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("line", "method"), [(0, "ilp"), (1, "ilp-vertex")])
-def test_pyomo_solve_as_the_readme_states_it(line: int, method: str, tmp_path: Path) -> None:
-    stored = OPTIMUM[method]["objective_units"]
-    assert pyomo_solve(README, line, tmp_path) == pytest.approx(stored, rel=1e-6)
 
 
 def test_model_options_reach_the_model() -> None:

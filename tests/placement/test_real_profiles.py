@@ -8,11 +8,10 @@ import pytest
 
 import optsched
 from optsched.generators.placement import instance_from_profile, random_offer
-from optsched.profiles import Training, read_pipedream
+from optsched.profiles import read_pipedream
 from optsched.result import Termination
 
 DATA = os.environ.get("OPTSCHED_DATA")
-ANY = Training("global", oversized=True)
 PROFILES = {
     "vgg16": "image_classification__vgg16",
     "resnet50": "image_classification__resnet50",

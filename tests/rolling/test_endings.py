@@ -15,7 +15,7 @@ from optsched.rolling import runs as rolling_runs
 from optsched.rolling.bounds.clairvoyant import BoundSettings
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.policies import by_name as policies
-from optsched.rolling.runs import Run, run_policies
+from optsched.rolling.runs import run_policies
 from optsched.rolling.simulator import engine
 from optsched.rolling.simulator.engine import (
     MAX_PERIODIC_DECISIONS,
@@ -60,10 +60,6 @@ def a_workload() -> RollingInstance:
 
 
 IDLE = policies.PolicyEntry("idle", "waits", lambda world, name, settings: Idle())
-
-
-def held(done: Run) -> list[tuple[int, float, int]]:
-    return [(s.job, s.start, len(s.gpus)) for s in done.records.segments]
 
 
 @pytest.mark.parametrize("name", ["price", "price-patterns"])

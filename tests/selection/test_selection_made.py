@@ -1,18 +1,16 @@
-"""What commands make: shipped instances again, example sweeps, the artefacts of the STS paper."""
+"""What commands make: shipped instances again, generated profiles, energies by hand."""
 
 import re
 import shlex
 from pathlib import Path
 
 import pytest
+from commands import printed
 from oracles.selection_cases import document
 from selection.small import at, solution
 
 import optsched
-from optsched.cli import _code
 from optsched.errors import InputError, NotApplicableError
-from optsched.experiments import reproduce
-from optsched.experiments.papers.verdict import Finding, read_verdict
 from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
 from optsched.selection.instance import SelectionInstance
 
@@ -31,8 +29,7 @@ def test_scripts_make_the_shipped_instances_again(problem: str, tmp_path: Path) 
         made.add(key)
         if "100x400" in key or key == "40x160":
             continue  # seconds, and nothing new
-        argv = ["generate", problem, "--name", key, *seed, "-o", str(tmp_path), *arguments]
-        assert _code(argv) == 0
+        printed(f"generate {problem} --name {key} -o {tmp_path}", *seed, *arguments)
         again = (tmp_path / f"{key}.json").read_bytes()
         assert again == (ROOT / "instances" / problem / f"{key}.json").read_bytes(), key
     shipped = {p.stem for p in (ROOT / "instances" / problem).glob("*.json")} - {"best_known"}
@@ -50,23 +47,6 @@ def test_generated_profiles() -> None:
         ProfileSettings(gpus=0)
     with pytest.raises(InputError, match="network"):
         generate_speed_profile(ProfileSettings(network="GPT"))
-
-
-def reproduced(name: str, folder: Path) -> str:
-    """What a quick reproduction says; it leaves every file."""
-    text = reproduce(name, folder, quick=True)
-    for suffix in ("csv", "md", "png", "pdf", "verdict.json"):
-        assert (folder / f"{name}.{suffix}").stat().st_size > 100
-    return text
-
-
-@pytest.mark.full
-def test_epoch_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPTSCHED_DATA", raising=False)
-    assert "not published" in reproduced("sts-fig2", tmp_path)
-    verdict = read_verdict(tmp_path, "sts-fig2")
-    assert (verdict.finding, verdict.smoke) == (Finding.NOT_TESTABLE, True)
-    assert all(part.holds == part.settings == 1 for part in verdict.parts)
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,7 @@ from typing import TYPE_CHECKING, Any
 from optsched.errors import InputError, OptschedError, require_extras, shown, suggestion
 from optsched.experiments.papers import sjf_bco
 from optsched.experiments.papers.a_srpt import simulations, table1, table2
-from optsched.experiments.papers.artefact import (
-    STORE,
-    Artefact,
-    Scale,
-)
+from optsched.experiments.papers.artefact import STORE, Artefact, Scale
 from optsched.experiments.papers.pictures import headline, summary
 from optsched.experiments.papers.sts import epochs_and_arrivals, fig7, over_time
 from optsched.experiments.papers.verdict import Verdict, read_verdict, verdict_file, write_verdict

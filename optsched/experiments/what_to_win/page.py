@@ -83,13 +83,13 @@ def write_page(study: Study, folder: str | Path) -> None:
 def page(study: Study, owners: Sequence[Class]) -> str:
     jobs, name = study.jobs, escape(study.instance.name)
     load = "" if jobs.load is None else f", at a load of {jobs.load:.0%}"
-    waits, owner = "Hours of waiting: median / 95%.", owners[0].kind if owners else ""
+    owner = owners[0].kind if owners else ""
     sections = {
         "The waiting of today, in three parts": _parts(study),
         "Waiting and turnaround under each scheduler": _schedulers(study)
         + _picture(FILES[1], "Mean hours of waiting under each scheduler, and two limits"),
-        "By job size": waits + _waits("GPUs", study, classes_by_size(study), study.waits),
-        f"By {owner}": waits + _waits(owner, study, owners, study.waits) if owners else "",
+        "By job size": _waits(study, classes_by_size(study), study.waits),
+        f"By {owner}": _waits(study, owners, study.waits) if owners else "",
         "Over time": _picture(FILES[2], "Waiting jobs over time")
         + "GPUs in use; the others are idle."
         + _picture(FILES[3], "GPUs in use over time"),
@@ -116,11 +116,7 @@ def page(study: Study, owners: Sequence[Class]) -> str:
 
 def _parts(study: Study) -> str:
     """The waiting of today, split by the two limits, and what schedulers here save of it."""
-    today, min_wait_without_stops, min_wait = (
-        study.mean(study.today),
-        study.min_wait_without_stops,
-        study.min_wait,
-    )
+    today, min_wait = study.mean(study.today), study.min_wait
     order, stopping = study.best(stops_jobs=False), study.best(stops_jobs=True)
     saved, more = today - study.mean(order), study.mean(order) - study.mean(stopping)
     middle, high = np.percentile(study.waits[study.today], (50, 95))
@@ -138,9 +134,9 @@ def _parts(study: Study) -> str:
     parts = {
         "A better order of starts can save at most this: today's waiting less the lower limit for "
         f"schedulers that stop no job. {by_order if saved > 0 else NOT_SAVED}": today
-        - min_wait_without_stops,
+        - study.min_wait_without_stops,
         "Only a scheduler that stops jobs and resumes them later could save any of this. "
-        f"{by_stopping if more > 0 else NOT_SAVED}": min_wait_without_stops - min_wait,
+        f"{by_stopping if more > 0 else NOT_SAVED}": study.min_wait_without_stops - min_wait,
         "No scheduler avoids this part, not even one that knows the future and stops jobs at no "
         "cost; only more GPUs or less work reduce it.": min_wait,
     }
@@ -186,18 +182,19 @@ def _calibration(study: Study) -> str:
         f"<p>{started.sum():,} of {len(real):,} jobs have a real start. They really waited "
         f"{_hours(truth)} on average; replayed under <code>{study.today}</code>, the closer one of "
         f"{' and '.join(USUAL)}, they wait {_hours(replay)}{times}. {verdict}</p>"
-        f"Hours of waiting: median / 95%.{_waits('GPUs', study, classes, columns)}"
+        f"{_waits(study, classes, columns)}"
     )
 
 
-def _waits(kind: str, study: Study, classes: Sequence[Class], columns: Mapping[str, Floats]) -> str:
+def _waits(study: Study, classes: Sequence[Class], columns: Mapping[str, Floats]) -> str:
     """A table of the median and the 95% quantile of waiting, a row a class."""
     gpu_hours, rows = study.jobs.gpus * study.lengths, []
     for chosen in (c for c in classes if c.jobs.any()):
         cells = (_three(wait[chosen.jobs])[1:] for wait in columns.values())
         sizes = f"{chosen.jobs.sum():,}", f"{gpu_hours[chosen.jobs].sum():,.0f}"
         rows.append((chosen.name, *sizes, *(" / ".join(map(_number, pair)) for pair in cells)))
-    return html_table((kind, "jobs", "GPU hours", *columns), rows)
+    table = html_table((classes[0].kind, "jobs", "GPU hours", *columns), rows)
+    return f"Hours of waiting: median / 95%.{table}"
 
 
 def _csv_rows(study: Study, classes: Sequence[Class]) -> Iterable[tuple[Any, ...]]:

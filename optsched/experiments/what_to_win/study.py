@@ -74,10 +74,8 @@ def instance_of(
     if lengths == "trace":
         size = imported.largest_server
         servers = max(imported.num_servers, -(-int(workload.gpus.max(initial=1)) // size))
-        wide = imported.without_limits().model_copy(
-            update={"servers": servers, "gpus_per_server": size}
-        )
-        jobs = prepare_jobs(workload, catalogue, wide)
+        network = imported.inter_bandwidth, imported.intra_bandwidth
+        jobs = prepare_jobs(workload, catalogue, OnlineCluster.of(servers, size, *network))
         workload, catalogue = placement_neutral(workload, jobs.iterations * jobs.estimate)
     fitting = np.flatnonzero(workload.gpus <= cluster.gpus)
     if not len(fitting):
@@ -85,7 +83,7 @@ def instance_of(
         raise InputError(str(files[0]), "", f"{len(workload)} jobs, all larger", expected)
     name = files[0].resolve().parent.name
     facts = {"lengths": lengths, "left_out": len(workload) - len(fitting)}
-    return OnlineInstance(workload.rows(fitting, name), catalogue, cluster, facts)
+    return OnlineInstance(workload.rows(fitting).named(name), catalogue, cluster, facts)
 
 
 def placement_neutral(workload: Workload, seconds: Floats) -> tuple[Workload, Catalogue]:
@@ -99,10 +97,6 @@ def placement_neutral(workload: Workload, seconds: Floats) -> tuple[Workload, Ca
         models[str(gpus)] = Job.model_validate(document)
     labels = Labels.of([str(gpus) for gpus in workload.gpus.tolist()])
     return replace(workload, iterations=seconds, model=labels), Catalogue.of(models, {})
-
-
-def can_stop_jobs(scheduler: str) -> bool:
-    return POLICIES[scheduler].preempts != "never"
 
 
 @dataclass(frozen=True)
@@ -132,7 +126,8 @@ class Study:
 
     def best(self, *, stops_jobs: bool) -> str:
         """The scheduler with the least mean waiting among those that stop jobs, or do not."""
-        return min((n for n in self.runs if can_stop_jobs(n) == stops_jobs), key=self.mean)
+        names = (n for n in self.runs if (POLICIES[n].preempts != "never") == stops_jobs)
+        return min(names, key=self.mean)
 
 
 def study_jobs(
@@ -215,9 +210,14 @@ def warnings_of(study: Study) -> list[str]:
     )
     left_out = study.instance.provenance["left_out"]
     unlimited = 1.0 if limits is None else float(np.isnan(limits).mean())
+    first, windows = study.jobs.first_submission, cluster.maintenance
+    last = first + max(float(run.records.end.max()) for run in study.runs.values())
+    outside = sum(window.end <= first or window.start >= last for window in windows)
     warnings = {
         f"The cluster has {' and '.join(cluster.limits)}: what no scheduler can save is computed "
         "without them.": bool(cluster.limits),
+        f"{outside} of {len(windows)} maintenance windows lie outside the run, which is from "
+        f"{first:.0f} to {last:.0f} s on the clock of submit_time.": outside > 0,
         f"{left_out} jobs that need more than {cluster.gpus} GPUs are left out.": left_out > 0,
         "All jobs are submitted at once, so the page says little about daily use.": load is None,
         f"The jobs ask for {load or 0:.0%} of the cluster, so the queue grows until the trace "

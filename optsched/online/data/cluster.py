@@ -28,8 +28,6 @@ from optsched.schema import (
 
 MAX_SERVERS = 2**20
 MAX_GPUS = 2**24
-LIMITS = ("maintenance", "quotas", "priorities")
-"""Optional fields that keep jobs from starting."""
 
 Gpus = Annotated[int, Between(1, MAX_GPUS_PER_SERVER)]
 Count = Annotated[int, Between(1, MAX_SERVERS)]
@@ -84,23 +82,7 @@ class OnlineCluster(FileModel):
         inter_bandwidth: float = 1.25e9,
         intra_bandwidth: float = 3e11,
     ) -> Self:
-        """Create a cluster; the defaults are a-srpt's V-B: 250 x 8, 10 Gbit/s, 300 GB/s.
-
-        Parameters
-        ----------
-        servers : int, optional
-            Number of servers, all equal.
-        gpus_per_server : int, optional
-            GPUs of each server.
-        inter_bandwidth : float, optional
-            NIC bandwidth of a server, bytes/s.
-        intra_bandwidth : float, optional
-            Bandwidth inside a server, bytes/s.
-
-        Returns
-        -------
-        OnlineCluster
-            The cluster.
+        """Create a cluster of equal servers, by default that of a-srpt's V-B.
 
         Examples
         --------
@@ -165,8 +147,8 @@ class OnlineCluster(FileModel):
 
     def without_limits(self) -> Self:
         """The same servers without maintenance windows, quotas and priorities."""
-        fields = {name: getattr(self, name) for name in self.model_fields_set - {*LIMITS}}
-        return type(self)(**{"schema" if k == "schema_" else k: v for k, v in fields.items()})
+        limits = ("maintenance", "quotas", "priorities")
+        return self.from_dict({k: v for k, v in self.to_dict().items() if k not in limits})
 
     @property
     def hardware(self) -> Cluster:
@@ -195,12 +177,9 @@ class OnlineCluster(FileModel):
 
 def filled(server_gpus: Ints, gpus: int) -> list[int]:
     """GPUs that the largest servers give a job, the largest first."""
-    offer, left = [], gpus
-    for size in np.sort(server_gpus)[::-1].tolist():
-        if left == 0:
-            break
-        offer.append(min(size, left))
-        left -= offer[-1]
+    sizes = np.sort(server_gpus)[::-1]
+    left = gpus - (np.cumsum(sizes) - sizes)
+    offer: list[int] = np.minimum(sizes, left)[left > 0].tolist()
     return offer
 
 

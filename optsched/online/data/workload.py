@@ -1,8 +1,5 @@
-"""The workload table: one row a job, in columns.
+"""The workload table: one row a job, in columns, as `Workload` describes them.
 
-Columns: job_id, submit_time (s), gpus, iterations (real, never rounded), user, group, model, where
-`model` keys one configuration of the catalogue, and optionally walltime (s), the user's estimate,
-and start_time (s), when a job of a trace really started.
 Text columns are kept as codes into a list of distinct values. Reading and writing:
 `optsched.online.data.workload_files`.
 """
@@ -11,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -46,7 +44,10 @@ class Labels:
         codes = (code_of.setdefault(value, len(code_of)) for value in column)
         return cls(np.fromiter(codes, np.int32, len(column)), tuple(code_of))
 
-    def take(self, rows: Ints) -> Labels:
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Ints) -> Labels:
         return Labels(self.codes[rows], self.values)
 
     def text(self) -> list[str]:
@@ -68,9 +69,9 @@ class Workload:
     gpus : (n,) int
         g, GPUs of the job (gang-scheduled).
     iterations : (n,) float
-        n, positive.
+        n, positive, real and never rounded.
     user, group, model : Labels
-        User, recurring job, configuration key.
+        User, recurring job, key of a configuration of the catalogue.
     walltime : (n,) float or None
         The user's estimate, seconds; NaN if there is none. `easy` uses it.
     start_time : (n,) float or None
@@ -112,40 +113,10 @@ class Workload:
         start_time: Sequence[float | None] | None = None,
         name: str = "workload",
     ) -> Workload:
-        """Create a workload; by default one user, a group per model, and ids j0, j1, ...
+        """Create a workload of columns as above; raises InputError for numbers out of range.
 
-        Parameters
-        ----------
-        submit_time : sequence of float
-            Submission times in seconds, from any origin.
-        gpus : sequence of int
-            Of each job.
-        iterations : sequence of float
-            Of each job; real numbers.
-        model : sequence of str
-            Keys of a catalogue.
-        user : sequence of str, optional
-            Submitting user.
-        group : sequence of str, optional
-            Recurring job.
-        job_id : sequence of str, optional
-            Names, distinct.
-        walltime : sequence of float or None, optional
-            The users' estimates, seconds; None or NaN for jobs without one.
-        start_time : sequence of float or None, optional
-            Real starts in a trace, seconds; None or NaN for jobs without one.
-        name : str, optional
-            Of the workload.
-
-        Returns
-        -------
-        Workload
-            The table.
-
-        Raises
-        ------
-        InputError
-            For columns of unequal lengths and numbers out of range.
+        By default there is one user, a group per model, and ids j0, j1, ...; None or NaN is a job
+        without a walltime or a real start.
 
         Examples
         --------
@@ -169,18 +140,28 @@ class Workload:
         workload.check()
         return workload
 
-    def check(self, source: str | None = None) -> None:
+    def columns(self) -> dict[str, Any]:
+        """The columns that the table has, by name."""
+        columns = {name: getattr(self, name) for name in (*COLUMNS, *OPTIONAL)}
+        return {name: column for name, column in columns.items() if column is not None}
+
+    def lists(self) -> dict[str, list[Any]]:
+        """The columns as lists of texts and numbers, None for a job without a number."""
+        lists: dict[str, list[Any]] = {
+            name: column.text() if isinstance(column, Labels) else column.tolist()
+            for name, column in self.columns().items()
+        }
+        for name in lists.keys() & {*OPTIONAL}:
+            lists[name] = [None if isnan(value) else value for value in lists[name]]
+        return lists
+
+    def check(self) -> None:
         """Raise InputError for columns of unequal lengths and numbers out of range."""
-        source = source or self.name
-        columns: tuple[NDArray[Any], ...] = (self.job_id, self.gpus, self.iterations)
-        columns += (self.user.codes, self.group.codes, self.model.codes)
-        columns += tuple(c for name in OPTIONAL if (c := getattr(self, name)) is not None)
-        if any(len(column) != len(self) for column in columns):
-            raise InputError(source, "", "columns of unequal lengths", "one value a job each")
-        for name, (low, high, expected) in RANGES.items():
-            values = getattr(self, name)
-            if values is None:
-                continue
+        columns = self.columns()
+        if any(len(column) != len(self) for column in columns.values()):
+            raise InputError(self.name, "", "columns of unequal lengths", "one value a job each")
+        for name in (name for name in RANGES if name in columns):
+            (low, high, expected), values = RANGES[name], columns[name]
             valid = (values >= low) & (values <= high)
             if name in OPTIONAL:
                 valid |= np.isnan(values)
@@ -189,15 +170,10 @@ class Workload:
                 expected += " from the submission on"
             if not valid.all():
                 row = int(np.argmin(valid))
-                raise InputError(source, f"row {row + 1}: {name}", f"{values[row]}", expected)
+                raise InputError(self.name, f"row {row + 1}: {name}", f"{values[row]}", expected)
 
-    def rows(self, chosen: Ints, name: str | None = None) -> Workload:
-        numbers = {key: getattr(self, key)[chosen] for key in COLUMNS[:4]}
-        labels = {key: getattr(self, key).take(chosen) for key in COLUMNS[4:]}
-        for key in OPTIONAL:
-            values = getattr(self, key)
-            numbers[key] = None if values is None else values[chosen]
-        return replace(self, name=name or self.name, **numbers, **labels)
+    def rows(self, chosen: Ints) -> Workload:
+        return replace(self, **{name: column[chosen] for name, column in self.columns().items()})
 
     def in_row_order(self) -> Workload:
         """Sorted by (submit_time, row): the order that all ties refer to."""
@@ -210,7 +186,7 @@ class Workload:
         return replace(self, name=name)
 
 
-def optional_numbers(column: Sequence[float | None] | None) -> Floats | None:
+def optional_numbers(column: Sequence[float | None] | Floats | None) -> Floats | None:
     """The column as numbers, NaN for None; None for a column without a value."""
     if column is None:
         return None

@@ -1,7 +1,6 @@
 """workload.csv and workload.parquet."""
 
 import itertools
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -74,15 +73,10 @@ def write_workload(path: str | Path, workload: Workload) -> None:
 
     Numbers and texts round-trip exactly.
     """
-    columns = {name: getattr(workload, name) for name in COLUMNS}
-    columns |= {name: columns[name].text() for name in TEXT[1:]}
-    optional = {n: column for n in OPTIONAL if (column := getattr(workload, n)) is not None}
     if str(path).endswith(".parquet"):
-        _write_parquet(path, columns, optional)
+        _write_parquet(path, workload)
         return
-    columns |= {name: columns[name].tolist() for name in NUMBERS}
-    for name, column in optional.items():
-        columns[name] = ["" if math.isnan(value) else value for value in column.tolist()]
+    columns = workload.lists()
     write_text(path, csv_text([*columns], zip(*columns.values(), strict=True)))
 
 
@@ -126,8 +120,7 @@ class _Table:
         rows = len(block["job_id"])
         if self._rows + rows > MAX_JOBS:
             raise InputError(self._source, "", "more rows", f"at most {MAX_JOBS}")
-        columns: dict[str, Any] = {name: self._numbers(name, block[name]) for name in NUMBERS}
-        columns |= {n: self._optional_numbers(n, block[n]) for n in OPTIONAL if n in block}
+        columns: dict[str, Any] = {n: self._numbers(n, block[n]) for n in RANGES if n in block}
         for name in TEXT:
             self._check_text(name, block[name])
         for row, name in enumerate(block["job_id"]):
@@ -143,53 +136,32 @@ class _Table:
         self._rows += rows
 
     def workload(self) -> Workload:
+        if not self._blocks:
+            return Workload.of(submit_time=[], gpus=[], iterations=[], model=[], name=self._source)
         columns: dict[str, Any] = {
-            n: Labels(self._column(n, np.int32), tuple(self._code_of[n])) for n in TEXT[1:]
-        } | {
-            name: optional_numbers(self._column(name, np.float64))
-            for name in OPTIONAL
-            if self._blocks and name in self._blocks[0]
+            name: np.concatenate([block[name] for block in self._blocks])
+            for name in self._blocks[0]
         }
-        workload = Workload(
-            self._source,
-            self._column("job_id", object),
-            self._column("submit_time", np.float64),
-            self._column("gpus", np.int64),
-            self._column("iterations", np.float64),
-            **columns,
-        )
-        workload.check(self._source)
+        columns |= {n: Labels(columns[n], tuple(codes)) for n, codes in self._code_of.items()}
+        columns |= {n: optional_numbers(columns[n]) for n in OPTIONAL if n in columns}
+        workload = Workload(self._source, **columns)
+        workload.check()
         return workload
 
-    def _optional_numbers(self, name: str, column: Sequence[Any]) -> Any:
-        """Seconds; NaN for an empty cell."""
-        blank = np.array([cell in ("", None) for cell in column])
-        filled = [cell for cell, is_blank in zip(column, blank, strict=True) if not is_blank]
-        values = np.full(len(column), np.nan)
-        numbers = [parse_real(cell) if isinstance(cell, str) else cell for cell in filled]
-        values[~blank] = [math.nan if number is None else number for number in numbers]
-        low, high, expected = RANGES[name]
-        invalid = ~blank & ~((values >= low) & (values <= high))
-        if invalid.any():
-            row = int(np.argmax(invalid))
-            place, found = self._place(row, name), shown(column[row])
-            raise InputError(self._source, place, found, f"{expected}, or an empty cell")
-        return values
-
-    def _column(self, name: str, dtype: Any) -> Any:
-        return np.concatenate([p[name] for p in self._blocks] or [np.empty(0, dtype=dtype)])
-
     def _numbers(self, name: str, column: Sequence[Any]) -> Any:
+        """Numbers of a column, NaN for an empty cell of an optional one."""
         low, high, expected = RANGES[name]
-        integral, values = name == "gpus", _floats(column)
-        with np.errstate(invalid="ignore"):
-            valid = (values >= low) & (values <= high)
-            if integral:
-                valid &= values == np.floor(values)
+        values = _floats(column)
+        valid = (values >= low) & (values <= high)
+        if name == "gpus":
+            valid &= values == np.floor(values)
+        if name in OPTIONAL:
+            valid |= np.array([cell in ("", None) for cell in column])
+            expected += ", or an empty cell"
         if not valid.all():
             row = int(np.argmin(valid))
             raise InputError(self._source, self._place(row, name), shown(column[row]), expected)
-        return values.astype(np.int64) if integral else values
+        return values.astype(np.int64) if name == "gpus" else values
 
     def _check_text(self, name: str, column: Sequence[Any]) -> None:
         may_be_empty = name not in ("job_id", "model")
@@ -215,13 +187,11 @@ COLUMN_DOCS = {
     "user": About("Submitting user; may be empty.", "", "u7"),
     "group": About("Recurring-job group, used by predictors; may be empty.", "", "g3"),
     "model": About("A key of the catalogue: the job's configuration.", "", "VGG19-16"),
+    WALLTIME: About(
+        "Walltime requested by the user; may be empty or left out. Used by `easy`.", "seconds", 3600
+    ),
+    START: About("Real start in a trace; may be empty or left out.", "seconds", 180.0),
 }
-
-WALLTIME_DOC = About(
-    "Walltime requested by the user; may be empty or left out. Used by `easy`.", "seconds", 3600
-)
-
-START_DOC = About("Real start in a trace; may be empty or left out.", "seconds", 180.0)
 
 
 def row_schema() -> dict[str, Any]:
@@ -229,15 +199,12 @@ def row_schema() -> dict[str, Any]:
     properties: dict[str, Any] = {}
     for name, about in COLUMN_DOCS.items():
         kind: dict[str, Any] = {"type": "string", "maxLength": MAX_NAME_LENGTH}
-        if name in NUMBERS:
+        if name in RANGES:
+            number = "integer" if name == "gpus" else "number"
             low, high, _ = RANGES[name]
-            kind = {"type": "integer" if name == "gpus" else "number"}
+            kind = {"type": [number, "null"] if name in OPTIONAL else number}
             kind |= {"minimum": low, "maximum": high}
         properties[name] = kind | about.keywords
-    properties[WALLTIME] = {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1e15}
-    properties[WALLTIME] |= WALLTIME_DOC.keywords
-    properties[START] = {"type": ["number", "null"], "minimum": -1e15, "maximum": 1e15}
-    properties[START] |= START_DOC.keywords
     return {
         "title": "Workload",
         "description": "A row of a workload table: one job.",
@@ -252,13 +219,14 @@ _DECIMALS = re.compile(r"[0-9eE+.,-]*", re.ASCII)
 
 
 def _floats(column: Sequence[Any]) -> Any:
-    """Numbers of a column of decimals; NaN for cells that are not numbers."""
+    """Numbers of a column of numbers or decimals; NaN for cells that are neither."""
     if isinstance(column, np.ndarray):
         return column.astype(np.float64)
-    if _DECIMALS.fullmatch(",".join(column)):  # only decimals: float() accepts what parse_real does
-        with suppress(ValueError):
+    with suppress(TypeError, ValueError):  # a number, an empty cell
+        if _DECIMALS.fullmatch(",".join(column)):  # float() accepts of these what parse_real does
             return np.array(column, dtype=object).astype(np.float64)
-    return np.array([math.nan if (x := parse_real(v)) is None else x for v in column])
+    numbers = [parse_real(cell) if isinstance(cell, str) else cell for cell in column]
+    return np.array(numbers, dtype=np.float64)  # None becomes NaN
 
 
 def _read_parquet(path: str | Path, source: str) -> Workload:
@@ -309,14 +277,15 @@ def _check_expansion(metadata: Any, size: int, source: str) -> None:
         raise InputError(source, "", f"{total} bytes in {size}", expected)
 
 
-def _write_parquet(path: str | Path, columns: dict[str, Any], optional: dict[str, Any]) -> None:
+def _write_parquet(path: str | Path, workload: Workload) -> None:
     require_extras(["pyarrow"])
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
-    columns["job_id"] = list(columns["job_id"])
-    for name, column in optional.items():
-        columns[name] = arrow.array(column, from_pandas=True)  # NaN: null
+    columns = {
+        name: column.text() if isinstance(column, Labels) else arrow.array(column, from_pandas=True)
+        for name, column in workload.columns().items()  # NaN becomes null
+    }
     table = arrow.table(columns)
     with replacing(path) as file:
         parquet.write_table(table, file)

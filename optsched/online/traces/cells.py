@@ -81,16 +81,12 @@ _RESOURCE = re.compile(
 )
 _RESOURCES = re.compile(r"[\w/:.-]+=[^,=]+(?:,[\w/:.-]+=[^,=]+)*", re.ASCII)
 _GPU_RESOURCE = re.compile(r"(?:^|,)(?:gres/)?gpu(:[^,=]+)?=([0-9]{1,6})", re.ASCII | re.IGNORECASE)
-_DOTTED = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(.*)", re.ASCII)
+_DOTTED = re.compile(r"^([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})", re.ASCII)
 _SLASHED = re.compile(r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})(.*)", re.ASCII)
 
 
 class UnreadableError(ValueError):
-    """A row that cannot be used, with the reason and the text that caused it."""
-
-    def __init__(self, reason: str, text: str = "") -> None:
-        super().__init__(reason)
-        self.reason, self.text = reason, text
+    """A row that cannot be used; its arguments are the reason and the text that caused it."""
 
 
 def readable_rows(
@@ -101,7 +97,7 @@ def readable_rows(
         try:
             yield parse(line, row)
         except UnreadableError as error:
-            yield RejectedRow(line, error.reason, error.text)
+            yield RejectedRow(line, *error.args)
 
 
 def number_of(text: str | None, name: str = "number") -> float | None:
@@ -138,22 +134,15 @@ def date_of(text: str, time_format: str | None = None) -> float | None:
     """Return seconds since 1970, or None if the text is no date."""
     try:
         if time_format is None:
-            moment = datetime.fromisoformat(_year_first(text))
+            if slashed := _SLASHED.fullmatch(_DOTTED.sub(r"\3/\2/\1", text)):
+                year, month, day, rest = slashed.groups()
+                text = f"{year}-{month:0>2}-{day:0>2}{rest}"
+            moment = datetime.fromisoformat(text)
         else:
             moment = datetime.strptime(text, time_format)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
-
-
-def _year_first(text: str) -> str:
-    if dotted := _DOTTED.fullmatch(text):
-        day, month, year, rest = dotted.groups()
-    elif slashed := _SLASHED.fullmatch(text):
-        year, month, day, rest = slashed.groups()
-    else:
-        return text
-    return f"{year}-{month:0>2}-{day:0>2}{rest}"
 
 
 class SubmissionParser:
@@ -199,9 +188,11 @@ class CsvTable:
     """Line numbers from 2 and cells."""
 
     def by_role(self, cells: Sequence[str]) -> dict[str, str]:
+        """The cell of each role of `COLUMNS`, empty without a column."""
         if len(cells) != len(self.header):
             raise UnreadableError("wrong number of columns", f"{len(cells)} of {len(self.header)}")
-        return {role: cells[position] for role, position in self.positions.items()}
+        held = {role: cells[position] for role, position in self.positions.items()}
+        return dict.fromkeys(COLUMNS, "") | held
 
 
 def open_table(path: str | Path, columns: Mapping[str, str] | None = None) -> CsvTable:
@@ -223,11 +214,8 @@ def open_table(path: str | Path, columns: Mapping[str, str] | None = None) -> Cs
     for role in sorted(COLUMNS, key=lambda role: role not in columns):  # mapped roles first
         wanted = (columns[role],) if role in columns else COLUMNS[role]
         taken = [] if role in columns else [positions[other] for other in columns]
-        present = [
-            index
-            for index, name in enumerate(names)
-            if name in map(_plain, wanted) and index not in taken
-        ]
+        fitting = {_plain(name) for name in wanted}
+        present = [i for i, name in enumerate(names) if name in fitting and i not in taken]
         if len(present) > 1:
             found = " and ".join(f"a column {header[index]}" for index in present[:2])
             raise InputError(source, "line 1", found, f"one column of {', '.join(wanted)}")

@@ -1,28 +1,23 @@
-"""CSV files of published traces, Slurm and users, Gavel's .trace, SWF and Philly's JSON.
+"""CSV files of published traces, Slurm and users, Gavel's .trace and SWF.
 
 The importers of CSV files differ in the unit of their times and in the columns that name a group,
 as `LAYOUTS` states. A job's duration is checked where a file states it twice: Muri's rows have
 iterations x iteration_time = duration, all in milliseconds.
 """
 
-import json
-import re
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from optsched.errors import InputError, shown
+from optsched.errors import InputError
 from optsched.files import read_document
-from optsched.io.reading import lines_of, text_blocks
+from optsched.io.reading import lines_of
 from optsched.online.traces.cells import (
     COLUMNS,
     MISSING,
     SubmissionParser,
     UnreadableError,
-    date_of,
     duration_of,
     gpus_of,
     number_of,
@@ -119,45 +114,46 @@ def read_csv(
 
     def parse(line: int, row: list[str]) -> TraceRow:
         cells = table.by_role(row)
-        known = defaultdict(str, cells)
-        if name == "sacct" and "." in known["job"]:
-            raise UnreadableError("job step", known["job"])
-        if name == "sacct" and known["end"].lower() in MISSING:
-            raise UnreadableError("not ended", known["job"])
+        if name == "sacct" and "." in cells["job"]:
+            raise UnreadableError("job step", cells["job"])
+        if name == "sacct" and cells["end"].lower() in MISSING:
+            raise UnreadableError("not ended", cells["job"])
         submit = submissions.seconds(line, cells["submit"])
-        start, end = (_moment(line, cells.get(role), submissions) for role in ("start", "end"))
-        duration = duration_of(cells.get("duration"))
+        start, end = (
+            _or_nan(partial(submissions.seconds, line, cells[role])) for role in ("start", "end")
+        )
+        duration = duration_of(cells["duration"])
         if duration is None and start is not None and end is not None:
             duration = (end - start) / layout.unit
         _check_unit(name, table.source, line, cells, duration)
-        gpus, instances = gpus_of(cells["gpus"]), number_of(cells.get("instances"), "num_inst")
+        gpus, instances = gpus_of(cells["gpus"]), number_of(cells["instances"], "num_inst")
         if gpus is not None and instances is not None:
             if instances < 1:
                 raise UnreadableError("num_inst below 1", cells["instances"])
             gpus = round(gpus * instances, 9)
-        wait = _estimate(cells.get("wait"), layout.unit)
+        wait = _estimate(cells["wait"], layout.unit)
         if start is None and wait is not None and submit is not None:
             start = submit + wait
         return TraceRow(
             line,
-            known["job"] or f"p{line}",
+            cells["job"] or f"p{line}",
             submit,
             None if duration is None else duration * layout.unit,
             gpus,
-            known[layout.user],
-            layout.group(known),
-            _estimate(cells.get("walltime"), layout.unit) or None,
-            _due_date(line, cells, submit, submissions),
+            cells[layout.user] if layout.user else "",
+            layout.group(cells),
+            _estimate(cells["walltime"], layout.unit) or None,
+            _or_nan(partial(_due_date, line, cells, submit, submissions)),
             start,
         )
 
     yield from readable_rows(table.rows, parse)
 
 
-def _moment(line: int, text: str | None, submissions: SubmissionParser) -> float | None:
-    """Return seconds on the clock of the submissions; NaN if they cannot be read on it."""
+def _or_nan(read: Callable[[], float | None]) -> float | None:
+    """Return a value that a row can do without, NaN if it cannot be read."""
     try:
-        return submissions.seconds(line, text)
+        return read()
     except (InputError, UnreadableError):
         return float("nan")
 
@@ -188,7 +184,7 @@ def own_columns(name: str, roles: Collection[str]) -> int:
 
 def _check_unit(name: str, source: str, line: int, cells: Cells, duration: float | None) -> None:
     """Check iterations x iteration_time = duration, and the unit that iteration_time shows."""
-    if duration is None or "iterations" not in cells or "iteration_time" not in cells:
+    if duration is None or not cells["iteration_time"]:
         return
     iterations = number_of(cells["iterations"], "iterations")
     iteration_time = number_of(cells["iteration_time"], "iteration_time")
@@ -211,30 +207,24 @@ def _check_unit(name: str, source: str, line: int, cells: Cells, duration: float
 
 def _estimate(text: str | None, unit: float = 1.0) -> float | None:
     """Return a walltime or a wait in seconds, None if negative; NaN if it cannot be read."""
-    try:
-        estimate = duration_of(text, "walltime")
-    except UnreadableError:
-        return float("nan")
+    estimate = _or_nan(partial(duration_of, text))
     return None if estimate is None or estimate < 0 else estimate * unit
 
 
 def _due_date(
     line: int, cells: Cells, submit: float | None, submissions: SubmissionParser
 ) -> float | None:
-    """Return a row's due date, of Chronus's its first; NaN if it cannot be read."""
-    if "due" in cells:
-        return _moment(line, cells["due"], submissions)
-    try:
-        allowed = duration_of(cells.get("expected_times", "").partition("-")[0], "expected time")
-        best_effort = number_of(cells.get("best_effort"), "best_effort")
-    except UnreadableError:
-        return float("nan")
+    """Return a row's due date, of Chronus's its first."""
+    if cells["due"]:
+        return submissions.seconds(line, cells["due"])
+    allowed = duration_of(cells["expected_times"].partition("-")[0])
+    best_effort = number_of(cells["best_effort"])
     return None if submit is None or allowed is None or best_effort else submit + allowed
 
 
 GAVEL_FIELDS = {7: (4, 5, 6), 9: (4, 8, 5), 10: (5, 9, 6), 11: (5, 10, 6), 12: (5, 11, 6)}
 """By the number of fields: positions of steps, arrival and scale factor; the job type is first."""
-GAVEL_DURATION = {12: 10}
+SHOCKWAVE_FIELDS, SHOCKWAVE_DURATION = 12, 10
 GAVEL_GPU = "v100"
 """GPU type whose throughputs give durations: the one that Gavel's generator drew its steps for."""
 
@@ -256,8 +246,8 @@ def read_gavel(path: str | Path, throughputs: str | Path | None = None) -> Rows:
             raise UnreadableError("not 7, 9, 10, 11 or 12 fields", f"{len(fields)} fields")
         at_steps, at_arrival, at_scale = GAVEL_FIELDS[len(fields)]
         job_type, scale = fields[0], number_of(fields[at_scale], "number of GPUs")
-        if len(fields) in GAVEL_DURATION:
-            duration = duration_of(fields[GAVEL_DURATION[len(fields)]])
+        if len(fields) == SHOCKWAVE_FIELDS:
+            duration = duration_of(fields[SHOCKWAVE_DURATION])
         elif speeds is None:
             expected = "`optsched import gavel --throughputs FILE`, with JSON of steps per second "
             expected += "by GPU type and job type"
@@ -330,104 +320,3 @@ def read_swf(path: str | Path) -> Rows:
 
     lines = ((n, text.split(";", 1)[0].split()) for n, text in lines_of(path, errors="replace"))
     yield from readable_rows(((n, fields) for n, fields in lines if fields), parse)
-
-
-MAX_JOB_LENGTH = 2**22
-"""Characters of one job; the largest of Philly's have some 100,000."""
-
-
-def read_philly_json(path: str | Path) -> Rows:
-    """Stream the jobs of Microsoft Philly's cluster_job_log, a JSON array of jobs with attempts.
-
-    GPUs: of the first attempt that lists them, summed over its servers. Duration: the time that
-    attempts ran, from start to end, summed. An attempt without both times is left out of the sum; a
-    job without any is dropped (no duration). User: the user; group: (virtual cluster, user, GPUs).
-    """
-    submissions = SubmissionParser(str(path))
-
-    def parse(line: int, job: dict[str, Any]) -> TraceRow:
-        attempts = job.get("attempts")
-        if not isinstance(attempts, list) or not all(isinstance(a, dict) for a in attempts):
-            raise UnreadableError("no list of attempts", str(job.get("jobid", "")))
-        gpus = next((count for a in attempts if (count := _gpus(a)) is not None), None)
-        spans = [span for a in attempts if (span := _span(a)) is not None]
-        lengths = [ended - began for began, ended in spans]
-        submitted = job.get("submitted_time")
-        user, cluster = str(job.get("user", "")), str(job.get("vc", ""))
-        return TraceRow(
-            line,
-            str(job.get("jobid", f"line {line}")),
-            submissions.seconds(line, submitted if isinstance(submitted, str) else None),
-            sum(lengths) if lengths else None,
-            0.0 if gpus is None else float(gpus),
-            user,
-            f"{cluster}/{user}/{gpus}",
-            start=spans[0][0] if spans else None,
-        )
-
-    yield from readable_rows(objects_of(path), parse)
-
-
-def _gpus(attempt: dict[str, Any]) -> int | None:
-    """Return the GPUs of an attempt, or None if it lists none."""
-    detail = attempt.get("detail")
-    if not isinstance(detail, list):
-        return None
-    lists = [server.get("gpus") for server in detail if isinstance(server, dict)]
-    return sum(len(gpus) for gpus in lists if isinstance(gpus, list)) or None
-
-
-def _span(attempt: dict[str, Any]) -> tuple[float, float] | None:
-    """Return the start and end of an attempt, or None if it lacks one."""
-    start, end = (attempt.get(key) for key in ("start_time", "end_time"))
-    if not isinstance(start, str) or not isinstance(end, str):
-        return None
-    began, ended = date_of(start.strip()), date_of(end.strip())
-    return (began, ended) if began is not None and ended is not None and ended >= began else None
-
-
-def objects_of(path: str | Path, key: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
-    """Parse the objects of a JSON array as they are read; yield each with its first line.
-
-    With a key, the array may also be that value of an object, which begins within the first block.
-    """
-    source, blocks = str(path), text_blocks(path)
-    decoder = json.JSONDecoder()
-    text, line, expected = next(blocks, ""), 1, "["
-    if key and (array := re.match(rf'\s*\ufeff?\s*\{{[^[]*?"{key}"\s*:\s*(?=\[)', text)):
-        line += text.count("\n", 0, array.end())
-        text = text[array.end() :]
-    while True:
-        rest = text.lstrip("\ufeff \t\r\n")
-        line += text.count("\n", 0, len(text) - len(rest))
-        text = rest
-        if not text:
-            block = next(blocks, None)
-            if block is None:
-                raise InputError(source, f"line {line}", "end of file", "a JSON array of jobs")
-            text = block
-            continue
-        if text[0] not in expected:
-            raise InputError(source, f"line {line}", shown(text[:60]), "a JSON array of jobs")
-        if text[0] == "]":
-            return
-        if text[0] != "{":
-            text, expected = text[1:], "{]" if text[0] == "[" else "{"
-            continue
-        while True:  # a job may go on in the next blocks
-            try:
-                job, end = decoder.raw_decode(text)
-                break
-            except json.JSONDecodeError as error:
-                block = next(blocks, None) if len(text) <= MAX_JOB_LENGTH else None
-                if block is None:
-                    at = line + text.count("\n", 0, error.pos)
-                    found = f"invalid JSON ({error.msg})"
-                    raise InputError(source, f"line {at}", found, "jobs in an array") from None
-                text += "".join((block, *islice(blocks, len(text) // len(block))))
-            except (ValueError, RecursionError):
-                found = "a number or nesting beyond the limits of the JSON parser"
-                raise InputError(source, f"line {line}", found, "jobs in an array") from None
-        yield line, job
-        line += text.count("\n", 0, end)
-        text, expected = text[end:], ",]"

@@ -15,15 +15,8 @@ from optsched.online.data.configuration_draw import ConfigurationDrawer
 from optsched.online.data.workload import Labels, Workload
 from optsched.online.traces import FORMATS
 from optsched.online.traces.cells import MAPPED, open_table
-from optsched.online.traces.formats import (
-    LAYOUTS,
-    own_columns,
-    read_csv,
-    read_gavel,
-    read_philly_json,
-    read_swf,
-)
-from optsched.online.traces.kubernetes import read_kubernetes
+from optsched.online.traces.formats import LAYOUTS, own_columns, read_csv, read_gavel, read_swf
+from optsched.online.traces.json_traces import read_kubernetes, read_philly_json
 from optsched.online.traces.pai_tables import read_pai_tables, table_of_pai
 from optsched.online.traces.trace import RejectedRow, Trace, TraceRow, collect
 

@@ -1,23 +1,18 @@
 """Alibaba PAI 2020 as published: tables of jobs, tasks, groups and instances, joined into jobs.
 
 The published CSV files (cluster-trace-gpu-v2020) have no header; their headers lie beside them as
-.header files. A table is recognised by its header, in the file or beside it, else by its width:
+.header files. A table is recognised by its header, in the file or beside it, else by its width.
 
-- job: job_name, inst_id, user, status, start_time (its submission), end_time;
-- task: job_name, task_name, inst_num, status, start_time, end_time, plan_cpu, plan_mem, plan_gpu
-  (of one instance, in percent of a GPU), gpu_type;
-- group tag: inst_id, user, gpu_type_spec, group, workload; optional (else each job is a group);
-- instance: job_name, task_name, inst_name, worker_name, inst_id, status, start_time, end_time,
-  machine; optional.
-
-A job asks for the sum over its tasks of inst_num x plan_gpu / 100; the instance table lists the
-same instances one by one. Its duration runs from the first to the last moment of its instances, or
-of its tasks without that table, and excludes its waiting time. Tasks and instances join on
-job_name, an instance's inst_id must be its job's; groups join on inst_id.
+A job is submitted at its start_time. It asks for the sum over its tasks of inst_num x plan_gpu /
+100; the instance table lists the same instances one by one. Its duration runs from the first to the
+last moment of its instances, or of its tasks without that table, and excludes its waiting time.
+Tasks and instances join on job_name, an instance's inst_id must be its job's; groups join on
+inst_id, and without their table each job is a group.
 """
 
+import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,7 +34,7 @@ TABLES = {
         *("start_time", "end_time", "machine"),
     ),
 }
-"""Columns by table, as published."""
+"""Columns by table, as published; plan_gpu is that of one instance, in percent of a GPU."""
 OTHER_TABLES = ("sensor_table", "machine_spec", "machine_metric")
 """Parts of the names of published tables without jobs."""
 NUMBERS = ("inst_num", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu")
@@ -155,8 +150,8 @@ class _Job:
     user: str
     submit: float | None
     group: str = ""
-    gpus: float | None = None
-    has_unreadable_task: bool = False
+    gpus: float = 0.0
+    """Of its tasks; NaN if a task's are unreadable."""
     tasks: set[str] = field(default_factory=set)
     spans: dict[str, tuple[float, float]] = field(default_factory=dict)
     """First and last moment of its tasks, and of its instances; infinite while one runs on."""
@@ -167,13 +162,13 @@ class _Job:
             return  # it never ran
         first, last = self.spans.get(table, (start, start))
         if end is None or end < start:
-            end = float("inf")
+            end = math.inf
         self.spans[table] = min(first, start), max(last, end)
 
     def span(self) -> tuple[float | None, float | None]:
         """Start and duration; None if the job never started or a part of it did not end."""
         span = self.spans.get("instance", self.spans.get("task"))
-        if span is None or span[1] == float("inf"):
+        if span is None or span[1] == math.inf:
             return None, None
         return span[0], span[1] - span[0]
 
@@ -204,9 +199,9 @@ def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
         instances = parse_real(row["inst_num"]) if row["inst_num"] else 1.0
         job.widen("task", row)
         if share is None or share < 0 or instances is None or instances < 1:
-            job.has_unreadable_task = True
+            job.gpus = math.nan
             return "no number of GPUs"
-        job.gpus = (job.gpus or 0.0) + instances * share / PERCENT_PER_GPU
+        job.gpus += instances * share / PERCENT_PER_GPU
         return ""
 
     def add_group(line: int, row: Mapping[str, str]) -> str:
@@ -221,12 +216,7 @@ def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
         job.widen("instance", row)
         return ""
 
-    add: dict[str, Callable[[int, Mapping[str, str]], str]] = {
-        "job": add_job,
-        "task": add_task,
-        "group": add_group,
-        "instance": add_instance,
-    }
+    add = {"job": add_job, "task": add_task, "group": add_group, "instance": add_instance}
     count = 0
     for kind in (kind for kind in add if kind in tables):
         for line, row in tables[kind].rows():
@@ -238,8 +228,8 @@ def _joined(tables: Mapping[str, Table]) -> Iterator[TraceRow | RejectedRow]:
             if reason:
                 yield RejectedRow(line, f"{kind} table: {reason}")
     for name, job in jobs.items():
-        usable = job.gpus is not None and not job.has_unreadable_task
-        gpus = round(job.gpus or 0.0, DECIMALS) if usable else None
+        is_known = job.tasks and not math.isnan(job.gpus)
+        gpus = round(job.gpus, DECIMALS) if is_known else None
         group = job.group or f"job {name}"
         start, duration = job.span()
         yield TraceRow(job.line, name, job.submit, duration, gpus, job.user, group, start=start)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from optsched.arrays import Floats, Ints
 from optsched.errors import InputError, shown
-from optsched.online.data.workload import Labels
+from optsched.online.data.workload import Labels, optional_numbers
 
 MAX_ROWS = 20_000_000
 MAX_GPUS = 2**15
@@ -126,18 +126,12 @@ class Trace:
 
     def take(self, rows: Ints) -> Trace:
         """Return some jobs, given in time order; the first of them is submitted at 0."""
-        columns = {name: getattr(self, name)[rows] for name in ("job_id", "duration", "gpus")}
-        labels = {name: getattr(self, name).take(rows) for name in ("user", "group")}
-        submit, walltime, due, start = self.submit[rows], self.walltime, self.due, self.start
-        return replace(
-            self,
-            submit=submit - submit[0],
-            walltime=None if walltime is None else walltime[rows],
-            due=None if due is None else due[rows] - submit[0],
-            start=None if start is None else start[rows] - submit[0],
-            **columns,
-            **labels,
-        )
+        names = [field.name for field in fields(self) if field.name not in ("name", "report")]
+        columns = {name: c[rows] for name in names if (c := getattr(self, name)) is not None}
+        first = columns["submit"][0]
+        times = ("submit", "due", "start")
+        columns |= {name: columns[name] - first for name in times if name in columns}
+        return replace(self, **columns)
 
 
 def collect(rows: Iterable[TraceRow | RejectedRow], source: str) -> Trace:
@@ -181,21 +175,19 @@ def _rejection(row: TraceRow) -> RejectedRow | None:
     """Return why a row is dropped, or None."""
     submit, gpus, duration = row.submit, row.gpus, row.duration
     if submit is None or not 0 <= submit <= MAX_TIME:
-        return _rejected(row, "missing or negative submission time", submit)
-    if gpus is None or not math.isfinite(gpus) or gpus < 0:
-        return _rejected(row, "no number of GPUs", gpus)
-    if gpus == 0:
-        return _rejected(row, "0 GPUs")
-    if gpus > MAX_GPUS:
-        return _rejected(row, f"more than {MAX_GPUS} GPUs", gpus)
-    if duration is None or not math.isfinite(duration):
-        return _rejected(row, "no duration")
-    if not 0 < duration <= MAX_TIME:
-        return _rejected(row, "no positive duration", duration)
-    return None
-
-
-def _rejected(row: TraceRow, reason: str, value: float | None = None) -> RejectedRow:
+        reason, value = "missing or negative submission time", submit
+    elif gpus is None or not 0 <= gpus < math.inf:
+        reason, value = "no number of GPUs", gpus
+    elif gpus == 0:
+        reason, value = "0 GPUs", None
+    elif gpus > MAX_GPUS:
+        reason, value = f"more than {MAX_GPUS} GPUs", gpus
+    elif duration is None or not math.isfinite(duration):
+        reason, value = "no duration", None
+    elif not 0 < duration <= MAX_TIME:
+        reason, value = "no positive duration", duration
+    else:
+        return None
     return RejectedRow(row.line, reason, "" if value is None else f"{value:g}")
 
 
@@ -215,9 +207,12 @@ def _require_plausible_times(jobs: list[TraceRow], submit: Any, duration: Any, s
 
 
 def _trace(jobs: list[TraceRow], source: str, report: ImportReport) -> Trace:
+    def column(name: str) -> Floats:
+        return np.array([getattr(row, name) for row in jobs], dtype=np.float64)  # None: NaN
+
     jobs.sort(key=lambda row: row.submit or 0.0)  # stable: ties stay in row order
-    submit = np.array([row.submit for row in jobs], dtype=np.float64)
-    duration = np.array([row.duration for row in jobs], dtype=np.float64)
+    submit, duration, start = column("submit"), column("duration"), column("start")
+    start[start < submit] = np.nan
     _require_plausible_times(jobs, submit, duration, source)
     counts: dict[str, int] = {}
     names = []
@@ -227,23 +222,21 @@ def _trace(jobs: list[TraceRow], source: str, report: ImportReport) -> Trace:
             report.change("duplicate job id; number appended", row.line)
         names.append(row.job_id if count == 1 else f"{row.job_id}#{count}")
     walltime, due, start = (
-        np.array(column, dtype=np.float64)  # None becomes NaN
-        for column in zip(*((row.walltime, row.due, row.start) for row in jobs), strict=True)
+        np.where(times <= MAX_TIME, times, np.nan)
+        for times in (column("walltime"), column("due"), start)
     )
-    walltime[walltime > MAX_TIME] = due[due > MAX_TIME] = np.nan
-    start[(start > MAX_TIME) | (start < submit)] = np.nan
     return Trace(
         source,
         np.array([_clean(name) for name in names], dtype=object),
         submit - submit[0],
         duration,
-        np.array([math.ceil(row.gpus or 0.0) for row in jobs], dtype=np.int64),
+        np.ceil(column("gpus")).astype(np.int64),
         Labels.of([_clean(row.user) for row in jobs]),
         Labels.of([_clean(row.group) for row in jobs]),
         report,
-        None if np.isnan(walltime).all() else walltime,
-        None if np.isnan(due).all() else due - submit[0],
-        None if np.isnan(start).all() else start - submit[0],
+        optional_numbers(walltime),
+        optional_numbers(due - submit[0]),
+        optional_numbers(start - submit[0]),
     )
 
 

@@ -91,12 +91,7 @@ WORLDS: Mapping[str, World] = {
 
 
 def workload(
-    name: str,
-    arguments: Mapping[str, Any],
-    seed: int,
-    scale: Scale,
-    method: str,
-    **options: Any,
+    name: str, arguments: Mapping[str, Any], seed: int, scale: Scale, method: str, **options: Any
 ) -> Family:
     """The family of a function of this module on one workload, synthetic or of a user's trace."""
     changes = {

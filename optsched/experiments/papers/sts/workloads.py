@@ -53,11 +53,7 @@ def outcomes(runs: pd.DataFrame, _: object = None) -> pd.DataFrame:
     runs = runs[runs["method"] != BOUND].reset_index(drop=True)
     names = runs["family"].str.rsplit("|", n=1, expand=True)
     details = pd.DataFrame(list(runs["details"])).rename(
-        columns={
-            "energy_cost": "energy",
-            "tardiness_cost": "tardiness",
-            "late_jobs": "late",
-        }
+        columns={"energy_cost": "energy", "tardiness_cost": "tardiness", "late_jobs": "late"}
     )
     rows = runs[["seed", "method", "objective"]].set_axis(["seed", "policy", "total"], axis=1)
     return rows.assign(

@@ -1,4 +1,6 @@
-"""Jobs and pods of Kubernetes, as ``kubectl get jobs,pods -o json`` prints them.
+"""Traces in JSON: jobs and pods of Kubernetes, and the job log of Microsoft's Philly.
+
+What ``kubectl get jobs,pods -o json`` prints is read as follows:
 
 - A Job, or a training job with replica specs such as PyTorchJob, is one job: its GPUs are those of
   a pod times its parallelism or replicas. Its pods in the list say when it started: when the first
@@ -10,18 +12,22 @@
   owner, else the namespace; the group is the namespace and the name without its numbered parts.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
+from optsched.errors import InputError, shown
 from optsched.io.numerals import parse_real
-from optsched.online.traces.cells import UnreadableError, date_of, readable_rows
-from optsched.online.traces.formats import objects_of
+from optsched.io.reading import text_blocks
+from optsched.online.traces.cells import SubmissionParser, UnreadableError, date_of, readable_rows
 from optsched.online.traces.trace import MAX_TIME, RejectedRow, TraceRow
 
+MAX_JOB_LENGTH = 2**22
+"""Characters of one job; the largest of Philly's have some 100,000."""
 SERVICES = ("ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")
 KUEUE = "kueue.x-k8s.io/queue-name"
 NO_PODS = "no pods in the file: the length includes the wait for GPUs"
@@ -98,12 +104,11 @@ def _row(line: int, items: Sequence[Item]) -> TraceRow:
         raise UnreadableError("never started" if start is None else "not ended", job.name)
     gpus = _most_at_once(pods) if job.is_pod else job.gpus
     is_real = bool(starts) or job.is_held_back
+    created = [item.created for item in (items if job.is_pod else [job])]
     return TraceRow(
         line,
         job.name,
-        min(
-            filter(None, (item.created for item in (items if job.is_pod else [job]))), default=None
-        ),
+        min(filter(None, created), default=None),
         end - start,
         gpus,
         job.user,
@@ -139,6 +144,83 @@ def _gpus_of_pod(spec: dict[str, Any]) -> float:
     return total
 
 
+def read_philly_json(path: str | Path) -> Iterator[TraceRow | RejectedRow]:
+    """Stream the jobs of Microsoft Philly's cluster_job_log, a JSON array of jobs with attempts.
+
+    GPUs: of the first attempt that lists them, summed over its servers. Duration: the time that
+    attempts ran, from start to end, summed. An attempt without both times is left out of the sum; a
+    job without any is dropped (no duration). User: the user; group: (virtual cluster, user, GPUs).
+    """
+    submissions = SubmissionParser(str(path))
+
+    def parse(line: int, job: dict[str, Any]) -> TraceRow:
+        attempts = job.get("attempts")
+        if not isinstance(attempts, list) or not all(isinstance(a, dict) for a in attempts):
+            raise UnreadableError("no list of attempts", str(job.get("jobid", "")))
+        servers = ([_list(on, "gpus") for on in _list(a, "detail")] for a in attempts)
+        gpus = next(filter(None, (sum(map(len, lists)) for lists in servers)), None)
+        times = [(_time(a, "start_time"), _time(a, "end_time")) for a in attempts]
+        spans = [(a, b) for a, b in times if a is not None and b is not None and b >= a]
+        user, cluster = str(job.get("user", "")), str(job.get("vc", ""))
+        return TraceRow(
+            line,
+            str(job.get("jobid", f"line {line}")),
+            submissions.seconds(line, _text(job, "submitted_time")),
+            sum(ended - began for began, ended in spans) if spans else None,
+            float(gpus or 0),
+            user,
+            f"{cluster}/{user}/{gpus}",
+            start=spans[0][0] if spans else None,
+        )
+
+    yield from readable_rows(objects_of(path), parse)
+
+
+def objects_of(path: str | Path, key: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
+    """Parse the objects of a JSON array as they are read; yield each with its first line.
+
+    With a key, the array may also be that value of an object, which begins within the first block.
+    """
+    source, blocks = str(path), text_blocks(path)
+    decoder = json.JSONDecoder()
+    text, line, expected = next(blocks, ""), 1, "["
+    if key and (array := re.match(rf'\s*\ufeff?\s*\{{[^[]*?"{key}"\s*:\s*(?=\[)', text)):
+        line += text.count("\n", 0, array.end())
+        text = text[array.end() :]
+    while True:
+        rest = text.lstrip("\ufeff \t\r\n")
+        line += text.count("\n", 0, len(text) - len(rest))
+        text = rest
+        if not text:
+            block = next(blocks, None)
+            if block is None:
+                raise InputError(source, f"line {line}", "end of file", "a JSON array of jobs")
+            text = block
+            continue
+        if text[0] not in expected:
+            raise InputError(source, f"line {line}", shown(text[:60]), "a JSON array of jobs")
+        if text[0] == "]":
+            return
+        if text[0] != "{":
+            text, expected = text[1:], "{]" if text[0] == "[" else "{"
+            continue
+        try:
+            job, end = decoder.raw_decode(text)
+        except json.JSONDecodeError as error:  # the job may go on in the next blocks, as many more
+            blocks_more = 1 + len(text) // 2**16 if len(text) <= MAX_JOB_LENGTH else 0
+            if more := "".join(islice(blocks, blocks_more)):
+                text += more
+                continue
+            at, found = line + text.count("\n", 0, error.pos), f"invalid JSON ({error.msg})"
+            raise InputError(source, f"line {at}", found, "jobs in an array") from None
+        except (ValueError, RecursionError):
+            found = "a number or nesting beyond the limits of the JSON parser"
+            raise InputError(source, f"line {line}", found, "jobs in an array") from None
+        yield line, job
+        line += text.count("\n", 0, end)
+        text, expected = text[end:], ",]"
+
+
 def _at(node: Any, *path: str) -> Any:
     for key in path:
         node = node.get(key) if isinstance(node, dict) else None
@@ -163,4 +245,4 @@ def _number(node: Any, key: str) -> float | None:
 
 
 def _time(node: Any, *path: str) -> float | None:
-    return date_of(_text(node, *path))
+    return date_of(_text(node, *path).strip())
