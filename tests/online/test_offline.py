@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from online.small import instance_of
-from oracles.offline import least_total_flow, tiny_case
+from oracles.offline import least_total_flow, limited_case, tiny_case
 from sampling import first
 
 import optsched
@@ -19,9 +19,15 @@ CASES = Path(__file__).resolve().parents[1] / "cases"
 WITHOUT_PREEMPTION = [p.name for p in POLICIES.values() if p.preempts == "never"]
 
 
-@pytest.mark.parametrize("seed", first(40, range(300)))
-def test_optimum_is_that_of_brute_force(seed: int) -> None:
-    document, slot = tiny_case(seed)
+@pytest.mark.parametrize(
+    ("draw", "seed"),
+    [
+        *first(40, [(tiny_case, seed) for seed in range(300)]),
+        *first(60, [(limited_case, seed) for seed in range(600)]),
+    ],
+)
+def test_optimum_is_that_of_brute_force(draw: Any, seed: int) -> None:
+    document, slot = draw(seed)
     instance = OnlineInstance.from_dict(document)
     least, options = least_total_flow(document, slot), {"slot": slot}
     result = optsched.solve(instance, OFFLINE, options=options)

@@ -5,6 +5,8 @@ the number of its equation there. Time is slots of S seconds; lengths are not ro
 GPUs serve the next start only from the slot after its end.
 """
 
+from itertools import pairwise
+
 import pyomo.environ as pyo
 
 from optsched.backends.relations import stated
@@ -28,6 +30,10 @@ def build(data: OfflineData, deadline: Deadline | None = None) -> pyo.ConcreteMo
         _add_held_gpus,
         _add_capacity,
     ]
+    if data.windows:
+        families.append(_add_windows)
+    if data.quotas:
+        families.append(_add_quotas)
     if data.pruned:
         families.append(_add_server_order)
     for add_family in families:
@@ -40,21 +46,23 @@ def build(data: OfflineData, deadline: Deadline | None = None) -> pyo.ConcreteMo
 def set_start(
     model: pyo.ConcreteModel, data: OfflineData, plan: list[tuple[Run, list[Part]]]
 ) -> None:
-    """Give the variables the values of a schedule; equal servers are put in their order."""
+    """Give the variables the values of a schedule; servers of a class are put in their order."""
     for variable in model.component_data_objects(pyo.Var):
         variable.set_value(0)
     total = dict.fromkeys(model.SERVERS, 0)
     for _, parts in plan:
         for m, gpus in parts:
             total[m] += gpus
-    order = sorted(total, key=lambda m: (-total[m], m))
+    position: dict[int, int] = {}
+    for servers in data.server_classes:
+        by_use = sorted(servers, key=lambda m: (-total[m], m))
+        position |= zip(by_use, servers, strict=True)
     for run, parts in plan:
         model.starts[run].set_value(1)
         for m, gpus in parts:
-            server = order.index(m)
-            model.part[run.job, server, gpus].set_value(1)
+            model.part[run.job, position[m], gpus].set_value(1)
             for t in range(run.start, run.start + data.slots(run.job, run.occupancy)):
-                model.held[run.job, server, t].set_value(gpus)
+                model.held[run.job, position[m], t].set_value(gpus)
 
 
 def read_plan(model: pyo.ConcreteModel) -> list[tuple[Run, list[Part]]]:
@@ -68,7 +76,7 @@ def read_plan(model: pyo.ConcreteModel) -> list[tuple[Run, list[Part]]]:
 
 
 def _add_sets(model: pyo.ConcreteModel, data: OfflineData) -> None:
-    runs, servers = data.runs(), range(data.jobs.cluster.num_servers)
+    runs, servers = data.runs, range(data.jobs.cluster.num_servers)
     active = [
         ((i, t), (name, start))
         for i, name, start in runs
@@ -83,10 +91,15 @@ def _add_sets(model: pyo.ConcreteModel, data: OfflineData) -> None:
         dimen=2, initialize=sorted({at for at, _ in active}), doc="(i, t): slots a job may run in"
     )
     model.SLOTS = pyo.Set(initialize=sorted({t for _, t in model.ACTIVE}), doc="t: slots")
-    # By job, and by job and slot, for the sums below.
+    # By job, by job and slot, and by job and server, for the sums below.
     model.runs_of = grouped((i, (name, t)) for i, name, t in runs)
     model.runs_over = grouped(active)
-    model.parts_of = grouped(sorted(parts))
+    gpus = data.jobs.cluster.server_gpus.tolist()
+    model.parts_on = {
+        (i, m): [q for j, q in sorted(parts) if j == i and q <= gpus[m]]
+        for i in model.JOBS
+        for m in servers
+    }
 
 
 def _add_runs(model: pyo.ConcreteModel, data: OfflineData) -> None:
@@ -94,13 +107,13 @@ def _add_runs(model: pyo.ConcreteModel, data: OfflineData) -> None:
         model.RUNS, domain=pyo.Binary, doc="y: job i starts in slot t with occupancy o"
     )
     model.part = pyo.Var(
-        [(i, m, q) for i, q in model.PARTS for m in model.SERVERS],
+        [(i, m, q) for i, q in model.PARTS for m in model.SERVERS if q in model.parts_on[i, m]],
         domain=pyo.Binary,
         doc="p: job i has q GPUs on server m",
     )
     model.held = pyo.Var(
         [(i, m, t) for i, t in model.ACTIVE for m in model.SERVERS],
-        bounds=lambda model, i, m, t: (0, max(model.parts_of[i])),
+        bounds=lambda model, i, m, t: (0, max(model.parts_on[i, m], default=0)),
         doc="u: held by job i on server m in slot t, in GPUs",
     )
     model.running = pyo.Expression(
@@ -129,50 +142,76 @@ def _add_parts(model: pyo.ConcreteModel, data: OfflineData) -> None:
         # sum_m p_imq = sum_ot mult_q(o) y_iot
         count = {name: name.split("+").count(str(q)) for name, _ in model.runs_of.get(i, ())}
         needed = sum(count[o] * model.starts[i, o, t] for o, t in model.runs_of.get(i, ()))
-        return sum(model.part[i, m, q] for m in model.SERVERS) == needed
+        holding = [m for m in model.SERVERS if q in model.parts_on[i, m]]
+        return sum(model.part[i, m, q] for m in holding) == needed
 
     @model.Constraint(model.JOBS, model.SERVERS, doc="(8c) one part of a job on a server at most")
     def one_part(model: pyo.ConcreteModel, i: int, m: int) -> pyo.Expression:
         # sum_q p_imq <= 1
-        return sum(model.part[i, m, q] for q in model.parts_of[i]) <= 1
+        return stated(model, sum(model.part[i, m, q] for q in model.parts_on[i, m]) <= 1)
 
 
 def _add_held_gpus(model: pyo.ConcreteModel, data: OfflineData) -> None:
     @model.Constraint(model.ACTIVE, model.SERVERS, doc="(8d) parts are held while the job runs")
     def held_running(model: pyo.ConcreteModel, i: int, t: int, m: int) -> pyo.Expression:
-        # u_imt >= sum_q q p_imq - c_i (1 - A_it)
-        gpus = sum(q * model.part[i, m, q] for q in model.parts_of[i])
-        most = max(model.parts_of[i])
+        # u_imt >= sum_q q p_imq - c_im (1 - A_it)
+        gpus = sum(q * model.part[i, m, q] for q in model.parts_on[i, m])
+        most = max(model.parts_on[i, m], default=0)
         return model.held[i, m, t] >= gpus - most * (1 - model.running[i, t])
 
 
 def _add_capacity(model: pyo.ConcreteModel, data: OfflineData) -> None:
     jobs_in = grouped((t, i) for i, t in model.ACTIVE)
-    cluster = data.jobs.cluster
+    gpus = data.jobs.cluster.server_gpus.tolist()
 
     @model.Constraint(model.SERVERS, model.SLOTS, doc="(8e) a server has g GPUs")
     def capacity(model: pyo.ConcreteModel, m: int, t: int) -> pyo.Expression:
-        # sum_i u_imt <= g
-        return sum(model.held[i, m, t] for i in jobs_in[t]) <= cluster.largest_server
+        # sum_i u_imt <= g_m
+        return sum(model.held[i, m, t] for i in jobs_in[t]) <= gpus[m]
 
-    @model.Constraint(model.SLOTS, doc="(8f) the cluster has M g GPUs")
+    @model.Constraint(model.SLOTS, doc="(8f) the cluster has G GPUs")
     def total_capacity(model: pyo.ConcreteModel, t: int) -> pyo.Expression:
-        # sum_i g_i A_it <= M g
+        # sum_i g_i A_it <= G
         used = sum(int(data.jobs.gpus[i]) * model.running[i, t] for i in jobs_in[t])
-        return used <= cluster.gpus
+        return used <= data.jobs.cluster.gpus
 
 
-# Symmetry breaking: renaming servers turns a schedule into another of the same total flow.
+def _add_windows(model: pyo.ConcreteModel, data: OfflineData) -> None:
+    windows = [(w, m) for w, window in enumerate(data.windows) for m in window.servers]
+    model.WINDOWS = pyo.Set(dimen=2, initialize=windows, doc="(w, m): window w closes server m")
+    reaching = grouped(((run.job, w), run) for run in data.runs for w in data.reached(run))
+
+    @model.Constraint(model.JOBS, model.WINDOWS, doc="(8h) no job reaches into a window")
+    def outside_windows(model: pyo.ConcreteModel, i: int, w: int, m: int) -> pyo.Expression:
+        # sum_q p_imq + sum_ot y_iot <= 1, over the runs that reach into w
+        if (i, w) not in reaching:
+            return pyo.Constraint.Skip
+        parts = sum(model.part[i, m, q] for q in model.parts_on[i, m])
+        return parts + sum(model.starts[run] for run in reaching[i, w]) <= 1
+
+
+def _add_quotas(model: pyo.ConcreteModel, data: OfflineData) -> None:
+    model.QUOTAS = pyo.Set(initialize=range(len(data.quotas)), doc="k: users and groups' quotas")
+
+    @model.Constraint(model.QUOTAS, model.SLOTS, doc="(8i) the jobs of a quota hold no more GPUs")
+    def within_quota(model: pyo.ConcreteModel, k: int, t: int) -> pyo.Expression:
+        # sum_i g_i A_it <= Q_k, over the jobs of k
+        quota, jobs = data.quotas[k]
+        active = [i for i in jobs if (i, t) in model.ACTIVE]
+        used = sum(int(data.jobs.gpus[i]) * model.running[i, t] for i in active)
+        return stated(model, used <= quota)
+
+
+# Symmetry breaking: renaming servers of a class turns a schedule into another of the same flow.
 
 
 def _add_server_order(model: pyo.ConcreteModel, data: OfflineData) -> None:
-    def gpus(m: int) -> pyo.Expression:
-        return sum(q * model.part[i, m, q] for i, q in model.PARTS)
+    following = {m: other for servers in data.server_classes for m, other in pairwise(servers)}
 
-    @model.Constraint(
-        range(data.jobs.cluster.num_servers - 1),
-        doc="(8g) equal servers in order of their jobs' GPUs",
-    )
+    def gpus(m: int) -> pyo.Expression:
+        return sum(q * model.part[i, m, q] for i in model.JOBS for q in model.parts_on[i, m])
+
+    @model.Constraint(list(following), doc="(8g) equal servers in order of their jobs' GPUs")
     def server_order(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
-        # sum_iq q p_imq >= the same of the next server
-        return gpus(m) >= gpus(m + 1)
+        # sum_iq q p_imq >= the same of the next server of its class
+        return stated(model, gpus(m) >= gpus(following[m]))
