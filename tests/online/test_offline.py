@@ -34,7 +34,7 @@ def test_optimum_is_that_of_brute_force(draw: Any, seed: int) -> None:
     assert (result.proved, result.check.feasible) == (True, True), result.check
     assert result.objective == pytest.approx(least, rel=1e-7)
     assert result.bound <= least * (1 + 1e-9)
-    for policy in WITHOUT_PREEMPTION:
+    for policy in WITHOUT_PREEMPTION if draw is tiny_case else WITHOUT_PREEMPTION[seed % 4 :: 4]:
         run = optsched.solve(instance, policy, options=options | {"unseen": "zero"}, bound=False)
         assert run.objective >= least * (1 - 1e-9), policy
     for bound in ("flow-bound", "gang-bound"):

@@ -9,6 +9,8 @@ time of any placement of its stages on these GPUs (`oracles.placement`).
 
 import math
 import random
+from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -53,14 +55,10 @@ def least_total_flow(document: dict[str, Any], slot: float) -> float:
     least = [min(each.values()) for each in lengths]
     best = math.inf
 
-    def first_slot(runs: tuple[Run, ...], row: int, pieces: Pieces) -> int:
-        start = math.ceil(submit[row] / slot)
-        while True:
-            run = (start * slot, start * slot + lengths[row][pieces], pieces, row)
-            if _fits(document, runs, run) and not _meets_window(document, run):
-                break
-            start += 1
-        return start
+    def first_run(runs: tuple[Run, ...], row: int, pieces: Pieces) -> Run:
+        starts = (at * slot for at in count(math.ceil(submit[row] / slot)))
+        each = ((start, start + lengths[row][pieces], pieces, row) for start in starts)
+        return next(run for run in each if is_allowed(document, runs, run))
 
     def place(runs: tuple[Run, ...], left: frozenset[int], flow: float) -> None:
         nonlocal best
@@ -69,70 +67,40 @@ def least_total_flow(document: dict[str, Any], slot: float) -> float:
         if not left:
             best = flow
             return
-        tries = [(row, *item) for row in sorted(left) for item in lengths[row].items()]
-        for row, pieces, seconds in tries:
-            start = first_slot(runs, row, pieces) * slot
-            run = (start, start + seconds, pieces, row)
-            place((*runs, run), left - {row}, flow + start + seconds - submit[row])
+        for run in [
+            first_run(runs, row, pieces) for row in sorted(left) for pieces in lengths[row]
+        ]:
+            row = run[3]
+            place((*runs, run), left - {row}, flow + run[1] - submit[row])
 
     place((), frozenset(range(len(submit))), 0.0)
     return best
 
 
-def _fits(document: dict[str, Any], runs: tuple[Run, ...], new: Run) -> bool:
-    """Whether servers and quotas have room for one more run, from its start to its end."""
+def is_allowed(document: dict[str, Any], runs: Sequence[Run], new: Run) -> bool:
+    """Whether servers and quotas have room beside other runs, and no window is in the way."""
     start, end, pieces, row = new
-    table, cluster = document["workload"], document["cluster"]
+    cluster, table = document["cluster"], document["workload"]
+    origin, walltime = min(table["submit_time"]), table.get("walltime", {row: None})[row] or 0
+    for window in cluster.get("maintenance", ()):
+        begins_before = max(end - 1e-9, start + walltime) > window["start"] - origin
+        if (
+            begins_before
+            and start < window["end"] - origin
+            and any(pieces[m] for m in window["servers"])
+        ):
+            return False
     for moment in [start, *(run[0] for run in runs if start < run[0] < end)]:
-        others = [run for run in runs if run[0] <= moment < run[1]]
+        held = [run for run in runs if run[0] <= moment < run[1]]
         for server, size in enumerate(server_sizes(cluster)):
-            if pieces[server] and pieces[server] + sum(run[2][server] for run in others) > size:
+            if pieces[server] and pieces[server] + sum(run[2][server] for run in held) > size:
                 return False
         for kind in ("user", "group"):
             name = table[kind][row]
-            held = sum(sum(run[2]) for run in others if table[kind][run[3]] == name)
-            quotas = cluster.get("quotas", {}).get(f"{kind}s", {})
-            if held + sum(pieces) > quotas.get(name, math.inf):
+            gpus = sum(sum(run[2]) for run in [*held, new] if table[kind][run[3]] == name)
+            if gpus > cluster.get("quotas", {}).get(f"{kind}s", {}).get(name, math.inf):
                 return False
     return True
-
-
-def _meets_window(document: dict[str, Any], run: Run) -> bool:
-    start, end, pieces, row = run
-    table, origin = document["workload"], min(document["workload"]["submit_time"])
-    planned = max(end - 1e-9, start + (table.get("walltime", {row: None})[row] or 0))
-    return any(
-        start < window["end"] - origin and planned > window["start"] - origin
-        for window in document["cluster"].get("maintenance", ())
-        for server, gpus in enumerate(pieces)
-        if gpus and server in window.get("servers", [server])
-    )
-
-
-def limited_case(seed: int) -> tuple[dict[str, Any], float]:
-    """A tiny case on unequal servers, with windows, walltimes and quotas, in half slots."""
-    document, slot = tiny_case(seed)
-    rng = random.Random(f"limits {seed}")
-    cluster, table = document["cluster"], document["workload"]
-    sizes = [max(1, size + rng.choice([-1, 0, 0, 1])) for size in server_sizes(cluster)]
-    sizes[-1] += max(0, max(table["gpus"]) - sum(sizes))
-    del cluster["gpus_per_server"]
-    cluster["servers"] = [{"gpus": size, "count": 1} for size in sizes]
-    cluster["maintenance"], cluster["quotas"] = [], {}
-    for _ in range(rng.randint(0, 3)):
-        start = min(table["submit_time"]) + rng.randint(-4, 16) * slot / 2
-        window = {"start": start, "end": start + rng.randint(1, 8) * slot / 2}
-        if rng.random() < 0.8:
-            window["servers"] = rng.sample(range(len(sizes)), rng.randint(1, len(sizes)))
-        cluster["maintenance"].append(window)
-    for kind in ("user", "group"):
-        table[kind] = [rng.choice("ab") for _ in table["gpus"]]
-        quotas = cluster["quotas"][f"{kind}s"] = {}
-        for name in rng.sample("ab", rng.randint(0, 2)):
-            needed = [g for g, n in zip(table["gpus"], table[kind], strict=True) if n == name]
-            quotas[name] = max(needed, default=0) + rng.randint(0, 2)
-    table["walltime"] = [rng.choice([None, rng.randint(1, 16) * slot / 2]) for _ in table["gpus"]]
-    return document, slot
 
 
 def tiny_case(seed: int) -> tuple[dict[str, Any], float]:
@@ -143,16 +111,16 @@ def tiny_case(seed: int) -> tuple[dict[str, Any], float]:
     rng = random.Random(seed)
     servers, size = rng.choice([(1, 2), (1, 4), (2, 2), (2, 3), (3, 1), (3, 2), (2, 4)])
     slot = rng.choice([0.5, 1.0, 2.0, 4.0])
-    count = rng.randint(2, 4)
-    sizes = [rng.randint(1, min(servers * size, size + 2)) for _ in range(count)]
+    jobs = rng.randint(2, 4)
+    sizes = [rng.randint(1, min(servers * size, size + 2)) for _ in range(jobs)]
     models = {f"m{at}": _model(rng, gpus) for at, gpus in enumerate(sizes)}
-    names = [rng.choice(list(models)) for _ in range(count)]
+    names = [rng.choice(list(models)) for _ in range(jobs)]
     workload = {
-        "job_id": [f"j{at}" for at in range(count)],
-        "submit_time": [rng.choice([0, 0, 1, 2.5, 4]) * slot for _ in range(count)],
+        "job_id": [f"j{at}" for at in range(jobs)],
+        "submit_time": [rng.choice([0, 0, 1, 2.5, 4]) * slot for _ in range(jobs)],
         "gpus": [sizes[int(name[1:])] for name in names],
-        "iterations": [float(rng.randint(1, 6)) * rng.choice([1, slot]) for _ in range(count)],
-        **{key: [f"{key}{at}" for at in range(count)] for key in ("user", "group")},
+        "iterations": [float(rng.randint(1, 6)) * rng.choice([1, slot]) for _ in range(jobs)],
+        **{key: [f"{key}{at}" for at in range(jobs)] for key in ("user", "group")},
         "model": names,
     }
     cluster = {
@@ -172,6 +140,31 @@ def tiny_case(seed: int) -> tuple[dict[str, Any], float]:
         "catalogue": {"schema": "optsched/catalogue", "version": 1, "models": models},
         "workload": workload,
     }
+    return document, slot
+
+
+def limited_case(seed: int) -> tuple[dict[str, Any], float]:
+    """A tiny case on unequal servers, with windows, walltimes and quotas, in half slots."""
+    document, slot = tiny_case(seed)
+    rng = random.Random(f"limits {seed}")
+    cluster, table = document["cluster"], document["workload"]
+    sizes = [max(1, size + rng.choice([-1, 0, 0, 1])) for size in server_sizes(cluster)]
+    sizes[-1] += max(0, max(table["gpus"]) - sum(sizes))
+    del cluster["gpus_per_server"]
+    cluster["servers"] = [{"gpus": size, "count": 1} for size in sizes]
+    cluster["maintenance"], cluster["quotas"] = [], {}
+    for _ in range(rng.randint(0, 3)):
+        start = min(table["submit_time"]) + rng.randint(-4, 16) * slot / 2
+        servers = rng.sample(range(len(sizes)), rng.randint(1, len(sizes)))
+        end = start + rng.randint(1, 8) * slot / 2
+        cluster["maintenance"].append({"servers": servers, "start": start, "end": end})
+    for kind in ("user", "group"):
+        table[kind] = [rng.choice("ab") for _ in table["gpus"]]
+        quotas = cluster["quotas"][f"{kind}s"] = {}
+        for name in rng.sample("ab", rng.randint(0, 2)):
+            needed = [g for g, n in zip(table["gpus"], table[kind], strict=True) if n == name]
+            quotas[name] = max(needed, default=0) + rng.randint(0, 2)
+    table["walltime"] = [rng.choice([None, rng.randint(1, 16) * slot / 2]) for _ in table["gpus"]]
     return document, slot
 
 
