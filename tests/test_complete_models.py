@@ -174,15 +174,13 @@ def draw_online(rng: random.Random) -> Drawn:
 
 def within_horizon(document: dict[str, Any], slot: float) -> Iterator[tuple[Has, float, float]]:
     """Yield every start and choice of GPUs, with the total flow."""
-    submit, windows = (
-        document["workload"]["submit_time"],
-        document["cluster"].get("maintenance", ()),
-    )
+    submit = document["workload"]["submit_time"]
     order = sorted(range(len(submit)), key=lambda row: submit[row])  # the model's rows
     arrival = [submit[row] - min(submit) for row in order]
     lengths = [offline.shortest_lengths(document, row) for row in order]
     slots = [{on: -int(-s // slot) for on, s in each.items()} for each in lengths]
     first = [-int(-r // slot) for r in arrival]
+    windows = document["cluster"].get("maintenance", ())
     ends = [-int(-(window["end"] - min(submit)) // slot) for window in windows]
     end = max([*first, *ends]) + sum(max(each.values()) for each in slots)
     choices = [

@@ -31,7 +31,7 @@ def documented(*, pruned: bool, limits: bool) -> dict[str, tuple[str, str]]:
 def test_the_symbol_table_is_the_models(pruned: bool, limits: bool) -> None:
     instance = optsched.load(TINY)
     if limits:
-        stated = {"maintenance": [{"start": 1, "end": 2}], "quotas": {"users": {"": 3}}}
+        stated = {"maintenance": [{"start": 1, "end": 2}], "quotas": {"users": {"u": 3}}}
         instance = instance.with_(cluster=instance.cluster.with_(**stated))
     model = optsched.build_model(instance, "offline-ilp", OPTIONS, pruned=pruned)
     built = {}

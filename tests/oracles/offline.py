@@ -7,10 +7,10 @@ each job, every way to take its GPUs from the servers is tried; its iterations t
 time of any placement of its stages on these GPUs (`oracles.placement`).
 """
 
+import itertools
 import math
 import random
 from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ def least_total_flow(document: dict[str, Any], slot: float) -> float:
     best = math.inf
 
     def first_run(runs: tuple[Run, ...], row: int, pieces: Pieces) -> Run:
-        starts = (at * slot for at in count(math.ceil(submit[row] / slot)))
+        starts = (at * slot for at in itertools.count(math.ceil(submit[row] / slot)))
         each = ((start, start + lengths[row][pieces], pieces, row) for start in starts)
         return next(run for run in each if is_allowed(document, runs, run))
 
@@ -67,11 +67,10 @@ def least_total_flow(document: dict[str, Any], slot: float) -> float:
         if not left:
             best = flow
             return
-        for run in [
-            first_run(runs, row, pieces) for row in sorted(left) for pieces in lengths[row]
-        ]:
-            row = run[3]
-            place((*runs, run), left - {row}, flow + run[1] - submit[row])
+        for row in sorted(left):
+            for pieces in lengths[row]:
+                run = first_run(runs, row, pieces)
+                place((*runs, run), left - {row}, flow + run[1] - submit[row])
 
     place((), frozenset(range(len(submit))), 0.0)
     return best
@@ -83,12 +82,9 @@ def is_allowed(document: dict[str, Any], runs: Sequence[Run], new: Run) -> bool:
     cluster, table = document["cluster"], document["workload"]
     origin, walltime = min(table["submit_time"]), table.get("walltime", {row: None})[row] or 0
     for window in cluster.get("maintenance", ()):
-        begins_before = max(end - 1e-9, start + walltime) > window["start"] - origin
-        if (
-            begins_before
-            and start < window["end"] - origin
-            and any(pieces[m] for m in window["servers"])
-        ):
+        begins, ends = window["start"] - origin, window["end"] - origin
+        overlaps = start < ends and max(end - 1e-9, start + walltime) > begins
+        if overlaps and any(pieces[server] for server in window["servers"]):
             return False
     for moment in [start, *(run[0] for run in runs if start < run[0] < end)]:
         held = [run for run in runs if run[0] <= moment < run[1]]
@@ -111,16 +107,16 @@ def tiny_case(seed: int) -> tuple[dict[str, Any], float]:
     rng = random.Random(seed)
     servers, size = rng.choice([(1, 2), (1, 4), (2, 2), (2, 3), (3, 1), (3, 2), (2, 4)])
     slot = rng.choice([0.5, 1.0, 2.0, 4.0])
-    jobs = rng.randint(2, 4)
-    sizes = [rng.randint(1, min(servers * size, size + 2)) for _ in range(jobs)]
+    count = rng.randint(2, 4)
+    sizes = [rng.randint(1, min(servers * size, size + 2)) for _ in range(count)]
     models = {f"m{at}": _model(rng, gpus) for at, gpus in enumerate(sizes)}
-    names = [rng.choice(list(models)) for _ in range(jobs)]
+    names = [rng.choice(list(models)) for _ in range(count)]
     workload = {
-        "job_id": [f"j{at}" for at in range(jobs)],
-        "submit_time": [rng.choice([0, 0, 1, 2.5, 4]) * slot for _ in range(jobs)],
+        "job_id": [f"j{at}" for at in range(count)],
+        "submit_time": [rng.choice([0, 0, 1, 2.5, 4]) * slot for _ in range(count)],
         "gpus": [sizes[int(name[1:])] for name in names],
-        "iterations": [float(rng.randint(1, 6)) * rng.choice([1, slot]) for _ in range(jobs)],
-        **{key: [f"{key}{at}" for at in range(jobs)] for key in ("user", "group")},
+        "iterations": [float(rng.randint(1, 6)) * rng.choice([1, slot]) for _ in range(count)],
+        **{key: [f"{key}{at}" for at in range(count)] for key in ("user", "group")},
         "model": names,
     }
     cluster = {

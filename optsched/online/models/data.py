@@ -7,13 +7,14 @@ they are does not change alpha, so that each occupancy has one best placement.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby, islice, takewhile
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 import numpy as np
 
 from optsched.deadline import OutOfTimeError
 from optsched.errors import NotApplicableError
+from optsched.makespan.models.data import grouped
 from optsched.online.data.jobs import SLOT_RTOL, Jobs
 from optsched.online.policies.by_name import OFFLINE
 from optsched.online.simulator.event_loop import next_multiple
@@ -194,8 +195,6 @@ class OfflineData:
 
     def is_open(self, run: Run) -> bool:
         """Whether the servers without a window that the run reaches have the job's GPUs."""
-        if not self.windows:
-            return True
         closed = {m for w in self.reached(run) for m in self.windows[w].servers}
         return bool(
             np.delete(self.jobs.cluster.server_gpus, [*closed]).sum() >= self.jobs.gpus[run.job]
@@ -215,12 +214,11 @@ class OfflineData:
     @cached_property
     def server_classes(self) -> list[list[int]]:
         """Servers with equal GPUs and windows."""
-        gpus = self.jobs.cluster.server_gpus.tolist()
-
-        def kind(m: int) -> tuple[int, list[tuple[float, float]]]:
-            return gpus[m], [(w.start, w.end) for w in self.windows if m in w.servers]
-
-        return [list(group) for _, group in groupby(sorted(range(len(gpus)), key=kind), kind)]
+        kinds = (
+            ((gpus, *(window[:2] for window in self.windows if m in window.servers)), m)
+            for m, gpus in enumerate(self.jobs.cluster.server_gpus.tolist())
+        )
+        return list(grouped(kinds).values())
 
     @cached_property
     def last_start(self) -> dict[tuple[int, str], int]:
@@ -251,10 +249,10 @@ class OfflineData:
     def runs(self) -> list[Run]:
         """Every run of the model."""
         return [
-            run
+            Run(i, name, t)
             for i, name in self.choices
             for t in range(self.first_slot[i], self.last_start[i, name] + 1)
-            if self.is_open(run := Run(i, name, t))
+            if not self.windows or self.is_open(Run(i, name, t))
         ]
 
     @property

@@ -91,29 +91,26 @@ def _add_sets(model: pyo.ConcreteModel, data: OfflineData) -> None:
         dimen=2, initialize=sorted({at for at, _ in active}), doc="(i, t): slots a job may run in"
     )
     model.SLOTS = pyo.Set(initialize=sorted({t for _, t in model.ACTIVE}), doc="t: slots")
-    # By job, by job and slot, and by job and server, for the sums below.
+    # By job, and by job and slot, for the sums below.
     model.runs_of = grouped((i, (name, t)) for i, name, t in runs)
     model.runs_over = grouped(active)
-    gpus = data.jobs.cluster.server_gpus.tolist()
-    model.parts_on = {
-        (i, m): [q for j, q in sorted(parts) if j == i and q <= gpus[m]]
-        for i in model.JOBS
-        for m in servers
-    }
+    model.parts_of = grouped(sorted(parts))
 
 
 def _add_runs(model: pyo.ConcreteModel, data: OfflineData) -> None:
     model.starts = pyo.Var(
         model.RUNS, domain=pyo.Binary, doc="y: job i starts in slot t with occupancy o"
     )
+    gpus = data.jobs.cluster.server_gpus.tolist()
     model.part = pyo.Var(
-        [(i, m, q) for i, q in model.PARTS for m in model.SERVERS if q in model.parts_on[i, m]],
+        [(i, m, q) for i, q in model.PARTS for m in model.SERVERS],
         domain=pyo.Binary,
+        bounds=lambda model, i, m, q: (0, int(q <= gpus[m])),
         doc="p: job i has q GPUs on server m",
     )
     model.held = pyo.Var(
         [(i, m, t) for i, t in model.ACTIVE for m in model.SERVERS],
-        bounds=lambda model, i, m, t: (0, max(model.parts_on[i, m], default=0)),
+        bounds=lambda model, i, m, t: (0, max(model.parts_of[i])),
         doc="u: held by job i on server m in slot t, in GPUs",
     )
     model.running = pyo.Expression(
@@ -142,21 +139,20 @@ def _add_parts(model: pyo.ConcreteModel, data: OfflineData) -> None:
         # sum_m p_imq = sum_ot mult_q(o) y_iot
         count = {name: name.split("+").count(str(q)) for name, _ in model.runs_of.get(i, ())}
         needed = sum(count[o] * model.starts[i, o, t] for o, t in model.runs_of.get(i, ()))
-        holding = [m for m in model.SERVERS if q in model.parts_on[i, m]]
-        return sum(model.part[i, m, q] for m in holding) == needed
+        return sum(model.part[i, m, q] for m in model.SERVERS) == needed
 
     @model.Constraint(model.JOBS, model.SERVERS, doc="(8c) one part of a job on a server at most")
     def one_part(model: pyo.ConcreteModel, i: int, m: int) -> pyo.Expression:
         # sum_q p_imq <= 1
-        return stated(model, sum(model.part[i, m, q] for q in model.parts_on[i, m]) <= 1)
+        return sum(model.part[i, m, q] for q in model.parts_of[i]) <= 1
 
 
 def _add_held_gpus(model: pyo.ConcreteModel, data: OfflineData) -> None:
     @model.Constraint(model.ACTIVE, model.SERVERS, doc="(8d) parts are held while the job runs")
     def held_running(model: pyo.ConcreteModel, i: int, t: int, m: int) -> pyo.Expression:
-        # u_imt >= sum_q q p_imq - c_im (1 - A_it)
-        gpus = sum(q * model.part[i, m, q] for q in model.parts_on[i, m])
-        most = max(model.parts_on[i, m], default=0)
+        # u_imt >= sum_q q p_imq - c_i (1 - A_it)
+        gpus = sum(q * model.part[i, m, q] for q in model.parts_of[i])
+        most = max(model.parts_of[i])
         return model.held[i, m, t] >= gpus - most * (1 - model.running[i, t])
 
 
@@ -186,7 +182,7 @@ def _add_windows(model: pyo.ConcreteModel, data: OfflineData) -> None:
         # sum_q p_imq + sum_ot y_iot <= 1, over the runs that reach into w
         if (i, w) not in reaching:
             return pyo.Constraint.Skip
-        parts = sum(model.part[i, m, q] for q in model.parts_on[i, m])
+        parts = sum(model.part[i, m, q] for q in model.parts_of[i])
         return parts + sum(model.starts[run] for run in reaching[i, w]) <= 1
 
 
@@ -209,9 +205,9 @@ def _add_server_order(model: pyo.ConcreteModel, data: OfflineData) -> None:
     following = {m: other for servers in data.server_classes for m, other in pairwise(servers)}
 
     def gpus(m: int) -> pyo.Expression:
-        return sum(q * model.part[i, m, q] for i in model.JOBS for q in model.parts_on[i, m])
+        return sum(q * model.part[i, m, q] for i, q in model.PARTS)
 
     @model.Constraint(list(following), doc="(8g) equal servers in order of their jobs' GPUs")
     def server_order(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
         # sum_iq q p_imq >= the same of the next server of its class
-        return stated(model, gpus(m) >= gpus(following[m]))
+        return gpus(m) >= gpus(following[m])
