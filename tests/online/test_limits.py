@@ -81,6 +81,8 @@ def test_problem_8(limits: dict[str, Any], walltime: float | None, best: list[fl
     world = {"servers": 2, "per_server": 1, "user": ["ann", "ann"], "walltime": [None, walltime]}
     jobs = limited((0, 1, 2), (0, 1, 1), limits=limits, **world)
     assert times(jobs, "offline-ilp", slot=1) == best
+    complete = optsched.build_model(jobs, "offline-ilp", {"slot": 1})
+    assert {job for job, *_ in complete.RUNS} == {0, 1}
 
 
 @pytest.mark.parametrize("policy", ["fifo", "spwf", "wcs-subtime", "easy", "a-srpt", "fair-share"])

@@ -148,7 +148,7 @@ def limited_case(seed: int) -> tuple[dict[str, Any], float]:
     sizes[-1] += max(0, max(table["gpus"]) - sum(sizes))
     del cluster["gpus_per_server"]
     cluster["servers"] = [{"gpus": size, "count": 1} for size in sizes]
-    cluster["maintenance"], cluster["quotas"] = [], {}
+    cluster |= {"maintenance": [], "quotas": {}, "priorities": {"users": {"a": rng.randint(-1, 1)}}}
     for _ in range(rng.randint(0, 3)):
         start = min(table["submit_time"]) + rng.randint(-4, 16) * slot / 2
         servers = rng.sample(range(len(sizes)), rng.randint(1, len(sizes)))

@@ -196,9 +196,8 @@ class OfflineData:
     def is_open(self, run: Run) -> bool:
         """Whether the servers without a window that the run reaches have the job's GPUs."""
         closed = {m for w in self.reached(run) for m in self.windows[w].servers}
-        return bool(
-            np.delete(self.jobs.cluster.server_gpus, [*closed]).sum() >= self.jobs.gpus[run.job]
-        )
+        gpus = np.delete(self.jobs.cluster.server_gpus, [*closed]).sum()
+        return bool(gpus >= self.jobs.gpus[run.job])
 
     @cached_property
     def quotas(self) -> list[tuple[int, list[int]]]:

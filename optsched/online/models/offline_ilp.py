@@ -34,7 +34,7 @@ from optsched.result import Outcome, Settings, Termination
 
 Plan = list[tuple[Run, list[Part]]]
 """Run and parts of each job."""
-FEWER = "fewer jobs, shorter jobs or a longer slot"
+FEWER = "fewer jobs, shorter jobs, earlier and shorter windows, or a longer slot"
 
 
 def offline_ilp(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
