@@ -163,7 +163,8 @@ def selection_terms(model: Any, instance: Any) -> dict[tuple, Any]:
 def draw_online(rng: random.Random) -> Drawn:
     """Two jobs and all their schedules within the horizon of models/online/README.md."""
     while True:
-        document, slot = offline.tiny_case(rng.randrange(10**6))
+        draw = rng.choice([offline.tiny_case, offline.limited_case])
+        document, slot = draw(rng.randrange(10**6))
         for column in document["workload"].values():
             del column[2:]
         known = list(within_horizon(document, slot))
@@ -173,22 +174,24 @@ def draw_online(rng: random.Random) -> Drawn:
 
 def within_horizon(document: dict[str, Any], slot: float) -> Iterator[tuple[Has, float, float]]:
     """Yield every start and choice of GPUs, with the total flow."""
-    size, submit = document["cluster"]["gpus_per_server"], document["workload"]["submit_time"]
+    submit = document["workload"]["submit_time"]
     order = sorted(range(len(submit)), key=lambda row: submit[row])  # the model's rows
     arrival = [submit[row] - min(submit) for row in order]
     lengths = [offline.shortest_lengths(document, row) for row in order]
     slots = [{on: -int(-s // slot) for on, s in each.items()} for each in lengths]
     first = [-int(-r // slot) for r in arrival]
-    end = max(first) + sum(max(each.values()) for each in slots)
+    windows = document["cluster"].get("maintenance", ())
+    ends = [-int(-(window["end"] - min(submit)) // slot) for window in windows]
+    end = max([*first, *ends]) + sum(max(each.values()) for each in slots)
     choices = [
         [(t, on) for on, n in slots[j].items() for t in range(first[j], end - n + 1)]
         for j in range(len(order))
     ]
     for runs in product(*choices):
-        busy = [range(t, t + slots[j][on]) for j, (t, on) in enumerate(runs)]
-        both = [sum(gpus) for gpus in zip(*(on for _, on in runs), strict=True)]
-        together = busy[0].start < busy[1].stop and busy[1].start < busy[0].stop
-        if together and max(both) > size:
+        timed = [
+            (t * slot, t * slot + lengths[j][on], on, order[j]) for j, (t, on) in enumerate(runs)
+        ]
+        if not all(offline.is_allowed(document, timed[:j], run) for j, run in enumerate(timed)):
             continue
         has: Has = {("start", j): t for j, (t, _) in enumerate(runs)}
         has |= {("gpus", j, m): g for j, (_, on) in enumerate(runs) for m, g in enumerate(on)}
@@ -212,7 +215,7 @@ def decided_by(instance: Any, solution: Any) -> Has:
     if hasattr(solution, "policy"):
         for j, job in enumerate(solution.jobs):
             has["start", j] = round(job.start / solution.options["slot"])
-            for m in range(instance.cluster.servers):
+            for m in range(instance.cluster.num_servers):
                 has["gpus", j, m] = job.servers.get(str(m), 0)
                 has["holds", j, m] = int(has["gpus", j, m] > 0)
         return has

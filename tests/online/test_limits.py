@@ -12,7 +12,7 @@ from online.small import instance_of, prepared
 from online.test_preemption import stretches
 
 import optsched
-from optsched.errors import InputError, NotApplicableError
+from optsched.errors import InputError
 from optsched.kernels import always_compile
 from optsched.online.audit import audit
 from optsched.online.data.cluster import OnlineCluster
@@ -65,6 +65,24 @@ def test_a_job_over_quota_blocks_nobody(kind: str, policy: str) -> None:
     limits = {"quotas": {kind: {"ann": 2}}}
     assert times(two_users(limits), policy) == [0, 10, 2]
     assert times(two_users({}), policy)[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "walltime", "best"),
+    [
+        ({"maintenance": [{"servers": [0], "start": 1, "end": 4}]}, None, [0, 0]),
+        ({"maintenance": [{"servers": [0], "start": 1, "end": 4}]}, 2.0, [1, 0]),
+        ({"maintenance": [{"start": -1, "end": 4.5}]}, None, [5, 5]),
+        ({"quotas": {"users": {"ann": 1}}}, None, [1, 0]),
+    ],
+)
+def test_problem_8(limits: dict[str, Any], walltime: float | None, best: list[float]) -> None:
+    """Ann's jobs of 2 s and 1 s on two servers of one GPU: where one must wait, the longer does."""
+    world = {"servers": 2, "per_server": 1, "user": ["ann", "ann"], "walltime": [None, walltime]}
+    jobs = limited((0, 1, 2), (0, 1, 1), limits=limits, **world)
+    assert times(jobs, "offline-ilp", slot=1) == best
+    complete = optsched.build_model(jobs, "offline-ilp", {"slot": 1})
+    assert {job for job, *_ in complete.RUNS} == {0, 1}
 
 
 @pytest.mark.parametrize("policy", ["fifo", "spwf", "wcs-subtime", "easy", "a-srpt", "fair-share"])
@@ -348,10 +366,7 @@ def test_wrong_limits_are_refused_by_place(limits: dict[str, Any], message: str)
         OnlineCluster.from_dict({**OnlineCluster.of(2, 2).to_dict(), **limits})
 
 
-def test_what_does_not_know_limits_refuses_them() -> None:
-    jobs = limited((0, 1, 1), limits=BUSY)
-    with pytest.raises(NotApplicableError, match="a cluster with maintenance, expected"):
-        optsched.solve(jobs, "offline-ilp", options={"slot": 1})
+def test_a_job_above_a_quota_is_refused() -> None:
     with pytest.raises(InputError, match="j0: gpus: found 2, expected at most 1, the quota"):
         prepared(limited((0, 2, 1), limits={"quotas": {"users": {"u": 1}}}))
 

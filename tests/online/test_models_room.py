@@ -18,22 +18,28 @@ OPTIMUM = json.loads((ROOM / "optimum.json").read_text("utf-8"))["offline-ilp"]
 NONE = "–"
 
 
-def documented(*, pruned: bool) -> dict[str, tuple[str, str]]:
+def documented(*, pruned: bool, limits: bool) -> dict[str, tuple[str, str]]:
     lines = [line for line in README.splitlines() if re.search(r"\| `\w+` \| [A-Z]", line)]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    kept = [row for row in rows if pruned or "pruned only" not in row[4]]
+    absent = ["pruned only"] * (not pruned) + ["limits only"] * (not limits)
+    kept = [row for row in rows if not any(words in row[4] for words in absent)]
     return {row[1].strip("`"): (row[2], row[3]) for row in kept}
 
 
+@pytest.mark.parametrize("limits", [False, True])
 @pytest.mark.parametrize("pruned", [False, True])
-def test_the_symbol_table_is_the_models(pruned: bool) -> None:
-    model = optsched.build_model(TINY, "offline-ilp", OPTIONS, pruned=pruned)
+def test_the_symbol_table_is_the_models(pruned: bool, limits: bool) -> None:
+    instance = optsched.load(TINY)
+    if limits:
+        stated = {"maintenance": [{"start": 1, "end": 2}], "quotas": {"users": {"u": 3}}}
+        instance = instance.with_(cluster=instance.cluster.with_(**stated))
+    model = optsched.build_model(instance, "offline-ilp", OPTIONS, pruned=pruned)
     built = {}
     for component in model.component_objects():
         if component.doc:
-            label = re.match(r"\(8[a-g]?\)", component.doc)
+            label = re.match(r"\(8[a-i]?\)", component.doc)
             built[component.name] = (component.ctype.__name__, label[0] if label else NONE)
-    assert built == documented(pruned=pruned)
+    assert built == documented(pruned=pruned, limits=limits)
     for kind, label in built.values():
         assert (label != NONE) == (kind in ("Constraint", "Objective"))
         assert label == NONE or README.count(rf"\tag{{{label[1:-1]}}}") == 1
@@ -42,7 +48,8 @@ def test_the_symbol_table_is_the_models(pruned: bool) -> None:
 def test_the_rules_named_are_the_audits() -> None:
     table = README.split("(rule of the audit)")[1].split("**The worked example")[0]
     named = {rule for part in re.findall(r"\((`[^)]*`)\) \|", table) for rule in part.split(", ")}
-    source = (TOP / "optsched" / "online" / "audit.py").read_text(encoding="utf-8")
+    files = [TOP / "optsched/online/audit.py", TOP / "optsched/online/audit_rules/limits.py"]
+    source = "".join(file.read_text(encoding="utf-8") for file in files)
     assert named
     assert [rule for rule in named if rule.replace("`", '"') not in source] == []
 

@@ -8,7 +8,7 @@ import pytest
 from online.small import instance_of, one_stage
 
 import optsched
-from optsched.errors import InputError, NotApplicableError
+from optsched.errors import InputError
 from optsched.online.audit import audit
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
@@ -90,12 +90,18 @@ def test_slices_need_servers_that_hold_them() -> None:
     """Two slices of 4 GPUs: the offer of the least free servers is 1, 1, 1, 1, 4."""
     sliced = one_stage(2, "sliced", tensor_parallel=4)
     instance = on(instance_of((0, sliced, 1), servers=2, per_server=8), (4, 2), (1, 4))
-    assert optsched.solve(instance, "fifo", options={"offer": "most"}).check.feasible
-    with pytest.raises(InputError, match="slices that do not fit"):
-        optsched.solve(instance, "fifo", options={"offer": "least"})
+    for method in ("fifo", "offline-ilp"):
+        options = {"slot": 1.0, "offer": "most"}
+        assert optsched.solve(instance, method, options=options).check.feasible
+        with pytest.raises(InputError, match="slices that do not fit"):
+            optsched.solve(instance, method, options=options | {"offer": "least"})
 
 
-def test_problem_8_is_refused() -> None:
-    instance = on(instance_of((0, 1, 1)), (2, 1), (1, 2))
-    with pytest.raises(NotApplicableError, match="equal servers"):
-        optsched.solve(instance, "offline-ilp", options={"slot": 1.0})
+def test_problem_8_by_hand() -> None:
+    """Two GPUs take 1 s on server 0 and 2 s apart; one of the jobs of 4 s waits on server 0."""
+    pair = one_stage(2, "pair", forward_time=0.0, parameter_bytes=1.0)
+    instance = on(instance_of((0, pair, 1), (0, 1, 4), (0, 1, 4), links=(0.5, 1.0)), (1, 1), (2, 1))
+    result = optsched.solve(instance, "offline-ilp", options={"slot": 1.0})
+    runs = [(job.start, dict(job.servers)) for job in result.solution.jobs]
+    assert (result.objective, runs[0]) == (10.0, (0, {"1": 2}))
+    assert sorted(runs[1:]) == [(0, {"0": 1}), (1, {"1": 1})]

@@ -1,14 +1,16 @@
 """Oracle for problem (8) of a-srpt with everything known: starts at slots, by trying them all.
 
 The total flow is a regular objective, so that some best schedule is semi-active: taking the jobs in
-some order, each starts in the first slot in which its GPUs are free to its end. Every order and,
-for each job, every way to take its GPUs from the servers is tried; its iterations take the least
+some order, each starts in the first slot in which its GPUs are free to its end, its user and group
+are within their quotas, and no window of its servers is in its planned length. Every order and, for
+each job, every way to take its GPUs from the servers is tried; its iterations take the least
 time of any placement of its stages on these GPUs (`oracles.placement`).
 """
 
+import itertools
 import math
 import random
-from itertools import product
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,18 +19,24 @@ from oracles import placement
 
 Pieces = tuple[int, ...]
 """GPUs by server."""
-Run = tuple[float, float, Pieces]
-"""Start, end and GPUs of a placed job."""
+Run = tuple[float, float, Pieces, int]
+"""Start, end, GPUs and row of a placed job."""
+
+
+def server_sizes(cluster: dict[str, Any]) -> list[int]:
+    if isinstance(cluster["servers"], int):
+        return [cluster["gpus_per_server"]] * cluster["servers"]
+    return [group["gpus"] for group in cluster["servers"] for _ in range(group["count"])]
 
 
 def shortest_lengths(document: dict[str, Any], row: int) -> dict[Pieces, float]:
     """Least seconds of a job on each choice of GPUs by server that seats it exactly."""
     cluster, table = document["cluster"], document["workload"]
-    keys = ("gpus_per_server", "inter_bandwidth", "intra_bandwidth")
+    sizes, keys = server_sizes(cluster), ("inter_bandwidth", "intra_bandwidth")
     case = {
         "job": document["catalogue"]["models"][table["model"][row]],
-        "cluster": {key: cluster[key] for key in keys},
-        "free_gpus": [cluster["gpus_per_server"]] * cluster["servers"],
+        "cluster": {"gpus_per_server": max(sizes), **{key: cluster[key] for key in keys}},
+        "free_gpus": sizes,
     }
     counts = placement.tables(case)
     gpus = np.tensordot(placement.gpus_each(case), counts, axes=(0, 1))
@@ -41,17 +49,16 @@ def shortest_lengths(document: dict[str, Any], row: int) -> dict[Pieces, float]:
 
 def least_total_flow(document: dict[str, Any], slot: float) -> float:
     """The least total flow of schedules whose starts are multiples of the slot, in seconds."""
-    size, table = document["cluster"]["gpus_per_server"], document["workload"]
+    table = document["workload"]
     submit = [each - min(table["submit_time"]) for each in table["submit_time"]]
     lengths = [shortest_lengths(document, row) for row in range(len(submit))]
     least = [min(each.values()) for each in lengths]
     best = math.inf
 
-    def first_slot(runs: tuple[Run, ...], row: int, pieces: Pieces) -> int:
-        start = math.ceil(submit[row] / slot)
-        while not _fits(runs, start * slot, start * slot + lengths[row][pieces], pieces, size):
-            start += 1
-        return start
+    def first_run(runs: tuple[Run, ...], row: int, pieces: Pieces) -> Run:
+        starts = (at * slot for at in itertools.count(math.ceil(submit[row] / slot)))
+        each = ((start, start + lengths[row][pieces], pieces, row) for start in starts)
+        return next(run for run in each if is_allowed(document, runs, run))
 
     def place(runs: tuple[Run, ...], left: frozenset[int], flow: float) -> None:
         nonlocal best
@@ -60,23 +67,36 @@ def least_total_flow(document: dict[str, Any], slot: float) -> float:
         if not left:
             best = flow
             return
-        tries = [(row, *item) for row in sorted(left) for item in lengths[row].items()]
-        for row, pieces, seconds in tries:
-            start = first_slot(runs, row, pieces) * slot
-            run = (start, start + seconds, pieces)
-            place((*runs, run), left - {row}, flow + start + seconds - submit[row])
+        for row in sorted(left):
+            for pieces in lengths[row]:
+                run = first_run(runs, row, pieces)
+                place((*runs, run), left - {row}, flow + run[1] - submit[row])
 
     place((), frozenset(range(len(submit))), 0.0)
     return best
 
 
-def _fits(runs: tuple[Run, ...], start: float, end: float, pieces: Pieces, size: int) -> bool:
-    moments = [start, *(each[0] for each in runs if start < each[0] < end)]
-    return all(
-        gpus + sum(run[2][server] for run in runs if run[0] <= moment < run[1]) <= size
-        for moment, (server, gpus) in product(moments, enumerate(pieces))
-        if gpus
-    )
+def is_allowed(document: dict[str, Any], runs: Sequence[Run], new: Run) -> bool:
+    """Whether servers and quotas have room beside other runs, and no window is in the way."""
+    start, end, pieces, row = new
+    cluster, table = document["cluster"], document["workload"]
+    origin, walltime = min(table["submit_time"]), table.get("walltime", {row: None})[row] or 0
+    for window in cluster.get("maintenance", ()):
+        begins, ends = window["start"] - origin, window["end"] - origin
+        overlaps = start < ends and max(end - 1e-9, start + walltime) > begins
+        if overlaps and any(pieces[server] for server in window["servers"]):
+            return False
+    for moment in [start, *(run[0] for run in runs if start < run[0] < end)]:
+        held = [run for run in runs if run[0] <= moment < run[1]]
+        for server, size in enumerate(server_sizes(cluster)):
+            if pieces[server] and pieces[server] + sum(run[2][server] for run in held) > size:
+                return False
+        for kind in ("user", "group"):
+            name = table[kind][row]
+            gpus = sum(sum(run[2]) for run in [*held, new] if table[kind][run[3]] == name)
+            if gpus > cluster.get("quotas", {}).get(f"{kind}s", {}).get(name, math.inf):
+                return False
+    return True
 
 
 def tiny_case(seed: int) -> tuple[dict[str, Any], float]:
@@ -116,6 +136,31 @@ def tiny_case(seed: int) -> tuple[dict[str, Any], float]:
         "catalogue": {"schema": "optsched/catalogue", "version": 1, "models": models},
         "workload": workload,
     }
+    return document, slot
+
+
+def limited_case(seed: int) -> tuple[dict[str, Any], float]:
+    """A tiny case on unequal servers, with windows, walltimes and quotas, in half slots."""
+    document, slot = tiny_case(seed)
+    rng = random.Random(f"limits {seed}")
+    cluster, table = document["cluster"], document["workload"]
+    sizes = [max(1, size + rng.choice([-1, 0, 0, 1])) for size in server_sizes(cluster)]
+    sizes[-1] += max(0, max(table["gpus"]) - sum(sizes))
+    del cluster["gpus_per_server"]
+    cluster["servers"] = [{"gpus": size, "count": 1} for size in sizes]
+    cluster |= {"maintenance": [], "quotas": {}, "priorities": {"users": {"a": rng.randint(-1, 1)}}}
+    for _ in range(rng.randint(0, 3)):
+        start = min(table["submit_time"]) + rng.randint(-4, 16) * slot / 2
+        servers = rng.sample(range(len(sizes)), rng.randint(1, len(sizes)))
+        end = start + rng.randint(1, 8) * slot / 2
+        cluster["maintenance"].append({"servers": servers, "start": start, "end": end})
+    for kind in ("user", "group"):
+        table[kind] = [rng.choice("ab") for _ in table["gpus"]]
+        quotas = cluster["quotas"][f"{kind}s"] = {}
+        for name in rng.sample("ab", rng.randint(0, 2)):
+            needed = [g for g, n in zip(table["gpus"], table[kind], strict=True) if n == name]
+            quotas[name] = max(needed, default=0) + rng.randint(0, 2)
+    table["walltime"] = [rng.choice([None, rng.randint(1, 16) * slot / 2]) for _ in table["gpus"]]
     return document, slot
 
 

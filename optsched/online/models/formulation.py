@@ -5,6 +5,8 @@ the number of its equation there. Time is slots of S seconds; lengths are not ro
 GPUs serve the next start only from the slot after its end.
 """
 
+from itertools import pairwise
+
 import pyomo.environ as pyo
 
 from optsched.backends.relations import stated
@@ -28,6 +30,10 @@ def build(data: OfflineData, deadline: Deadline | None = None) -> pyo.ConcreteMo
         _add_held_gpus,
         _add_capacity,
     ]
+    if data.windows:
+        families.append(_add_windows)
+    if data.quotas:
+        families.append(_add_quotas)
     if data.pruned:
         families.append(_add_server_order)
     for add_family in families:
@@ -40,21 +46,23 @@ def build(data: OfflineData, deadline: Deadline | None = None) -> pyo.ConcreteMo
 def set_start(
     model: pyo.ConcreteModel, data: OfflineData, plan: list[tuple[Run, list[Part]]]
 ) -> None:
-    """Give the variables the values of a schedule; equal servers are put in their order."""
+    """Give the variables the values of a schedule; servers of a class are put in their order."""
     for variable in model.component_data_objects(pyo.Var):
         variable.set_value(0)
     total = dict.fromkeys(model.SERVERS, 0)
     for _, parts in plan:
         for m, gpus in parts:
             total[m] += gpus
-    order = sorted(total, key=lambda m: (-total[m], m))
+    position: dict[int, int] = {}
+    for servers in data.server_classes:
+        by_use = sorted(servers, key=lambda m: (-total[m], m))
+        position |= zip(by_use, servers, strict=True)
     for run, parts in plan:
         model.starts[run].set_value(1)
         for m, gpus in parts:
-            server = order.index(m)
-            model.part[run.job, server, gpus].set_value(1)
+            model.part[run.job, position[m], gpus].set_value(1)
             for t in range(run.start, run.start + data.slots(run.job, run.occupancy)):
-                model.held[run.job, server, t].set_value(gpus)
+                model.held[run.job, position[m], t].set_value(gpus)
 
 
 def read_plan(model: pyo.ConcreteModel) -> list[tuple[Run, list[Part]]]:
@@ -68,7 +76,7 @@ def read_plan(model: pyo.ConcreteModel) -> list[tuple[Run, list[Part]]]:
 
 
 def _add_sets(model: pyo.ConcreteModel, data: OfflineData) -> None:
-    runs, servers = data.runs(), range(data.jobs.cluster.num_servers)
+    runs, servers = data.runs, range(data.jobs.cluster.num_servers)
     active = [
         ((i, t), (name, start))
         for i, name, start in runs
@@ -93,9 +101,11 @@ def _add_runs(model: pyo.ConcreteModel, data: OfflineData) -> None:
     model.starts = pyo.Var(
         model.RUNS, domain=pyo.Binary, doc="y: job i starts in slot t with occupancy o"
     )
+    gpus = data.jobs.cluster.server_gpus.tolist()
     model.part = pyo.Var(
         [(i, m, q) for i, q in model.PARTS for m in model.SERVERS],
         domain=pyo.Binary,
+        bounds=lambda model, i, m, q: (0, int(q <= gpus[m])),
         doc="p: job i has q GPUs on server m",
     )
     model.held = pyo.Var(
@@ -148,31 +158,56 @@ def _add_held_gpus(model: pyo.ConcreteModel, data: OfflineData) -> None:
 
 def _add_capacity(model: pyo.ConcreteModel, data: OfflineData) -> None:
     jobs_in = grouped((t, i) for i, t in model.ACTIVE)
-    cluster = data.jobs.cluster
+    gpus = data.jobs.cluster.server_gpus.tolist()
 
     @model.Constraint(model.SERVERS, model.SLOTS, doc="(8e) a server has g GPUs")
     def capacity(model: pyo.ConcreteModel, m: int, t: int) -> pyo.Expression:
-        # sum_i u_imt <= g
-        return sum(model.held[i, m, t] for i in jobs_in[t]) <= cluster.largest_server
+        # sum_i u_imt <= g_m
+        return sum(model.held[i, m, t] for i in jobs_in[t]) <= gpus[m]
 
-    @model.Constraint(model.SLOTS, doc="(8f) the cluster has M g GPUs")
+    @model.Constraint(model.SLOTS, doc="(8f) the cluster has G GPUs")
     def total_capacity(model: pyo.ConcreteModel, t: int) -> pyo.Expression:
-        # sum_i g_i A_it <= M g
+        # sum_i g_i A_it <= G
         used = sum(int(data.jobs.gpus[i]) * model.running[i, t] for i in jobs_in[t])
-        return used <= cluster.gpus
+        return used <= data.jobs.cluster.gpus
 
 
-# Symmetry breaking: renaming servers turns a schedule into another of the same total flow.
+def _add_windows(model: pyo.ConcreteModel, data: OfflineData) -> None:
+    windows = [(w, m) for w, window in enumerate(data.windows) for m in window.servers]
+    model.WINDOWS = pyo.Set(dimen=2, initialize=windows, doc="(w, m): window w closes server m")
+    reaching = grouped(((run.job, w), run) for run in data.runs for w in data.reached(run))
+
+    @model.Constraint(model.JOBS, model.WINDOWS, doc="(8h) no job reaches into a window")
+    def outside_windows(model: pyo.ConcreteModel, i: int, w: int, m: int) -> pyo.Expression:
+        # sum_q p_imq + sum_ot y_iot <= 1, over the runs that reach into w
+        if (i, w) not in reaching:
+            return pyo.Constraint.Skip
+        parts = sum(model.part[i, m, q] for q in model.parts_of[i])
+        return parts + sum(model.starts[run] for run in reaching[i, w]) <= 1
+
+
+def _add_quotas(model: pyo.ConcreteModel, data: OfflineData) -> None:
+    model.QUOTAS = pyo.Set(initialize=range(len(data.quotas)), doc="k: users and groups' quotas")
+
+    @model.Constraint(model.QUOTAS, model.SLOTS, doc="(8i) the jobs of a quota hold no more GPUs")
+    def within_quota(model: pyo.ConcreteModel, k: int, t: int) -> pyo.Expression:
+        # sum_i g_i A_it <= Q_k, over the jobs of k
+        quota, jobs = data.quotas[k]
+        active = [i for i in jobs if (i, t) in model.ACTIVE]
+        used = sum(int(data.jobs.gpus[i]) * model.running[i, t] for i in active)
+        return stated(model, used <= quota)
+
+
+# Symmetry breaking: renaming servers of a class turns a schedule into another of the same flow.
 
 
 def _add_server_order(model: pyo.ConcreteModel, data: OfflineData) -> None:
+    following = {m: other for servers in data.server_classes for m, other in pairwise(servers)}
+
     def gpus(m: int) -> pyo.Expression:
         return sum(q * model.part[i, m, q] for i, q in model.PARTS)
 
-    @model.Constraint(
-        range(data.jobs.cluster.num_servers - 1),
-        doc="(8g) equal servers in order of their jobs' GPUs",
-    )
+    @model.Constraint(list(following), doc="(8g) equal servers in order of their jobs' GPUs")
     def server_order(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
-        # sum_iq q p_imq >= the same of the next server
-        return gpus(m) >= gpus(m + 1)
+        # sum_iq q p_imq >= the same of the next server of its class
+        return gpus(m) >= gpus(following[m])

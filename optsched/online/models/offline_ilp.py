@@ -8,7 +8,6 @@ for each job, occupancy and slot, so it is for about a dozen jobs. Source: a-srp
 models/online/README.md.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -35,14 +34,14 @@ from optsched.result import Outcome, Settings, Termination
 
 Plan = list[tuple[Run, list[Part]]]
 """Run and parts of each job."""
-FEWER = "fewer jobs, shorter jobs or a longer slot"
+FEWER = "fewer jobs, shorter jobs, earlier and shorter windows, or a longer slot"
 
 
 def offline_ilp(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
     """Schedule the jobs with the whole future known."""
     require_solver(settings.solver)
     began, jobs = clock(), simulated_jobs(instance, options)
-    policy_runs = list(_policy_runs(jobs, options))
+    policy_runs = _policy_runs(jobs, options)
     try:
         data = OfflineData(jobs, options.policy.slot, best_placements(jobs, settings))
     except OutOfTimeError:
@@ -121,15 +120,13 @@ def records_of_plan(data: OfflineData, options: OnlineOptions, plan: Plan) -> Re
         parts_by_server.append([part for part, _ in by_server])
         replicas.append(tuple(counts for _, counts in by_server))
     start = np.array([run.start * data.slot for run, _ in plan])
-    length = np.array([data.length(run.job, run.occupancy) for run, _ in plan])
-    slots = np.array([run.start + data.slots(run.job, run.occupancy) for run, _ in plan])
     return Records.of(
         jobs,
         slice(None),
         policy=OFFLINE,
         options=options.policy,
         start=start,
-        end=np.minimum(start + length, slots * data.slot),  # not a rounding later
+        end=np.array([data.end(run) for run, _ in plan]),
         alpha=np.array([best.alpha for best in placed]),
         predicted=jobs.iterations,
         first=np.cumsum([0, *map(len, parts_by_server)]),
@@ -143,14 +140,21 @@ def _total_flow(data: OfflineData, plan: Plan) -> float:
     return data.slot * sum(data.flow(run) for run, _ in plan)
 
 
-def _policy_runs(jobs: Jobs, options: OnlineOptions) -> Iterator[Records]:
-    """Records of every policy without preemption that the options allow, with true lengths."""
+def _policy_runs(jobs: Jobs, options: OnlineOptions) -> list[Records]:
+    """Records of every policy without preemption that the options allow, with true lengths.
+
+    Raises InputError if the options, or slices on unequal servers, allow none.
+    """
+    runs, refusals = [], []
     for policy in POLICIES.values():
         if policy.preempts == "never":
             try:
-                yield simulate_online(jobs, policy, None, options.policy)
-            except InputError:  # an option that the policy does not allow
-                continue
+                runs.append(simulate_online(jobs, policy, None, options.policy))
+            except InputError as refusal:
+                refusals.append(refusal)
+    if not runs:
+        raise refusals[0]
+    return runs
 
 
 def _plan_of(data: OfflineData, records: Records) -> Plan:
