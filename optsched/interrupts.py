@@ -9,7 +9,7 @@ changes.
 import logging
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -78,6 +78,25 @@ def deferred() -> Iterator[Interrupt]:
     is_ours = is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with interrupt.handled() if is_ours else nullcontext():
         yield interrupt
+
+
+def held_back(function: Callable[..., Any], *args: Any) -> Any:
+    """Call compiled code; an interrupt is handled once it has returned.
+
+    numba runs Python code to make results: a handler's exception there ends the process with a
+    fault, or becomes a SystemError.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        return function(*args)
+    interrupts: list[tuple[int, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: interrupts.append((number, frame)))
+    try:
+        return function(*args)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        for each in interrupts:
+            handler(*each)
 
 
 def received() -> bool:

@@ -48,6 +48,42 @@ def test_python_and_compiled_code_agree() -> None:
     assert total(np.arange(5)) == 8.0  # another type
 
 
+INTERRUPTED = """
+import signal, threading
+from typing import NamedTuple
+import numpy as np
+from optsched.kernels import kernel
+
+class Sums(NamedTuple):
+    values: np.ndarray
+
+@kernel
+def sums(n):
+    x = 0.0
+    for i in range(n):
+        x += np.sin(x + i)
+    return Sums(np.full(3, x))
+
+sums(1)
+main = threading.main_thread().ident
+for _ in range(3):
+    timer = threading.Timer(0.05, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    try:
+        sums(20_000_000)
+    except KeyboardInterrupt:
+        print("interrupted")
+    timer.join()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals to a thread: POSIX only")
+def test_an_interrupt_of_compiled_code_is_raised_after_it(tmp_path: Path) -> None:
+    """Raised while numba makes the result, it would end the process with a fault."""
+    (tmp_path / "program.py").write_text(INTERRUPTED)
+    assert python(tmp_path / "program.py").stdout.split() == ["interrupted"] * 3
+
+
 def test_size_decides_who_runs(place: Path) -> None:
     ours, values, before = kernel(total.py_func), np.arange(10.0), python_runs()
     assert ours.for_size(SMALL_WORK / 2)(values) == 78.0
