@@ -17,10 +17,9 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import CANCELLATION, CheckReport, Violation
-from optsched.online.audit_rules.limits import PREEMPTING, limit_violations
-from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes, offer_violations
+from optsched.online.audit_rules.limits import limit_violations
+from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes
 from optsched.online.audit_rules.queue import AUDITED, queue_violations
-from optsched.online.audit_rules.replays import preemption_violations
 from optsched.online.policies.by_name import OFFLINE
 from optsched.online.records import Records, Segments
 
@@ -58,16 +57,7 @@ def audit(
         violations += _duration_violations(jobs, records, rows, times)
     if not violations and spot_checks > 0 and len(records):
         heavy = _heavy(jobs, records, rows, times)
-        # an interrupted run has no records of waiting jobs
-        replayable = records.complete and records.options.slot == 0
-        preempting = records.policy in PREEMPTING and replayable
-        if preempting:
-            sliced = np.array([times.has_slices(int(c)) for c in jobs.configuration[rows]])
-            violations += preemption_violations(jobs, records, rows, sliced, spot_checks)
         violations += queue_violations(jobs, records, rows, heavy, times, spot_checks)
-        # not a custom policy; windows restrict offers
-        if (records.policy in AUDITED or preempting) and not jobs.cluster.maintenance:
-            violations += offer_violations(records, heavy, spot_checks)
     rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
     return CheckReport(float(records.flow.sum()), _truncate(violations), rounding)
 

@@ -75,24 +75,11 @@ def _planned_end(jobs: Jobs, records: Records, rows: Ints) -> Floats:
     return np.where(segments.resumed, segments.end, np.fmax(segments.end, planned))
 
 
-class Limited:
-    """The priorities of records, and the quotas of users and groups by code."""
-
-    def __init__(self, jobs: Jobs, records: Records, rows: Ints) -> None:
-        self.jobs, self.records, self.rows = jobs, records, rows
-        table, cluster = jobs.workload, jobs.cluster
-        self.codes = table.user.codes[rows], table.group.codes[rows]
-        limit = [(table.user.values, cluster.quotas.users)]
-        limit += [(table.group.values, cluster.quotas.groups)]
-        self.quotas = [np.array([q.get(n, np.inf) for n in names]) for names, q in limit]
-        names = zip(table.user.codes, table.group.codes, strict=True)
-        priority = [
-            cluster.priorities.of(table.user.values[u], table.group.values[g]) for u, g in names
-        ]
-        self.priority = np.array(priority, dtype=np.int64)[rows]
-
-    def rank(self, key: Floats | Ints) -> Ints:
-        """Place of each record in the queue's order: priority, key, row."""
-        rank = np.empty(len(self.rows), dtype=np.int64)
-        rank[np.lexsort((self.rows, key, -self.priority))] = np.arange(len(rank))
-        return rank
+def priorities(jobs: Jobs, rows: Ints) -> Ints:
+    """Priority of each record, the highest first."""
+    user, group, given = jobs.workload.user, jobs.workload.group, jobs.cluster.priorities
+    if "priorities" not in jobs.cluster.limits:
+        return np.zeros(len(rows), dtype=np.int64)
+    codes = zip(user.codes[rows].tolist(), group.codes[rows].tolist(), strict=True)
+    named = [given.of(user.values[u], group.values[g]) for u, g in codes]
+    return np.array(named, dtype=np.int64)

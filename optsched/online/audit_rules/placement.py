@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
-from optsched.checking import Violation
 from optsched.online.records import Records, Replicas
 from optsched.placement.check import iteration_time
 from optsched.placement.instance import Cluster, Job, Stage
@@ -21,6 +20,8 @@ from optsched.placement.instance import Cluster, Job, Stage
 NO_EDGE = -1.0
 MAX_LISTED = 20
 """Violations listed for each rule."""
+CHECKED_RECORDS = 200_000
+"""At least so many records are looked at, each at several times."""
 
 
 def evenly_spaced(values: Any, count: int) -> Any:
@@ -30,10 +31,10 @@ def evenly_spaced(values: Any, count: int) -> Any:
     return values[np.unique(np.linspace(0, len(values) - 1, count).astype(np.int64))]
 
 
-def lone_starts(start: Floats) -> Ints:
-    """Indices that start alone at their time, so that the state before the start is known."""
-    _, group, count = np.unique(start, return_inverse=True, return_counts=True)
-    return np.flatnonzero(count[group] == 1)
+def checked_times(times: Floats, wrong: Floats, spot_checks: int, size: int) -> Floats:
+    """Times spread evenly over a run, all of a short run, and some of those known to be wrong."""
+    count = max(spot_checks, CHECKED_RECORDS // max(size, 1))
+    return np.union1d(evenly_spaced(times, count), wrong[:MAX_LISTED])
 
 
 class IterationTimes:
@@ -215,26 +216,6 @@ def _parent(rank: int, k: int) -> int:
 
 def _mirror(rank: int, k: int) -> int:
     return k - 1 - rank if k % 2 == 0 else (rank + 1) % k
-
-
-def offer_violations(records: Records, heavy: Bools, spot_checks: int) -> list[Violation]:
-    """Check offers of lone starts spread evenly over the run; skipped with slots."""
-    rule = records.options.offer
-    if rule is None or records.options.slot > 0:
-        return []
-    segments = records.segments
-    owner = np.repeat(np.arange(len(segments)), np.diff(segments.first))
-    violations = []
-    for segment in evenly_spaced(lone_starts(segments.start), spot_checks).tolist():
-        i, t = segments.job[segment], segments.start[segment]
-        job_rule = rule_of(rule, bool(heavy[i]))
-        # segments that end at t have released their GPUs
-        held = ((segments.start < t) & (segments.end > t))[owner]
-        free = free_gpus(records, segments.server[held], segments.taken[held])
-        if expected_offer(free, job_rule, int(records.gpus[i])) != dict(segments[segment].servers):
-            where, gpus = f"job {records.job_id[i]}", float(records.gpus[i])
-            violations.append(Violation("offer", f"offer {job_rule}", where, gpus))
-    return violations[:MAX_LISTED]
 
 
 def rule_of(rule: str, heavy: bool) -> str:

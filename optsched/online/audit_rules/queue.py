@@ -1,4 +1,4 @@
-"""Rules of queues: passes are repeated, and heads of a-srpt are followed one by one.
+"""Rules of queues: passes are repeated in the order of each policy.
 
 Only the records are used; runs with slots and custom policies are skipped.
 """
@@ -12,6 +12,8 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import Violation
+from optsched.online.audit_rules.cluster_state import ClusterState
+from optsched.online.audit_rules.limits import PREEMPTING
 from optsched.online.audit_rules.passes import (
     DELAYING,
     WITHOUT_HEAD,
@@ -19,13 +21,14 @@ from optsched.online.audit_rules.passes import (
     pass_violations,
 )
 from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes
-from optsched.online.audit_rules.replays import delay_violations
+from optsched.online.audit_rules.preemption import preemption_violations
 from optsched.online.records import Records
 
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
-VIRTUAL_ORDER = ("a-srpt", "a-srpt-perfect")
+IN_ORDER = ("fifo", "a-srpt", "a-srpt-perfect")
+"""Policies that start jobs in the order of their queue."""
 AUDITED = (*DELAYING, *WITHOUT_HEAD, "fifo", "spjf", "spwf", "easy")
 """Policies whose queue rules are audited."""
 
@@ -38,23 +41,26 @@ def queue_violations(
     times: IterationTimes,
     spot_checks: int,
 ) -> list[Violation]:
-    """Check passes or starts spread over the run against the policy's queue rule."""
-    if records.options.slot > 0 or records.policy not in AUDITED:
-        return []
+    """Repeat passes spread over a run of a named policy."""
     policy = records.policy
+    if records.options.slot > 0 or policy not in (*AUDITED, *PREEMPTING):
+        return []
     if not records.complete and policy not in (*WORK_CONSERVING, "spwf-consolidated"):
         return []  # a waiting job without a record may block others
+    state = ClusterState(jobs, records, rows, heavy, times)
+    if policy in PREEMPTING:
+        return preemption_violations(jobs, state, rows, spot_checks)
     queued, key = records.submit, _key(records)
     if policy in DELAYING:
-        queued, rank = _joined(jobs, records, rows)
-        key = key if policy == "srpt-workload-hold" else rank.astype(np.float64)
+        queued, place = _joined(jobs, records, rows)
+        key = key if policy == "srpt-workload-hold" else place.astype(np.float64)
         if violations := _released(records, queued):
             return violations
-    if jobs.cluster.limits or policy not in VIRTUAL_ORDER:
-        return pass_violations(jobs, records, rows, heavy, times, queued, key, spot_checks)
-    return _in_virtual_order(records, rank) or delay_violations(
-        records, jobs.configuration[rows], heavy, times, queued, rank, spot_checks
-    )
+    rank = np.empty(len(rows), dtype=np.int64)
+    rank[np.lexsort((rows, key, -state.priority))] = np.arange(len(rows))
+    reorders = {"quotas", "priorities"}.intersection(jobs.cluster.limits)
+    violations = _started_in_order(records, rank) if policy in IN_ORDER and not reorders else []
+    return violations or pass_violations(jobs, state, rows, queued, rank, spot_checks)
 
 
 def _joined(jobs: Jobs, records: Records, rows: Ints) -> tuple[Floats, Ints]:
@@ -85,13 +91,13 @@ def _released(records: Records, virtual_completion: Floats) -> list[Violation]:
     return violations
 
 
-def _in_virtual_order(records: Records, rank: Ints) -> list[Violation]:
-    """Jobs start in the order of their virtual completions."""
+def _started_in_order(records: Records, rank: Ints) -> list[Violation]:
+    """Jobs start in the order of a queue that is first in, first out."""
     violations = []
     by_rank = np.argsort(rank)
     for i in np.flatnonzero(np.diff(records.start[by_rank]) < 0)[:MAX_LISTED]:
         where = f"job {records.job_id[by_rank[i + 1]]} before job {records.job_id[by_rank[i]]}"
-        violations.append(Violation("queue order", "Algorithm 1", where, 1.0))
+        violations.append(Violation("queue order", records.policy, where, 1.0))
     return violations
 
 
