@@ -174,6 +174,7 @@ class _Replay:
             again = is_decided and not missing and any(self.jobs[i].end <= now for i in expected)
             wrong = moved if again else others or missing or moved
             if wrong:
+                wrong.sort(key=self.rank.__getitem__)
                 rule = "offer" if wrong is moved else attempt.rule(wrong[0], wrong is missing)
                 where = f"job {self.jobs[wrong[0]].job_id} at {now:.6g} s"
                 violations.append(Violation(rule, "pass", where, float(len(wrong))))
