@@ -17,8 +17,9 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import CANCELLATION, CheckReport, Violation
-from optsched.online.audit_rules.limits import limit_violations
-from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes
+from optsched.online.audit_rules.cluster_state import Run
+from optsched.online.audit_rules.limits import MAX_LISTED, limit_violations, listed
+from optsched.online.audit_rules.placement import IterationTimes
 from optsched.online.audit_rules.queue import AUDITED, queue_violations
 from optsched.online.policies.by_name import OFFLINE
 from optsched.online.records import Records, Segments
@@ -43,7 +44,7 @@ def audit(
     times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
     early = records.submit - records.start
     wrong = np.flatnonzero(~(early <= 0))
-    violations += _listed("start", "(1)", records, wrong, early[wrong])
+    violations += listed("start", "(1)", records, wrong, early[wrong])
     violations += _segment_violations(records)
     gang = _gang_violations(records)
     violations += gang
@@ -57,7 +58,7 @@ def audit(
         violations += _duration_violations(jobs, records, rows, times)
     if not violations and spot_checks > 0 and len(records):
         heavy = _heavy(jobs, records, rows, times)
-        violations += queue_violations(jobs, records, rows, heavy, times, spot_checks)
+        violations += queue_violations(Run(jobs, records, rows, heavy, times), spot_checks)
     rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
     return CheckReport(float(records.flow.sum()), _truncate(violations), rounding)
 
@@ -78,7 +79,7 @@ def _match(jobs: Jobs, records: Records, predicted: Floats | None) -> tuple[Ints
     violations: list[Violation] = []
     rows = np.array([row_of.get(name, -1) for name in records.job_id], dtype=np.int64)
     unknown = np.flatnonzero(rows < 0)
-    violations += _listed("record", "", records, unknown, np.ones(len(unknown)))
+    violations += listed("record", "", records, unknown, np.ones(len(unknown)))
     if len(np.unique(rows)) < len(rows):
         violations.append(Violation("record", "", "duplicate job", float(len(rows))))
     if records.complete and len(records) < len(jobs):
@@ -102,7 +103,7 @@ def _match(jobs: Jobs, records: Records, predicted: Floats | None) -> tuple[Ints
     ):
         difference = np.abs(recorded - expected)
         wrong = np.flatnonzero(~(difference == 0))
-        violations += _listed(f"record: {name}", "", records, wrong, difference[wrong])
+        violations += listed(f"record: {name}", "", records, wrong, difference[wrong])
     return rows, violations
 
 
@@ -115,14 +116,14 @@ def _gang_violations(records: Records) -> list[Violation]:
     difference = gpus - records.gpus[segments.job]
     wrong = np.flatnonzero(difference)
     amounts = difference[wrong].astype(float)
-    violations = _listed("gang", "(2)", records, segments.job[wrong], amounts)
+    violations = listed("gang", "(2)", records, segments.job[wrong], amounts)
     invalid = (segments.server < 0) | (segments.server >= records.servers) | (segments.taken <= 0)
     repeated = np.zeros(len(segment), dtype=bool)
     order = np.lexsort((segments.server, segment))
     same = (np.diff(segment[order]) == 0) & (np.diff(segments.server[order]) == 0)
     repeated[order[1:][same]] = True
     wrong = np.unique(segments.job[segment[invalid | repeated]])
-    return violations + _listed("gang", "(2)", records, wrong, np.ones(len(wrong)))
+    return violations + listed("gang", "(2)", records, wrong, np.ones(len(wrong)))
 
 
 def _segment_violations(records: Records) -> list[Violation]:
@@ -132,11 +133,11 @@ def _segment_violations(records: Records) -> list[Violation]:
     overlap = 1 + np.flatnonzero(segments.resumed[1:] & ~(gap >= 0))
     length = segments.end - segments.start
     reverse = np.flatnonzero(~(length >= 0))
-    violations = _listed("segments", "(3)", records, segments.job[overlap], -gap[overlap - 1])
-    violations += _listed("segments", "(3)", records, segments.job[reverse], -length[reverse])
+    violations = listed("segments", "(3)", records, segments.job[overlap], -gap[overlap - 1])
+    violations += listed("segments", "(3)", records, segments.job[reverse], -length[reverse])
     if records.policy in AUDITED:
         resumed = np.unique(segments.job[segments.resumed])
-        violations += _listed("no preemption", "(3)", records, resumed, np.ones(len(resumed)))
+        violations += listed("no preemption", "(3)", records, resumed, np.ones(len(resumed)))
     return violations
 
 
@@ -168,7 +169,7 @@ def _slot_violations(records: Records) -> list[Violation]:
         return []
     late = segments.start - np.rint(segments.start / slot) * slot
     wrong = np.flatnonzero(late != 0)
-    return _listed("slot", "(8)", records, segments.job[wrong], np.abs(late[wrong]))
+    return listed("slot", "(8)", records, segments.job[wrong], np.abs(late[wrong]))
 
 
 def _replica_violations(
@@ -180,7 +181,7 @@ def _replica_violations(
     configuration, held = jobs.configuration[rows].tolist(), _held(records.segments)
     placed = zip(configuration, held, records.replicas, strict=True)
     wrong = np.flatnonzero([not times.is_placement(*placement) for placement in placed])
-    return _listed("replicas", "(2)", records, wrong, np.ones(len(wrong)))
+    return listed("replicas", "(2)", records, wrong, np.ones(len(wrong)))
 
 
 def _held(segments: Segments) -> list[tuple[int, ...]]:
@@ -208,7 +209,7 @@ def _duration_violations(
         alpha = np.array([times.of_placement(*placement) for placement in stated])
     misfits = np.unique(segments.job[np.isinf(alpha)])
     if len(misfits):
-        return _listed("slices", "VI", records, misfits, np.ones(len(misfits)))
+        return listed("slices", "VI", records, misfits, np.ones(len(misfits)))
     violations = []
     for name, owner, recorded, expected in (
         ("alpha~", np.arange(len(records)), records.estimate, estimate),
@@ -217,7 +218,7 @@ def _duration_violations(
         difference = np.abs(recorded - expected) / expected
         wrong = np.flatnonzero(~(difference <= DURATION_RTOL))
         amounts = difference[wrong]
-        violations += _listed(name, "(7)", records, owner[wrong], amounts, DURATION_RTOL)
+        violations += listed(name, "(7)", records, owner[wrong], amounts, DURATION_RTOL)
     resumed, ended = segments.resumed, segments.ended
     compute_start = np.where(resumed, segments.start + records.options.restore, segments.start)
     ran = segments.end - compute_start
@@ -230,7 +231,7 @@ def _duration_violations(
     difference = np.abs(iterations_done * last - length)
     wrong = np.flatnonzero(~(difference <= DURATION_RTOL * length + rounding))
     amounts = difference[wrong]
-    return violations + _listed("duration", "(7)", records, wrong, amounts, DURATION_RTOL)
+    return violations + listed("duration", "(7)", records, wrong, amounts, DURATION_RTOL)
 
 
 def _heavy(jobs: Jobs, records: Records, rows: Ints, times: IterationTimes) -> Bools:
@@ -243,12 +244,3 @@ def _heavy(jobs: Jobs, records: Records, rows: Ints, times: IterationTimes) -> B
     equal = np.abs(ratio - threshold) <= DURATION_RTOL * threshold
     ratio = np.where(equal, configurations.worst / configurations.estimate, ratio)
     return np.asarray((ratio >= threshold)[jobs.configuration[rows]])
-
-
-def _listed(
-    rule: str, equation: str, records: Records, wrong: Ints, amounts: Floats, tolerance: float = 0.0
-) -> list[Violation]:
-    return [
-        Violation(rule, equation, f"job {records.job_id[i]}", float(amount), tolerance)
-        for i, amount in zip(wrong[:MAX_LISTED], amounts[:MAX_LISTED], strict=True)
-    ]

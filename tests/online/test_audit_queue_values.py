@@ -11,7 +11,7 @@ import pytest
 from online.small import records_of
 
 from optsched.checking import Violation
-from optsched.online.audit_rules.cluster_state import ClusterState
+from optsched.online.audit_rules.cluster_state import Run
 from optsched.online.audit_rules.passes import pass_violations
 from optsched.online.audit_rules.queue import queue_violations
 from optsched.online.data.cluster import OnlineCluster
@@ -39,7 +39,9 @@ def queue(of: Records, kind: Sequence[int] = ()) -> list[Any]:
     """Violations of the queue's rule; no job communicates much, and those of kind 1 have slices."""
     times: Any = SimpleNamespace(of=lambda kind, held: math.inf if kind == 1 else 1.0)
     light = np.zeros(len(of), dtype=bool)
-    return listed(queue_violations(jobs_of(of, kind), of, np.arange(len(of)), light, times, 99))
+    return listed(
+        queue_violations(Run(jobs_of(of, kind), of, np.arange(len(of)), light, times), 99)
+    )
 
 
 # --- reservations
@@ -138,7 +140,7 @@ def offers(*heavy: bool, **settings: Any) -> list[tuple[str, float]]:
     of = records_of(*submitted, policy="wcs-subtime", **settings)
     mask = np.array([*heavy, *[False] * (len(of) - len(heavy))])
     times: Any = SimpleNamespace(of=lambda *_: 1.0)
-    found = queue_violations(jobs_of(of), of, np.arange(len(of)), mask, times, 99)
+    found = queue_violations(Run(jobs_of(of), of, np.arange(len(of)), mask, times), 99)
     assert {(v.rule, v.equation) for v in found} <= {("offer", "pass")}
     return [(v.where, v.amount) for v in found]
 
@@ -199,8 +201,7 @@ def passes(of: Records, heavy: Any, times: Any, queued: Any) -> list[Any]:
     """Violations where jobs queue in the order of their rows; the last is of kind 1."""
     jobs = jobs_of(of, [0] * (len(of) - 1) + [1])
     rows, mask = np.arange(len(of)), np.array(heavy)
-    state = ClusterState(jobs, of, rows, mask, times)
-    found = pass_violations(jobs, state, rows, np.array(queued), rows, 99)
+    found = pass_violations(Run(jobs, of, rows, mask, times), np.array(queued), rows, 99)
     return [(v.rule, v.where) for v in found]
 
 
@@ -289,7 +290,7 @@ def turns(start: float, *more: dict[str, Any], **settings: Any) -> list[Any]:
     of = records_of(*HOLDING, f, *more, policy="spwf-consolidated", servers=4, **given)
     times: Any = Near()
     heavy = np.full(len(of), given.get("comm_heavy", 1.5) <= 4)
-    return listed(queue_violations(jobs_of(of), of, np.arange(len(of)), heavy, times, 99))
+    return listed(queue_violations(Run(jobs_of(of), of, np.arange(len(of)), heavy, times), 99))
 
 
 def near(job: str, *times: float) -> list[Any]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from optsched.arrays import Floats, Ints
 from optsched.checking import Violation
-from optsched.online.audit_rules.placement import MAX_LISTED
 from optsched.online.records import Records
 
 if TYPE_CHECKING:
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from optsched.online.data.workload import Labels
 
 WHERE = "Limits"
+MAX_LISTED = 20
+"""Violations listed for each rule."""
 PREEMPTING = ("las", "srpt-preemptive", "max-min")
 
 
@@ -83,3 +84,12 @@ def priorities(jobs: Jobs, rows: Ints) -> Ints:
     codes = zip(user.codes[rows].tolist(), group.codes[rows].tolist(), strict=True)
     named = [given.of(user.values[u], group.values[g]) for u, g in codes]
     return np.array(named, dtype=np.int64)
+
+
+def listed(
+    rule: str, equation: str, records: Records, wrong: Ints, amounts: Floats, tolerance: float = 0.0
+) -> list[Violation]:
+    return [
+        Violation(rule, equation, f"job {records.job_id[i]}", float(amount), tolerance)
+        for i, amount in zip(wrong[:MAX_LISTED], amounts[:MAX_LISTED], strict=True)
+    ]

@@ -5,7 +5,8 @@ end of the head's delay window. A pass in plain Python must start exactly the re
 recorded servers; between events no job starts. Policies with delays are followed over stretches of
 the run, others are checked at times spread evenly over it. At the start of a stretch the delays of
 jobs that may have been the head are unknown: the records decide whether such a job starts. A pass
-that depends on rounding is skipped, and the delays are then unknown again.
+is skipped if it depends on rounding, or if a job without length makes it one of several at its
+time; delays are then unknown again.
 Source: models/online/README.md, "Beyond the paper" and "Limits".
 """
 
@@ -15,7 +16,6 @@ import heapq
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,14 +25,12 @@ from optsched.online.audit_rules.cluster_state import (
     INF,
     ClusterState,
     Offer,
+    Run,
     UndecidedError,
+    deviating,
     exceeds,
 )
-from optsched.online.audit_rules.placement import MAX_LISTED, checked_times, evenly_spaced
-from optsched.online.records import Record, Records
-
-if TYPE_CHECKING:
-    from optsched.online.data.jobs import Jobs
+from optsched.online.audit_rules.limits import MAX_LISTED
 
 VIRTUAL_ORDER = ("a-srpt", "a-srpt-perfect", "a-srpt-backfill")
 DELAYING = (*VIRTUAL_ORDER, "srpt-workload-hold")
@@ -52,57 +50,35 @@ ALPHA_RTOL = 1e-10
 """Relative rounding of a recomputed alpha."""
 
 
-def pass_violations(
-    jobs: Jobs, state: ClusterState, rows: Ints, queued: Floats, rank: Ints, spot_checks: int
-) -> list[Violation]:
+def pass_violations(run: Run, queued: Floats, rank: Ints, spot_checks: int) -> list[Violation]:
     """Check passes of a run whose jobs queue at a time and in an order."""
-    ends = [window.end - jobs.first_submission for window in jobs.cluster.maintenance]
-    start, replay = state.records.start, _Replay(jobs, state, rows, queued, rank)
-    events = np.concatenate((jobs.submit, queued, state.records.end, ends))
-    times = np.unique(np.concatenate((events[events >= 0], start)))
+    start, replay = run.records.start, _Replay(run, queued, rank)
+    events = np.concatenate((run.outer_events, queued, run.records.end))
+    times = np.unique(np.append(events[events >= 0], start))
     if replay.is_delaying:
         return replay.follow(times, np.isin(times, events))
-    times = checked_times(times, np.setdiff1d(start, events), spot_checks, len(start))
     violations: list[Violation] = []
-    for time, is_event in zip(times.tolist(), np.isin(times, events).tolist(), strict=True):
+    for time in run.times_to_check(times, np.setdiff1d(start, events), spot_checks):
         replay.go_to(time)
-        violations += replay.violations_at(time, is_event)
+        violations += replay.violations_at(time, time in events)
     return violations[:MAX_LISTED]
-
-
-class _Jobs(dict[int, Record]):
-    """Records by index, as they are needed."""
-
-    def __init__(self, records: Records) -> None:
-        self.records = records
-
-    def __missing__(self, i: int) -> Record:
-        self[i] = self.records[i]
-        return self[i]
 
 
 class _Replay:
     """Waiting and running jobs and delays before a pass; jobs are indices of records."""
 
-    def __init__(
-        self, jobs: Jobs, state: ClusterState, rows: Ints, queued: Floats, rank: Ints
-    ) -> None:
-        self.state, self.records, self.queued, self.rank = state, state.records, queued, rank
-        self.jobs, self.policy = _Jobs(self.records), self.records.policy
-        self.is_delaying = self.policy in DELAYING
-        reorders = {"quotas", "priorities"}.intersection(jobs.cluster.limits)
-        self.is_first_in_first_out = self.policy in VIRTUAL_ORDER and not reorders
-        given = jobs.workload.walltime
-        self.walltime = np.full(len(rows), np.nan) if given is None else given[rows]
-        self.by_rank, self.by_queued = np.argsort(rank).tolist(), np.argsort(queued)
-        self.by_start = np.argsort(self.records.start)
-        self.starts, self.joins = self.records.start[self.by_start], queued[self.by_queued]
-        self.joined = 0  # jobs that have joined the queue
+    def __init__(self, run: Run, queued: Floats, rank: Ints) -> None:
+        self.run, self.state, self.records = run, ClusterState(run), run.records
+        self.queued, self.rank, self.by_rank = queued, rank, np.argsort(rank).tolist()
+        self.by_queued = np.argsort(queued)
+        self.joins, self.joined = queued[self.by_queued], 0
+        self.is_delaying = self.records.policy in DELAYING
+        self.is_fair = self.records.policy == "fair-share"
+        run_times = np.append(self.records.start, self.records.end)
+        self.usage_is_exact = not (run_times % EXACT_SECONDS).any()
+        self.usage: list[float] = []  # by user
         self.waiting: list[int] = []  # ranks, ascending
         self.running: list[tuple[float, int]] = []  # a heap of (end, job)
-        self.usage: list[float] = []  # of fair-share, by user
-        run_times = np.concatenate((self.records.start, self.records.end))
-        self.usage_is_exact = not (run_times % EXACT_SECONDS).any()
         self.delays: dict[int, tuple[float, float]] = {}  # kappa, end of the delay window
         self.unknown: set[int] = set()  # waiting jobs whose delays are unknown
         self.window_end = INF  # of the head's delay
@@ -111,33 +87,31 @@ class _Replay:
         """Follow the beginning of a run, and stretches spread evenly over the rest."""
         violations: list[Violation] = []
         position = 0
-        for number, first in enumerate(evenly_spaced(np.arange(len(times)), STRETCHES).tolist()):
+        firsts = np.linspace(0, len(times), STRETCHES, endpoint=False).astype(int).tolist()
+        for number, first in enumerate(firsts):
             if first > position:
                 position = first
                 self.go_to(float(times[first]))
             limit = MAX_WORK * (STRETCHES + number) // (2 * STRETCHES)
-            while position < len(times) and self.state.work <= limit:
-                time = float(times[position])
-                while self.window_end < time:
-                    violations += self.violations_at(self.window_end, True)
-                at_window_end = self.window_end == time
-                violations += self.violations_at(time, at_window_end or bool(is_event[position]))
-                position += 1
-                if len(violations) >= MAX_LISTED:
-                    return violations[:MAX_LISTED]
-        return violations
+            while position < len(times) and self.state.offers <= limit:
+                now = min(float(times[position]), self.window_end)
+                at_event = now == self.window_end or bool(is_event[position])
+                position += now == times[position]
+                violations += self.violations_at(now, at_event)
+                self.state.offers += 1
+        return violations[:MAX_LISTED]
 
     def go_to(self, now: float) -> None:
-        """Set the state before the passes of a time."""
+        """Set the state before the pass of a time."""
         records = self.records
         running = (records.start < now) & (records.end > now)
-        self.state.go_to(running)
+        self.state.go_to(now, running)
         indices = np.flatnonzero(running)
         self.running = list(zip(records.end[indices].tolist(), indices.tolist(), strict=True))
         heapq.heapify(self.running)
         self.joined = int(np.searchsorted(self.joins, now, "right"))
         self.waiting = np.sort(self.rank[(self.queued <= now) & (records.start >= now)]).tolist()
-        if self.policy == "fair-share":
+        if self.is_fair:
             seconds = np.maximum(0.0, np.minimum(records.end, now) - records.start)
             self.usage = np.bincount(self.state.codes[0], records.gpus * seconds).tolist()
         self._forget_delays()
@@ -146,93 +120,79 @@ class _Replay:
         """Mark the delays of jobs that may have been the head as unknown."""
         self.delays, self.unknown, self.window_end = {}, set(), INF
         if self.is_delaying and self.records.options.hold != "inf":
-            # nothing overtakes the head of a queue that is first in, first out
-            waiting = self.waiting[:1] if self.is_first_in_first_out else self.waiting
-            self.unknown = {
-                i for i in map(self.by_rank.__getitem__, waiting) if self.state.heavy[i]
-            }
+            is_fifo = self.records.policy in VIRTUAL_ORDER and not self.run.has_reordering_limits
+            waiting = [self.by_rank[rank] for rank in self.waiting[: 1 if is_fifo else None]]
+            self.unknown = {i for i in waiting if self.run.heavy[i]}
 
     def violations_at(self, now: float, is_event: bool) -> list[Violation]:
-        """Repeat the passes of an instant: several if jobs without length start."""
-        first, last = np.searchsorted(self.starts, now), np.searchsorted(self.starts, now, "right")
-        starting = {i: dict(self.jobs[i].servers) for i in self.by_start[first:last].tolist()}
-        self.window_end, self.state.work = INF, self.state.work + 1
-        violations: list[Violation] = []
-        again = True
-        while again:
-            self._release_and_queue(now)
-            attempt = _Pass(self, now, starting)
-            try:
-                # the end of an unknown delay window may be an event
-                expected = attempt.starts() if is_event or self.unknown else {}
-                is_decided = True
-            except UndecidedError:
-                expected, is_decided = starting, False
-            missing = [i for i in expected if i not in starting]
-            others = [i for i in starting if i not in expected]
-            moved = [i for i in expected if i in starting and expected[i] != starting[i]]
-            again = is_decided and not missing and any(self.jobs[i].end <= now for i in expected)
-            wrong = moved if again else others or missing or moved
+        """Repeat the pass of a time."""
+        self._release_and_queue(now)
+        self.window_end = INF
+        recorded, attempt, violations = self.run.starting(now), _Pass(self, now), []
+        try:
+            if any(self.records.end[i] == now for i in recorded):
+                raise UndecidedError
+            # the end of an unknown delay window may be an event
+            expected = attempt.starts(recorded) if is_event or self.unknown else {}
+            wrong = deviating(expected, recorded, self.rank)
             if wrong:
-                wrong.sort(key=self.rank.__getitem__)
-                rule = "offer" if wrong is moved else attempt.rule(wrong[0], wrong is missing)
-                where = f"job {self.jobs[wrong[0]].job_id} at {now:.6g} s"
+                rule = attempt.violated_rule(wrong[0], recorded)
+                where = f"job {self.records.job_id[wrong[0]]} at {now:.6g} s"
                 violations.append(Violation(rule, "pass", where, float(len(wrong))))
-                again, expected = False, starting
-            for i in expected:
-                self._start(i, starting[i])
-            starting = {i: offer for i, offer in starting.items() if i not in expected}
-            if wrong or not is_decided:
-                self._forget_delays()
-            elif attempt.head in self.delays:
-                end = self.delays[attempt.head][1]
-                self.window_end = end if end > now else INF
+            is_followed = not wrong
+        except UndecidedError:
+            is_followed = False
+        for i, offer in recorded.items():
+            self.state.hold(i, offer)
+            self.waiting.remove(int(self.rank[i]))
+            self.unknown.discard(i)
+            heapq.heappush(self.running, (float(self.records.end[i]), i))
+        if not is_followed:
+            self._forget_delays()
+        elif attempt.head in self.delays and self.delays[attempt.head][1] > now:
+            self.window_end = self.delays[attempt.head][1]
         return violations
 
     def _release_and_queue(self, now: float) -> None:
         while self.running and self.running[0][0] <= now:
-            _, i = heapq.heappop(self.running)
-            self.state.hold(i, dict(self.jobs[i].servers), -1)
+            i = heapq.heappop(self.running)[1]
+            self.state.hold(i, self.recorded_offer(i), -1)
         while self.joined < len(self.joins) and self.joins[self.joined] <= now:
             insort(self.waiting, int(self.rank[self.by_queued[self.joined]]))
             self.joined += 1
+        self.state.see_windows(now)
 
-    def _start(self, i: int, offer: Offer) -> None:
-        self.state.hold(i, offer)
-        self.waiting.remove(int(self.rank[i]))
-        self.unknown.discard(i)
-        heapq.heappush(self.running, (self.jobs[i].end, i))
+    def recorded_offer(self, i: int) -> Offer:
+        return dict(self.run.segments[i].servers)
 
 
 class _Pass:
     """A pass of a policy, which starts waiting jobs until none fits or the head waits."""
 
-    def __init__(self, replay: _Replay, now: float, recorded: dict[int, Offer]) -> None:
-        self.replay, self.now, self.recorded = replay, now, recorded
-        self.state, self.policy = replay.state, replay.policy
-        self.options, self.jobs = replay.records.options, replay.jobs
+    def __init__(self, replay: _Replay, now: float) -> None:
+        self.replay, self.run, self.state, self.now = replay, replay.run, replay.state, now
+        self.policy, self.options = self.run.records.policy, self.run.records.options
+        self.recorded: dict[int, Offer] = {}
         self.started: dict[int, Offer] = {}
         self.head: int | None = None
         self.reserved_start, self.spare_gpus = INF, 0  # of the head, with EASY
 
-    def starts(self) -> dict[int, Offer]:
-        """The jobs that a pass starts, with their offers."""
-        state = self.state
-        state.see_windows(self.now)
+    def starts(self, recorded: dict[int, Offer]) -> dict[int, Offer]:
+        """The jobs that a pass starts, with their offers; recorded starts stand in for delays."""
+        state, gpus, self.recorded = self.state, self.run.gpus, recorded
         open_gpus = state.open_gpus(state.free)
         try:
             for i in self._turns():
                 if open_gpus == 0:
                     break
-                is_too_large = state.gpus[i] > open_gpus
                 may_be_head = self.head is None and self.policy not in WITHOUT_HEAD
-                if (is_too_large and not may_be_head) or state.is_over_quota(i, state.held):
+                if (gpus[i] > open_gpus and not may_be_head) or state.is_over_quota(i, state.held):
                     continue
-                offer, alpha = ({}, INF) if is_too_large else self._offer(i)
+                offer, alpha = self._offer(i) if gpus[i] <= open_gpus else ({}, INF)
                 if alpha < INF and self._is_accepted(i, alpha):
                     self.started[i] = offer
                     state.hold(i, offer)
-                    open_gpus -= state.gpus[i]
+                    open_gpus -= gpus[i]
                 elif may_be_head:
                     self.head = i
                     if not self._may_be_overtaken(i):
@@ -242,90 +202,80 @@ class _Pass:
                 state.hold(i, offer, -1)
         return self.started
 
-    def rule(self, i: int, is_missing: bool) -> str:
-        """The rule that a pass violates by starting a job, or by not starting it."""
+    def violated_rule(self, i: int, recorded: dict[int, Offer]) -> str:
+        """The rule that is violated by a job that starts elsewhere, starts, or does not start."""
+        if i in recorded and i in self.started:
+            return "offer"
         if self.policy == "spwf-consolidated":
             return "consolidation"
-        if self.replay.is_delaying and self.state.heavy[i]:
+        if self.replay.is_delaying and self.run.heavy[i]:
             return "delay"
-        if self.policy in WORK_CONSERVING or (is_missing and self.policy in ("easy", "fair-share")):
+        if self.policy in WORK_CONSERVING:
+            return "work conservation"
+        if self.policy in ("easy", "fair-share") and i in self.started:
             return "work conservation"
         if self.policy == "easy" and self.head is not None:
             return "reservation"
-        return "fair share" if self.policy == "fair-share" else "queue order"
-
-    # The order of turns
+        return "fair share" if self.replay.is_fair else "queue order"
 
     def _turns(self) -> Iterator[int]:
-        by_rank, user = self.replay.by_rank, self.state.codes[0]
-        if self.policy != "fair-share":
-            yield from (by_rank[rank] for rank in self.replay.waiting)
+        replay = self.replay
+        waiting = [replay.by_rank[rank] for rank in replay.waiting]
+        if not replay.is_fair:
+            yield from waiting
             return
         of_user: dict[int, list[int]] = defaultdict(list)
-        for rank in reversed(self.replay.waiting):
-            of_user[user[by_rank[rank]]].append(rank)
-        firsts = [self._fair_key(ranks.pop()) for ranks in of_user.values()]
-        heapq.heapify(firsts)
-        while firsts:
-            priority, usage, _, rank = heapq.heappop(firsts)
-            if firsts and firsts[0][0] == priority and usage > 0:
-                exceeds(firsts[0][1], usage, USAGE_RTOL * usage, self.replay.usage_is_exact)
-            i = by_rank[rank]
+        for i in reversed(waiting):
+            of_user[self.state.codes[0][i]].append(i)
+        while of_user:
+            keys = sorted(self._fair_key(user, jobs[-1]) for user, jobs in of_user.items())
+            (priority, usage, *_, user), following = keys[0], keys[1:2]
+            if usage > 0 and following and following[0][0] == priority:
+                exceeds(following[0][1], usage, USAGE_RTOL * usage, replay.usage_is_exact)
+            i = of_user[user].pop()
             yield i
-            ranks = of_user[user[i]]
-            if i in self.started and ranks:
-                heapq.heappush(firsts, self._fair_key(ranks.pop()))
+            if i not in self.started or not of_user[user]:
+                del of_user[user]
 
-    def _fair_key(self, rank: int) -> tuple[int, float, int, int]:
-        i = self.replay.by_rank[rank]
-        user = self.state.codes[0][i]
-        return -self.state.priority[i], self.replay.usage[user], self.state.held[0][user], rank
-
-    # Offers
+    def _fair_key(self, user: int, i: int) -> tuple[float, float, int, int, int]:
+        held, rank = self.state.held[0][user], int(self.replay.rank[i])
+        return -float(self.run.priority[i]), self.replay.usage[user], held, rank, user
 
     def _offer(self, i: int) -> tuple[Offer, float]:
-        iterations, walltime = self.jobs[i].iterations, float(self.replay.walltime[i])
+        iterations, free, now = float(self.run.records.iterations[i]), self.state.free, self.now
+        planned_end = float(np.fmax(now + self.run.walltime[i], now))
+        return self.state.offer(i, free, now, now, iterations, planned_end)
 
-        def planned_end(alpha: float) -> float:
-            return self.now + float(np.fmax(walltime, iterations * alpha))
-
-        return self.state.offer(i, self.now, planned_end, self.state.free)
+    def _nothing_runs(self) -> bool:
+        return not (self.replay.running or self.started)
 
     def _is_good(self, i: int, alpha: float) -> bool:
-        if not (self.replay.running or self.started):
-            return True
-        limit = max(self.options.comm_heavy, 1 + ESTIMATE_RTOL) * self.state.estimate[i]
-        is_exact = self.state.is_recorded(i, alpha)
-        return not exceeds(alpha, limit, ALPHA_RTOL * limit, is_exact)
+        limit = max(self.options.comm_heavy, 1 + ESTIMATE_RTOL) * self.run.records.estimate[i]
+        is_exact = self.run.is_recorded(i, alpha)
+        return self._nothing_runs() or not exceeds(alpha, limit, ALPHA_RTOL * limit, is_exact)
 
     def _is_accepted(self, i: int, alpha: float) -> bool:
         """Whether a job that fits starts on its offer; the first rejection opens a delay window."""
+        delays, options, records = self.replay.delays, self.options, self.run.records
         if self.policy == "easy" and self.head is not None:
             return self._keeps_reservation(i, alpha)
         if self.policy == "spwf-consolidated":
             return self._is_good(i, alpha)
-        nothing_runs = not (self.replay.running or self.started)
-        if not self.replay.is_delaying or not self.state.heavy[i] or nothing_runs:
+        if not self.replay.is_delaying or not self.run.heavy[i] or self._nothing_runs():
             return True
-        if self.head is not None:
-            return self._is_good(i, alpha)
-        if i in self.replay.unknown:
+        if i in self.replay.unknown and self.head is None:
             return i in self.recorded
-        delays, options = self.replay.delays, self.options
-        if i in delays and options.hold == "none":
+        if i in delays and self.head is None and options.hold == "none":
             is_accepted = alpha < delays[i][0] * (1 - IMPROVEMENT_RTOL)
         else:
             is_accepted = self._is_good(i, alpha)
-        if is_accepted:
-            return True
+        if is_accepted or self.head is not None:
+            return is_accepted
         if i not in delays:
-            job = self.jobs[i]
-            work = job.gpus / self.replay.records.cluster_gpus * job.predicted * job.estimate
-            window = INF if options.hold == "inf" else options.tau * work
-            delays[i] = alpha, self.now + window
+            share = records.gpus[i] / records.cluster_gpus
+            work = float(share * records.predicted[i] * records.estimate[i])
+            delays[i] = alpha, self.now + (INF if options.hold == "inf" else options.tau * work)
         return self.now >= delays[i][1]
-
-    # Jobs behind the head
 
     def _may_be_overtaken(self, head: int) -> bool:
         if self.policy == "a-srpt-backfill":
@@ -334,24 +284,27 @@ class _Pass:
             return head in self.replay.delays and self.now < self.replay.delays[head][1]
         return self.policy == "easy" and self._reserve(head)
 
+    # Reservations of EASY
+
     def _reserve(self, head: int) -> bool:
         """Find the head's reservation; jobs may start behind a head whose GPUs are not free."""
-        job, state, now = self.jobs[head], self.state, self.now
-        free = np.array(state.free)
-        length = float(np.fmax(self.replay.walltime[head], job.iterations * job.estimate))
-        if state.usable_gpus(free, now, length) >= job.gpus:
+        run, state, records, now = self.run, self.state, self.run.records, self.now
+        free, gpus = np.array(state.free), run.gpus[head]
+        length = float(records.iterations[head] * records.estimate[head])
+        length = float(np.fmax(run.walltime[head], length))
+        if state.usable_gpus(free, now, length) >= gpus:
             return False
-        released: dict[float, list[Offer]] = {end: [] for end in state.windows[2] if end > now}
-        running = [(i, dict(self.jobs[i].servers)) for _, i in self.replay.running]
-        for i, offer in (*running, *self.started.items()):
-            start = now if i in self.started else self.jobs[i].start
-            end = max(start + self._expected_length(i, state.alpha(i, offer)), now)
+        released: dict[float, list[Offer]] = {end: [] for end in run.windows[2] if end > now}
+        running = {i: self.replay.recorded_offer(i) for _, i in self.replay.running}
+        for i, offer in (running | self.started).items():
+            start = now if i in self.started else float(records.start[i])
+            end = max(start + self._expected_length(i, run.alpha(i, offer)), now)
             released.setdefault(end, []).append(offer)
         for time in sorted(released):
             for offer in released[time]:
                 free[list(offer)] += list(offer.values())
             self.reserved_start = time
-            self.spare_gpus = state.usable_gpus(free, time, length) - job.gpus
+            self.spare_gpus = state.usable_gpus(free, time, length) - gpus
             if self.spare_gpus >= 0:
                 break
         return True
@@ -359,14 +312,13 @@ class _Pass:
     def _keeps_reservation(self, i: int, alpha: float) -> bool:
         """Whether a job ends before the head's reservation or leaves the head its GPUs."""
         end = self.now + self._expected_length(i, alpha)
-        is_exact = self.state.is_recorded(i, alpha) or not np.isnan(self.replay.walltime[i])
-        tolerance = slack(end - self.now, end)
-        is_late = exceeds(end, self.reserved_start, tolerance, is_exact)
-        if is_late and self.state.gpus[i] > self.spare_gpus:
+        is_exact = self.run.is_recorded(i, alpha) or not np.isnan(self.run.walltime[i])
+        is_late = exceeds(end, self.reserved_start, slack(end - self.now, end), is_exact)
+        if is_late and self.run.gpus[i] > self.spare_gpus:
             return False
-        self.spare_gpus -= self.state.gpus[i] if is_late else 0
+        self.spare_gpus -= self.run.gpus[i] if is_late else 0
         return True
 
     def _expected_length(self, i: int, alpha: float) -> float:
-        walltime = float(self.replay.walltime[i])
-        return self.jobs[i].predicted * alpha if np.isnan(walltime) else walltime
+        walltime = float(self.run.walltime[i])
+        return float(self.run.records.predicted[i] * alpha) if np.isnan(walltime) else walltime

@@ -1,6 +1,6 @@
 """Passes of policies that stop jobs, repeated from the records.
 
-At times spread evenly over a run the segments give the work that each job has done, and the free
+At times spread evenly over a run the segments give the work that each job has done and the free
 servers. A pass in plain Python must stop exactly the recorded jobs, and start exactly the recorded
 ones on the recorded servers; between events no job starts or stops. A pass is skipped if rounding
 decides, or if a segment without length makes it one of several at its time.
@@ -9,175 +9,128 @@ Source: models/online/README.md, "Preemption" and "Limits".
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from optsched.arrays import Bools, Floats, Ints
+from optsched.arrays import Floats, Ints
 from optsched.checking import Violation
-from optsched.online.audit_rules.cluster_state import INF, ClusterState, Offer, UndecidedError
-from optsched.online.audit_rules.placement import MAX_LISTED, checked_times
+from optsched.online.audit_rules.cluster_state import (
+    INF,
+    ClusterState,
+    Offer,
+    Run,
+    UndecidedError,
+    deviating,
+)
+from optsched.online.audit_rules.limits import MAX_LISTED
 
-if TYPE_CHECKING:
-    from optsched.online.data.jobs import Jobs
-
-BY_ROUNDS = ("las", "max-min")
 KEY_RTOL = 1e-9
 """Relative rounding of a key that is summed in another order."""
 MAX_ROUNDS = 100_000
-"""Boundaries of rounds, spread evenly over the run, of which some are checked."""
+"""Rounds, spread evenly over the run, of which some are checked."""
 
 
-def preemption_violations(
-    jobs: Jobs, state: ClusterState, rows: Ints, spot_checks: int
-) -> list[Violation]:
+def preemption_violations(run: Run, spot_checks: int) -> list[Violation]:
     """Check passes of a complete run."""
-    replay = _Replay(jobs, state, rows)
-    violations = []
-    for time in replay.times(spot_checks).tolist():
-        if violation := replay.violation_at(time):
-            violations.append(violation)
-    return violations[:MAX_LISTED]
+    replay = _Replay(run)
+    return [v for time in replay.times(spot_checks) for v in replay.violations_at(time)][
+        :MAX_LISTED
+    ]
 
 
 class _Replay:
     """Segments of a run, and the work that each job has done when one begins."""
 
-    def __init__(self, jobs: Jobs, state: ClusterState, rows: Ints) -> None:
-        self.state, self.records, self.segments, self.rows = (
-            state,
-            state.records,
-            state.segments,
-            rows,
+    def __init__(self, run: Run) -> None:
+        self.run, self.records, self.segments, self.state = (
+            run,
+            run.records,
+            run.segments,
+            ClusterState(run),
         )
-        self.priority, self.gpus = np.array(state.priority), self.records.gpus
-        self.resumed, self.ended = self.segments.resumed, self.segments.ended
-        self.restore = self.records.options.restore
-        self.compute_start = self.segments.start + np.where(self.resumed, self.restore, 0.0)
-        is_by_rounds = self.records.policy in BY_ROUNDS
-        self.round = (self.records.options.round or 0.0) if is_by_rounds else 0.0
-        ends = [window.end - jobs.first_submission for window in jobs.cluster.maintenance]
-        self.others = np.unique(np.append(self.records.submit, ends))  # events that no pass moves
-        self.events = np.union1d(self.others, self.records.end)
-        # of each segment's job when the segment begins: iterations, predicted ones, and seconds
+        options, is_resumed = self.records.options, self.segments.resumed
+        self.restore, self.round = options.restore, options.round or 0.0  # 0: every event
+        self.compute_start = self.segments.start + np.where(is_resumed, self.restore, 0.0)
+        self.is_stopped = ~self.segments.ended
+        self.events = np.union1d(run.outer_events, self.records.end)
         self.remaining, self.predicted, self.worked = self._progress()
 
     def _progress(self) -> Floats:
+        """Iterations, predicted ones, and seconds of work of a segment's job when it begins."""
         records, segments, progress = self.records, self.segments, []
-        columns = (segments.job, self.resumed, segments.end, self.compute_start, segments.alpha)
+        ran = np.maximum(0.0, segments.end - self.compute_start)
         remaining = predicted = worked = 0.0
-        for i, resumed, end, begin, alpha in zip(*(c.tolist() for c in columns), strict=True):
-            if not resumed:
+        for i, is_resumed, seconds, iterations in zip(
+            segments.job, segments.resumed, ran, ran / segments.alpha, strict=True
+        ):
+            if not is_resumed:
                 remaining, predicted, worked = records.iterations[i], records.predicted[i], 0.0
             progress.append((remaining, predicted, worked))
-            ran = max(0.0, end - begin)
-            remaining = max(0.0, remaining - ran / alpha)
-            predicted, worked = max(0.0, predicted - ran / alpha), worked + ran
-        return np.array(progress, dtype=np.float64).reshape(-1, 3).T
-
-    # Times
-
-    def times(self, spot_checks: int) -> Floats:
-        """Times of events, starts and stops, and all times with a start or stop but no event."""
-        segments = self.segments
-        changes = np.concatenate((segments.start, segments.end[~self.ended]))
-        wrong = np.setdiff1d(changes, self.events)
-        boundaries = np.empty(0)
-        if self.round:
-            wrong = wrong[~self._is_boundary(wrong)]
-            count = np.floor(segments.end.max() / self.round) + 1
-            numbers = np.floor(np.linspace(0, count - 1, int(min(count, MAX_ROUNDS))))
-            boundaries = numbers * self.round
-            # of those at which a job waits
-            waits = np.sort(np.append(self.records.submit, segments.end[~self.ended]))
-            starts = np.sort(segments.start)
-            waiting = np.searchsorted(waits, boundaries, "right") > np.searchsorted(
-                starts, boundaries
+            remaining, predicted = (
+                max(0.0, remaining - iterations),
+                max(0.0, predicted - iterations),
             )
-            boundaries = boundaries[waiting]
-        times = np.unique(np.concatenate((self.events[self.events >= 0], changes, boundaries)))
-        zero_length = segments.start[segments.start == segments.end]
-        times = times[~np.isin(times, zero_length)]
-        return checked_times(times, wrong, spot_checks, len(segments))
+            worked += seconds
+        return np.array(progress, dtype=np.float64).T
 
-    def _is_boundary(self, time: Floats) -> Bools:
-        return np.asarray(np.floor(time / self.round + 0.5) * self.round == time)
+    def times(self, spot_checks: int) -> list[float]:
+        """Times of events, starts and stops, spread evenly, and some that are not of events."""
+        stops = self.segments.end[self.is_stopped]
+        changes, rounds = np.append(self.segments.start, stops), np.empty(0)
+        wrong = np.setdiff1d(changes, self.events)
+        if self.round:
+            wrong = wrong[self.boundary(wrong) != wrong]
+            last = np.floor(self.segments.end.max() / self.round)
+            rounds = self.round * np.floor(np.linspace(0, last, int(min(last + 1, MAX_ROUNDS))))
+            # of those at which a job waits
+            waits, starts = np.sort(np.append(self.records.submit, stops)), self.run.starts
+            waiting = np.searchsorted(waits, rounds, "right") - np.searchsorted(starts, rounds)
+            rounds = rounds[waiting > 0]
+        times = np.concatenate((self.events[self.events >= 0], changes, rounds))
+        return self.run.times_to_check(np.unique(times), wrong, spot_checks)
 
-    def keys(
-        self, active: Ints, now: float, worked: Floats, predicted: Floats
-    ) -> tuple[Floats, Floats]:
-        """Keys of active jobs, and their rounding."""
-        records, gpus = self.records, self.gpus[active]
-        if records.policy == "srpt-preemptive":
-            estimate = records.estimate[active]
-            total = gpus * records.predicted[active] * estimate
-            return (gpus * predicted) * estimate, np.where(worked > 0, KEY_RTOL * total, 0.0)
-        key = gpus * worked
-        if records.policy == "max-min":
-            begin = self._last_boundary(now)
-            sharing = (records.submit <= begin) & (records.end > begin)
-            level = max_min_level(self.gpus[sharing], records.cluster_gpus)
-            share = np.minimum(1.0, level / gpus)
-            age = begin - records.submit[active]
-            key = np.divide(worked, share * age, out=np.zeros(len(active)), where=age > 0)
-        return key, KEY_RTOL * key
-
-    def _last_boundary(self, now: float) -> float:
-        count = np.floor(now / self.round)
-        while (count + 1) * self.round <= now:
-            count += 1
-        while count * self.round > now:
-            count -= 1
-        return float(count * self.round)
+    def boundary(self, time: Any) -> Any:
+        """When the last round until each time began."""
+        count = np.floor(time / self.round + 0.5)
+        return np.where(count * self.round <= time, count, count - 1) * self.round
 
     def _is_event(self, now: float, nothing_runs: bool) -> bool:
-        if self.events[np.searchsorted(self.events, now) % len(self.events)] == now:
+        if now in self.events:
             return True
-        if not self.round or self._last_boundary(now) != now:
-            return False
-        later = self.others[np.searchsorted(self.others, now, "right") :]
+        later = self.run.outer_events[self.run.outer_events > now]
         # while no job runs, only the last boundary until something else happens is an event
-        return not nothing_runs or not len(later) or self._last_boundary(float(later[0])) == now
+        is_last = not nothing_runs or not len(later) or self.boundary(later[0]) == now
+        return bool(self.round and self.boundary(now) == now and is_last)
 
-    # A pass
-
-    def violation_at(self, now: float) -> Violation | None:
+    def violations_at(self, now: float) -> list[Violation]:
         """Repeat the pass of a time."""
-        segments, state = self.segments, self.state
-        runs = (segments.start < now) & (
-            (segments.end > now) | ((segments.end == now) & ~self.ended)
-        )
+        segments, recorded = self.segments, self.run.starting(now)
+        stops_now = (segments.end == now) & self.is_stopped
+        runs = (segments.start < now) & ((segments.end > now) | stops_now)
         running = dict(zip(segments.job[runs].tolist(), np.flatnonzero(runs).tolist(), strict=True))
-        stopping = {i for i, k in running.items() if segments.end[k] == now}
-        starting = {
-            int(segments.job[k]): dict(segments[k].servers)
-            for k in np.flatnonzero(segments.start == now).tolist()
-        }
-        state.go_to(runs)
+        self.state.go_to(now, runs)
         jobs = _ActiveJobs(self, now)
         try:
             stops, starts = self._pass(now, jobs, running)
         except UndecidedError:
-            return None
-        changed = (stops ^ stopping) or (starts.keys() ^ starting.keys())
-        wrong = sorted(changed or (i for i in starts if starts[i] != starting[i]))
+            return []
+        wrong = sorted(stops ^ set(segments.job[runs & stops_now].tolist()))
+        wrong = wrong or deviating(starts, recorded, self.run.rows)
         if not wrong or jobs.rounding_decides:
-            return None
+            return []
         where = f"job {self.records.job_id[wrong[0]]} at {now:.6g} s"
-        rule = "queue order" if changed else "offer"
-        return Violation(rule, self.records.policy, where, float(len(wrong)))
+        rule = "offer" if wrong[0] in starts and wrong[0] in recorded else "queue order"
+        return [Violation(rule, self.records.policy, where, float(len(wrong)))]
 
     def _pass(
         self, now: float, jobs: _ActiveJobs, running: dict[int, int]
     ) -> tuple[set[int], dict[int, Offer]]:
         """The jobs that a pass stops, and those that it starts with their offers."""
-        state, gpus = self.state, self.state.gpus
+        state, gpus, stops = self.state, self.run.gpus, set[int]()
         if len(jobs.order) == len(running) or not self._is_event(now, not running):
             return set(), {}
-        state.see_windows(now)
-        stops: set[int] = set()
-        if not self.round or self._last_boundary(now) == now:
+        if not self.round or self.boundary(now) == now:
             stops = running.keys() - self._chosen(now, jobs, running)
             for i in stops:
                 state.hold(i, dict(self.segments[running[i]].servers), -1)
@@ -187,7 +140,7 @@ class _Replay:
             continues = i in running and i not in stops
             if continues or gpus[i] > open_gpus or state.is_over_quota(i, state.held):
                 continue
-            offer, alpha = state.offer(i, now, jobs.planned_end(i), state.free)
+            offer, alpha = state.offer(i, state.free, now, *jobs.segments[i], now)
             if alpha < INF:
                 starts[i] = offer
                 state.hold(i, offer)
@@ -196,14 +149,14 @@ class _Replay:
 
     def _chosen(self, now: float, jobs: _ActiveJobs, running: dict[int, int]) -> set[int]:
         """The jobs that a full pass chooses: the first that fit together within their quotas."""
-        state, gpus, sizes = self.state, self.state.gpus, self.records.server_gpus.tolist()
-        room, held, chosen = state.open_gpus(sizes), state.none_held(), set()
-        windows_ahead = min(state.until) < INF
+        state, gpus, sizes = self.state, self.run.gpus, self.records.server_gpus.tolist()
+        room, held, chosen = state.open_gpus(sizes), state.none_held(), set[int]()
+        has_windows = min(state.until) < INF
         for i in jobs.order:
             if gpus[i] > room or state.is_over_quota(i, held):
                 continue
-            if i not in running and windows_ahead:
-                _, alpha = state.offer(i, now, jobs.planned_end(i), sizes)
+            if has_windows and i not in running:
+                _, alpha = state.offer(i, sizes, now, *jobs.segments[i], now)
                 if alpha == INF:
                     continue
             chosen.add(i)
@@ -213,46 +166,56 @@ class _Replay:
 
 
 class _ActiveJobs:
-    """Submitted and incomplete jobs in the order of (priority; key; row)."""
+    """Submitted and incomplete jobs in the order of (priority; key; row).
+
+    `segments` would begin their iterations now: when, and how many are left.
+    """
 
     def __init__(self, replay: _Replay, now: float) -> None:
-        records, segments = replay.records, replay.segments
-        self.replay, self.now = replay, now
+        records, segments, run = replay.records, replay.segments, replay.run
         active = np.flatnonzero((records.submit <= now) & (records.end > now))
         last_segment = np.full(len(records), -1)
         begun = np.flatnonzero(segments.start < now)
         last_segment[segments.job[begun]] = begun  # the last of each job
         k = last_segment[active]
-        self.has_run = dict(zip(active.tolist(), (k >= 0).tolist(), strict=True))
         ran = np.maximum(0.0, np.minimum(segments.end[k], now) - replay.compute_start[k])
-        done = np.where(k >= 0, ran / segments.alpha[k], 0.0)
-        remaining = np.where(k >= 0, replay.remaining[k], records.iterations[active]) - done
-        predicted = np.where(k >= 0, replay.predicted[k], records.predicted[active]) - done
-        worked = np.where(k >= 0, replay.worked[k] + ran, 0.0)
-        remaining = np.maximum(0.0, remaining)
-        self.remaining = dict(zip(active.tolist(), remaining.tolist(), strict=True))
-        key, tolerance = replay.keys(active, now, worked, np.maximum(0.0, predicted))
-        # rounding decides whether the job has outlived its prediction
-        unsure = (worked > 0) & (np.abs(predicted) <= KEY_RTOL * records.predicted[active])
-        order = np.lexsort((replay.rows[active], key, -replay.priority[active]))
-        self.order = active[order].tolist()
-        gap, level = np.diff(key[order]), replay.priority[active][order]
-        near = gap <= np.maximum(tolerance[order][:-1], tolerance[order][1:])
-        near &= (gap > 0) | unsure[order][:-1] | unsure[order][1:]
-        self.rounding_decides = bool((near & (np.diff(level) == 0)).any())
+        done, predicted = ran / segments.alpha[k], records.predicted[active]
+        remaining = np.maximum(0.0, replay.remaining[k] - done)
+        remaining = np.where(k < 0, records.iterations[active], remaining)
+        predicted_remaining = np.where(k < 0, predicted, replay.predicted[k] - done)
+        worked = np.where(k < 0, 0.0, replay.worked[k] + ran)
+        begin = np.where(k < 0, now, now + replay.restore).tolist()
+        begins = zip(begin, remaining.tolist(), strict=True)
+        self.segments = dict(zip(active.tolist(), begins, strict=True))
 
-    def planned_end(self, i: int) -> Callable[[float], float]:
-        """The end of a segment that begins now, by alpha."""
-        begin = self.now + (self.replay.restore if self.has_run[i] else 0.0)
-        return lambda alpha: begin + self.remaining[i] * alpha
+        gpus, tolerance = records.gpus[active], np.zeros(len(active))
+        if records.policy == "srpt-preemptive":
+            estimate = records.estimate[active]
+            key = (gpus * np.maximum(0.0, predicted_remaining)) * estimate
+            tolerance = np.where(worked > 0, KEY_RTOL * (gpus * predicted * estimate), 0.0)
+        elif records.policy == "las":
+            key = np.asarray(gpus * worked, dtype=np.float64)
+        else:
+            round_start = replay.boundary(now)
+            sharing = (records.submit <= round_start) & (records.end > round_start)
+            level = max_min_level(records.gpus[sharing], records.cluster_gpus)
+            due = np.minimum(1.0, level / gpus) * (round_start - records.submit[active])
+            key = np.divide(worked, due, out=np.zeros(len(active)), where=due > 0)
+        tolerance = np.maximum(tolerance, KEY_RTOL * key)
+        # whether a job has outlived its prediction
+        is_unsure = (worked > 0) & (np.abs(predicted_remaining) <= KEY_RTOL * predicted)
+        order = np.lexsort((run.rows[active], key, -run.priority[active]))
+        self.order = active[order].tolist()
+        gap, tolerance, is_unsure = np.diff(key[order]), tolerance[order], is_unsure[order]
+        is_near = gap <= np.maximum(tolerance[:-1], tolerance[1:])
+        is_near &= (gap > 0) | is_unsure[:-1] | is_unsure[1:]
+        is_near &= np.diff(run.priority[active][order]) == 0
+        self.rounding_decides = bool(is_near.any())
 
 
 def max_min_level(gpus: Ints, total: int) -> float:
     """The level of max-min fair shares min(g, level)."""
-    if gpus.sum() <= total:
-        return INF
-    for width in np.unique(gpus):
-        if np.minimum(gpus, width).sum() >= total:
-            above = gpus >= width
-            return float((total - gpus[~above].sum()) / above.sum())
-    return INF
+    gpus = np.sort(gpus)
+    rest, count = total - (np.cumsum(gpus) - gpus), len(gpus) - np.arange(len(gpus))
+    is_reached = np.flatnonzero(gpus * count >= rest)
+    return float(rest[is_reached[0]] / count[is_reached[0]]) if len(is_reached) else INF

@@ -6,26 +6,21 @@ Only the records are used; runs with slots and custom policies are skipped.
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from optsched.arrays import Bools, Floats, Ints
+from optsched.arrays import Floats, Ints
 from optsched.checking import Violation
-from optsched.online.audit_rules.cluster_state import ClusterState
-from optsched.online.audit_rules.limits import PREEMPTING
+from optsched.online.audit_rules.cluster_state import Run
+from optsched.online.audit_rules.limits import PREEMPTING, listed
 from optsched.online.audit_rules.passes import (
     DELAYING,
     WITHOUT_HEAD,
     WORK_CONSERVING,
     pass_violations,
 )
-from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes
 from optsched.online.audit_rules.preemption import preemption_violations
 from optsched.online.records import Records
-
-if TYPE_CHECKING:
-    from optsched.online.data.jobs import Jobs
 
 IN_ORDER = ("fifo", "a-srpt", "a-srpt-perfect")
 """Policies that start jobs in the order of their queue."""
@@ -33,43 +28,30 @@ AUDITED = (*DELAYING, *WITHOUT_HEAD, "fifo", "spjf", "spwf", "easy")
 """Policies whose queue rules are audited."""
 
 
-def queue_violations(
-    jobs: Jobs,
-    records: Records,
-    rows: Ints,
-    heavy: Bools,
-    times: IterationTimes,
-    spot_checks: int,
-) -> list[Violation]:
+def queue_violations(run: Run, spot_checks: int) -> list[Violation]:
     """Repeat passes spread over a run of a named policy."""
-    policy = records.policy
+    records, policy = run.records, run.records.policy
     if records.options.slot > 0 or policy not in (*AUDITED, *PREEMPTING):
         return []
     if not records.complete and policy not in (*WORK_CONSERVING, "spwf-consolidated"):
         return []  # a waiting job without a record may block others
-    state = ClusterState(jobs, records, rows, heavy, times)
     if policy in PREEMPTING:
-        return preemption_violations(jobs, state, rows, spot_checks)
+        return preemption_violations(run, spot_checks)
     queued, key = records.submit, _key(records)
     if policy in DELAYING:
-        queued, place = _joined(jobs, records, rows)
+        queued, place = _joined(run)
         key = key if policy == "srpt-workload-hold" else place.astype(np.float64)
-        if violations := _released(records, queued):
-            return violations
-    rank = np.empty(len(rows), dtype=np.int64)
-    rank[np.lexsort((rows, key, -state.priority))] = np.arange(len(rows))
-    reorders = {"quotas", "priorities"}.intersection(jobs.cluster.limits)
-    violations = _started_in_order(records, rank) if policy in IN_ORDER and not reorders else []
-    return violations or pass_violations(jobs, state, rows, queued, rank, spot_checks)
+    rank = np.argsort(np.lexsort((run.rows, key, -run.priority)))
+    return _order_violations(run, queued, rank) or pass_violations(run, queued, rank, spot_checks)
 
 
-def _joined(jobs: Jobs, records: Records, rows: Ints) -> tuple[Floats, Ints]:
-    """When each record's job joins the queue of the virtual machine, and its rank in it."""
+def _joined(run: Run) -> tuple[Floats, Ints]:
+    """When each record's job joins the queue of the virtual machine, and its place in it."""
+    records, work = run.records, np.empty(len(run.rows))
     gpu_share = records.gpus / records.cluster_gpus
-    work = np.empty(len(rows))
-    work[rows] = gpu_share * records.predicted * records.estimate
-    virtual_completion, rank = virtual_order(jobs.submit, work)
-    return virtual_completion[rows], rank[rows]
+    work[run.rows] = gpu_share * records.predicted * records.estimate
+    completion, place = virtual_order(run.jobs.submit, work)
+    return completion[run.rows], place[run.rows]
 
 
 def _key(records: Records) -> Floats:
@@ -81,24 +63,15 @@ def _key(records: Records) -> Floats:
     return np.asarray(records.gpus * records.predicted * records.estimate)
 
 
-def _released(records: Records, virtual_completion: Floats) -> list[Violation]:
-    """No job starts before its virtual completion."""
-    violations = []
-    for i in np.flatnonzero(records.start < virtual_completion)[:MAX_LISTED]:
-        where = f"job {records.job_id[i]} before its virtual completion"
-        early = float(virtual_completion[i] - records.start[i])
-        violations.append(Violation("queue order", "Algorithm 1", where, early))
-    return violations
-
-
-def _started_in_order(records: Records, rank: Ints) -> list[Violation]:
-    """Jobs start in the order of a queue that is first in, first out."""
-    violations = []
-    by_rank = np.argsort(rank)
-    for i in np.flatnonzero(np.diff(records.start[by_rank]) < 0)[:MAX_LISTED]:
-        where = f"job {records.job_id[by_rank[i + 1]]} before job {records.job_id[by_rank[i]]}"
-        violations.append(Violation("queue order", records.policy, where, 1.0))
-    return violations
+def _order_violations(run: Run, queued: Floats, rank: Ints) -> list[Violation]:
+    """No job starts before it queues, or overtakes another one where none may."""
+    records, by_rank = run.records, np.argsort(rank)
+    early = queued - records.start
+    if records.policy in IN_ORDER and not run.has_reordering_limits:
+        latest = np.maximum.accumulate(records.start[by_rank])
+        early[by_rank] = np.maximum(early[by_rank], latest - records.start[by_rank])
+    wrong = np.flatnonzero(early > 0)
+    return listed("queue order", records.policy, records, wrong, early[wrong])
 
 
 def virtual_order(submit: Floats, work: Floats) -> tuple[Floats, Ints]:
