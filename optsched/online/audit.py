@@ -9,7 +9,6 @@ the spot checks.
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ import numpy as np
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import CANCELLATION, CheckReport, Violation
 from optsched.online.audit_rules.cluster_state import Run
-from optsched.online.audit_rules.limits import MAX_LISTED, limit_violations, listed
+from optsched.online.audit_rules.limits import limit_violations, listed
 from optsched.online.audit_rules.placement import IterationTimes
 from optsched.online.audit_rules.queue import AUDITED, queue_violations
 from optsched.online.policies.by_name import OFFLINE
@@ -40,7 +39,7 @@ def audit(
     """Check a run, and recompute its total flow time."""
     rows, violations = _match(jobs, records, predicted)
     if violations:
-        return CheckReport(None, _truncate(violations))
+        return CheckReport(None, tuple(violations))
     times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
     early = records.submit - records.start
     wrong = np.flatnonzero(~(early <= 0))
@@ -48,7 +47,6 @@ def audit(
     violations += _segment_violations(records)
     gang = _gang_violations(records)
     violations += gang
-    violations += _capacity_violations(records)
     violations += _slot_violations(records)
     if not gang:
         violations += limit_violations(jobs, records, rows)
@@ -60,17 +58,7 @@ def audit(
         heavy = _heavy(jobs, records, rows, times)
         violations += queue_violations(Run(jobs, records, rows, heavy, times), spot_checks)
     rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
-    return CheckReport(float(records.flow.sum()), _truncate(violations), rounding)
-
-
-def _truncate(violations: list[Violation]) -> tuple[Violation, ...]:
-    count: Counter[str] = Counter()
-    listed = []
-    for violation in violations:
-        count[violation.rule] += 1
-        if count[violation.rule] <= MAX_LISTED:
-            listed.append(violation)
-    return tuple(listed)
+    return CheckReport(float(records.flow.sum()), tuple(violations), rounding)
 
 
 def _match(jobs: Jobs, records: Records, predicted: Floats | None) -> tuple[Ints, list[Violation]]:
@@ -138,27 +126,6 @@ def _segment_violations(records: Records) -> list[Violation]:
     if records.policy in AUDITED:
         resumed = np.unique(segments.job[segments.resumed])
         violations += listed("no preemption", "(3)", records, resumed, np.ones(len(resumed)))
-    return violations
-
-
-def _capacity_violations(records: Records) -> list[Violation]:
-    """At all times each server's GPUs in use are at most those it has; ends sort before starts."""
-    segments = records.segments
-    segment = np.repeat(np.arange(len(segments)), np.diff(segments.first))
-    taken = segments.taken.astype(np.int64)
-    time = np.concatenate((segments.start[segment], segments.end[segment]))
-    change = np.concatenate((taken, -taken))
-    server = np.tile(segments.server, 2)
-    order = np.lexsort((change, time, server))
-    # each server's changes sum to 0, so the cumulative sum is 0 at the start of each server
-    used = np.cumsum(change[order])
-    time, server, owner = time[order], server[order], np.tile(segments.job[segment], 2)[order]
-    violations = []
-    exists = (server >= 0) & (server < records.servers)  # else "gang" is violated
-    excess = np.where(exists, used - records.server_gpus[np.where(exists, server, 0)], 0)
-    for i in np.flatnonzero(excess > 0)[:MAX_LISTED]:
-        where = f"server {server[i]} at {time[i]:.6g} s, job {records.job_id[owner[i]]}"
-        violations.append(Violation("capacity", "(3)", where, float(excess[i])))
     return violations
 
 

@@ -38,13 +38,8 @@ class Run:
     def __init__(
         self, jobs: Jobs, records: Records, rows: Ints, heavy: Bools, times: IterationTimes
     ) -> None:
-        self.jobs, self.records, self.rows, self.heavy, self.times = (
-            jobs,
-            records,
-            rows,
-            heavy,
-            times,
-        )
+        self.jobs, self.records, self.rows = jobs, records, rows
+        self.heavy, self.times = heavy, times
         self.segments, self.gpus = records.segments, records.gpus.tolist()
         self.priority = priorities(jobs, rows)
         given = jobs.workload.walltime
@@ -74,7 +69,8 @@ class Run:
     def times_to_check(self, times: Floats, wrong: Floats, spot_checks: int) -> list[float]:
         """Times spread evenly over a run, all of a short run, and some of those known as wrong."""
         count = max(spot_checks, CHECKED_RECORDS // len(self.segments))
-        times = np.union1d(evenly_spaced(times, count), wrong[:MAX_LISTED])
+        spread = np.linspace(0, len(times) - 1, count).astype(np.int64)
+        times = np.union1d(times[spread], wrong[:MAX_LISTED])
         without_length = self.segments.start[self.segments.start == self.segments.end]
         return list(np.setdiff1d(times, without_length).tolist())
 
@@ -87,12 +83,9 @@ class Run:
             indices = range(*np.searchsorted(self.segments.job, (i, i + 1)))
             segments = [self.segments[k] for k in indices]
             self.alphas[i] = {tuple(sorted(n for _, n in s.servers)): s.alpha for s in segments}
-        known = self.alphas[i].get(counts)
-        return (
-            self.times.of(int(self.jobs.configuration[self.rows[i]]), counts)
-            if known is None
-            else known
-        )
+        if counts in self.alphas[i]:
+            return self.alphas[i][counts]
+        return self.times.of(int(self.jobs.configuration[self.rows[i]]), counts)
 
     def is_recorded(self, i: int, alpha: float) -> bool:
         return alpha == self.records.estimate[i] or alpha in self.alphas.get(i, {}).values()
@@ -219,10 +212,3 @@ def deviating(expected: dict[int, Offer], recorded: dict[int, Offer], rank: Ints
     moved = {i for i in expected if i in recorded and expected[i] != recorded[i]}
     jobs = recorded.keys() - expected.keys() or expected.keys() - recorded.keys() or moved
     return sorted(jobs, key=rank.__getitem__)
-
-
-def evenly_spaced(values: Floats, count: int) -> Floats:
-    """Return about `count` of the values, evenly spaced."""
-    if not len(values):
-        return values
-    return values[np.unique(np.linspace(0, len(values) - 1, count).astype(np.int64))]

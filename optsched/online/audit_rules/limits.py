@@ -1,10 +1,11 @@
-"""Rules of limits: quotas and windows at all times, and the priorities of jobs.
+"""Rules of limits at all times: capacity, quotas and windows; and the priorities of jobs.
 
 Source: models/online/README.md, "Limits".
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,6 @@ from optsched.online.records import Records
 
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
-    from optsched.online.data.workload import Labels
 
 WHERE = "Limits"
 MAX_LISTED = 20
@@ -24,31 +24,47 @@ PREEMPTING = ("las", "srpt-preemptive", "max-min")
 
 
 def limit_violations(jobs: Jobs, records: Records, rows: Ints) -> list[Violation]:
-    """No user or group exceeds its quota at any time, and no job runs into a window."""
-    table, quotas = jobs.workload, jobs.cluster.quotas
-    return [
-        *_quota_violations(records, "user", table.user, rows, quotas.users),
-        *_quota_violations(records, "group", table.group, rows, quotas.groups),
-        *_window_violations(jobs, records, rows),
-    ]
+    """No server, user or group exceeds its GPUs at any time, and no job runs into a window."""
+    table, quotas, segments = jobs.workload, jobs.cluster.quotas, records.segments
+    segment = np.repeat(np.arange(len(segments)), np.diff(segments.first))
+    taken, servers = segments.taken.astype(np.int64), range(records.servers)
+    on_servers = segments.server, segment, taken
+    violations = _excess_violations("server", servers, records.server_gpus, records, *on_servers)
+    for kind, labels, quota in (
+        ("user", table.user, quotas.users),
+        ("group", table.group, quotas.groups),
+    ):
+        if quota:
+            code, gpus = labels.codes[rows][segments.job], records.gpus[segments.job]
+            capacity = np.array([quota.get(name, np.inf) for name in labels.values])
+            of_all = code, np.arange(len(segments)), gpus
+            violations += _excess_violations(kind, labels.values, capacity, records, *of_all)
+    return violations + _window_violations(jobs, records, rows)
 
 
-def _quota_violations(
-    records: Records, kind: str, labels: Labels, rows: Ints, quotas: dict[str, int]
+def _excess_violations(
+    kind: str,
+    names: Sequence[str | int],
+    capacity: Floats | Ints,
+    records: Records,
+    code: Ints,
+    segment: Ints,
+    gpus: Ints,
 ) -> list[Violation]:
+    """GPUs that segments hold of each server or quota are at most its capacity."""
     segments, violations = records.segments, []
-    codes = labels.codes[rows][segments.job]
-    for name in (name for name in labels.values if name in quotas):
-        chosen = np.flatnonzero(codes == labels.values.index(name))
-        gpus = records.gpus[segments.job[chosen]]
-        time = np.concatenate((segments.start[chosen], segments.end[chosen]))
-        change = np.concatenate((gpus, -gpus))
-        order = np.lexsort((change, time))  # ends before starts
-        excess = np.cumsum(change[order]) - quotas[name]
-        for i in np.flatnonzero(excess > 0)[:1]:
-            where = f"{kind} {name!r} at {time[order[i]]:.6g} s"
-            violations.append(Violation("quota", WHERE, where, float(excess.max())))
-    return violations[:MAX_LISTED]
+    time = np.concatenate((segments.start[segment], segments.end[segment]))
+    change, code, segment = np.concatenate((gpus, -gpus)), np.tile(code, 2), np.tile(segment, 2)
+    order = np.lexsort((change, time, code))  # ends before starts
+    # the changes of each code sum to 0, so the cumulative sum is 0 where its changes begin
+    excess = np.cumsum(change[order]) - capacity[code[order]]
+    rule, equation = ("capacity", "(3)") if kind == "server" else ("quota", WHERE)
+    for i in np.flatnonzero(excess > 0)[:MAX_LISTED].tolist():
+        k = order[i]
+        job = records.job_id[segments.job[segment[k]]]
+        where = f"{kind} {names[code[k]]!r} at {time[k]:.6g} s, job {job}"
+        violations.append(Violation(rule, equation, where, float(excess[i])))
+    return violations
 
 
 def _window_violations(jobs: Jobs, records: Records, rows: Ints) -> list[Violation]:

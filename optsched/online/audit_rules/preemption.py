@@ -34,21 +34,16 @@ MAX_ROUNDS = 100_000
 def preemption_violations(run: Run, spot_checks: int) -> list[Violation]:
     """Check passes of a complete run."""
     replay = _Replay(run)
-    return [v for time in replay.times(spot_checks) for v in replay.violations_at(time)][
-        :MAX_LISTED
-    ]
+    found = (replay.violation_at(time) for time in replay.times(spot_checks))
+    return [violation for violation in found if violation is not None][:MAX_LISTED]
 
 
 class _Replay:
     """Segments of a run, and the work that each job has done when one begins."""
 
     def __init__(self, run: Run) -> None:
-        self.run, self.records, self.segments, self.state = (
-            run,
-            run.records,
-            run.segments,
-            ClusterState(run),
-        )
+        self.run, self.state = run, ClusterState(run)
+        self.records, self.segments = run.records, run.segments
         options, is_resumed = self.records.options, self.segments.resumed
         self.restore, self.round = options.restore, options.round or 0.0  # 0: every event
         self.compute_start = self.segments.start + np.where(is_resumed, self.restore, 0.0)
@@ -67,11 +62,8 @@ class _Replay:
             if not is_resumed:
                 remaining, predicted, worked = records.iterations[i], records.predicted[i], 0.0
             progress.append((remaining, predicted, worked))
-            remaining, predicted = (
-                max(0.0, remaining - iterations),
-                max(0.0, predicted - iterations),
-            )
-            worked += seconds
+            remaining, worked = max(0.0, remaining - iterations), worked + seconds
+            predicted = max(0.0, predicted - iterations)
         return np.array(progress, dtype=np.float64).T
 
     def times(self, spot_checks: int) -> list[float]:
@@ -98,12 +90,13 @@ class _Replay:
     def _is_event(self, now: float, nothing_runs: bool) -> bool:
         if now in self.events:
             return True
+        if not self.round or self.boundary(now) != now:
+            return False
         later = self.run.outer_events[self.run.outer_events > now]
         # while no job runs, only the last boundary until something else happens is an event
-        is_last = not nothing_runs or not len(later) or self.boundary(later[0]) == now
-        return bool(self.round and self.boundary(now) == now and is_last)
+        return not nothing_runs or not len(later) or bool(self.boundary(later[0]) == now)
 
-    def violations_at(self, now: float) -> list[Violation]:
+    def violation_at(self, now: float) -> Violation | None:
         """Repeat the pass of a time."""
         segments, recorded = self.segments, self.run.starting(now)
         stops_now = (segments.end == now) & self.is_stopped
@@ -114,14 +107,14 @@ class _Replay:
         try:
             stops, starts = self._pass(now, jobs, running)
         except UndecidedError:
-            return []
+            return None
         wrong = sorted(stops ^ set(segments.job[runs & stops_now].tolist()))
         wrong = wrong or deviating(starts, recorded, self.run.rows)
         if not wrong or jobs.rounding_decides:
-            return []
+            return None
         where = f"job {self.records.job_id[wrong[0]]} at {now:.6g} s"
         rule = "offer" if wrong[0] in starts and wrong[0] in recorded else "queue order"
-        return [Violation(rule, self.records.policy, where, float(len(wrong)))]
+        return Violation(rule, self.records.policy, where, float(len(wrong)))
 
     def _pass(
         self, now: float, jobs: _ActiveJobs, running: dict[int, int]
