@@ -111,6 +111,17 @@ def test_delay_window(seeds: int) -> None:
         assert found == {"delay"}, (said, ran)
 
 
+@pytest.mark.parametrize("policy", ["a-srpt", "a-srpt-backfill"])
+def test_delay_windows_late_in_a_long_run(policy: str) -> None:
+    """Before, no job is predicted to have a length, so that all windows end at once."""
+    jobs, predicted = random_case(20, (8000, 8000), delays=True)
+    predicted[:7000] = 0
+    records = simulate_online(jobs, policy, predicted, PolicyOptions(tau=1.0))
+    assert rules(jobs, records) == set()
+    longer = replace(records, options=replace(records.options, tau=100.0))
+    assert "delay" in rules(jobs, longer)
+
+
 def test_a_head_that_is_late() -> None:
     """The last job of the queue, moved to a later start, breaks its own turn and nothing else."""
     for seed in range(20, 30):

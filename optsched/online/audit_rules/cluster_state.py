@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
 INF = float("inf")
-CHECKED_RECORDS = 200_000
+CHECKED_RECORDS = 500_000
 """At least so many records are looked at, each at several times."""
 
 Offer = dict[int, int]

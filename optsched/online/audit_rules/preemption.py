@@ -3,12 +3,14 @@
 At times spread evenly over a run the segments give the work that each job has done and the free
 servers. A pass in plain Python must stop exactly the recorded jobs, and start exactly the recorded
 ones on the recorded servers; between events no job starts or stops. A pass is skipped if rounding
-decides, or if a segment without length makes it one of several at its time.
+decides, or if a segment without length makes it one of several at its time. Keys that differ by
+rounding only may be in any order.
 Source: models/online/README.md, "Preemption" and "Limits".
 """
 
 from __future__ import annotations
 
+from itertools import chain, permutations, product
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,8 @@ KEY_RTOL = 1e-9
 """Relative rounding of a key that is summed in another order."""
 MAX_ROUNDS = 100_000
 """Rounds, spread evenly over the run, of which some are checked."""
+MAX_ORDERS = 24
+"""Orders of keys that differ by rounding only; a pass with more is skipped."""
 
 
 def preemption_violations(run: Run, spot_checks: int) -> list[Violation]:
@@ -102,34 +106,37 @@ class _Replay:
         stops_now = (segments.end == now) & self.is_stopped
         runs = (segments.start < now) & ((segments.end > now) | stops_now)
         running = dict(zip(segments.job[runs].tolist(), np.flatnonzero(runs).tolist(), strict=True))
-        self.state.go_to(now, runs)
-        jobs = _ActiveJobs(self, now)
-        try:
-            stops, starts = self._pass(now, jobs, running)
-        except UndecidedError:
-            return None
-        wrong = sorted(stops ^ set(segments.job[runs & stops_now].tolist()))
-        wrong = wrong or deviating(starts, recorded, self.run.rows)
-        if not wrong or jobs.rounding_decides:
-            return None
-        where = f"job {self.records.job_id[wrong[0]]} at {now:.6g} s"
-        rule = "offer" if wrong[0] in starts and wrong[0] in recorded else "queue order"
-        return Violation(rule, self.records.policy, where, float(len(wrong)))
+        stopped, jobs = set(segments.job[runs & stops_now].tolist()), _ActiveJobs(self, now)
+        violation = None
+        for number, groups in enumerate(product(*map(permutations, jobs.groups))):
+            self.state.go_to(now, runs)
+            try:
+                stops, starts = self._pass(now, jobs, [*chain(*groups)], running)
+            except UndecidedError:
+                return None
+            wrong = sorted(stops ^ stopped) or deviating(starts, recorded, self.run.rows)
+            if not wrong or number == MAX_ORDERS:
+                return None
+            where = f"job {self.records.job_id[wrong[0]]} at {now:.6g} s"
+            rule = "offer" if wrong[0] in starts and wrong[0] in recorded else "queue order"
+            amount = float(len(wrong))
+            violation = violation or Violation(rule, self.records.policy, where, amount)
+        return violation
 
     def _pass(
-        self, now: float, jobs: _ActiveJobs, running: dict[int, int]
+        self, now: float, jobs: _ActiveJobs, order: list[int], running: dict[int, int]
     ) -> tuple[set[int], dict[int, Offer]]:
         """The jobs that a pass stops, and those that it starts with their offers."""
         state, gpus, stops = self.state, self.run.gpus, set[int]()
-        if len(jobs.order) == len(running) or not self._is_event(now, not running):
+        if len(order) == len(running) or not self._is_event(now, not running):
             return set(), {}
         if not self.round or self.boundary(now) == now:
-            stops = running.keys() - self._chosen(now, jobs, running)
+            stops = running.keys() - self._chosen(now, jobs, order, running)
             for i in stops:
                 state.hold(i, dict(self.segments[running[i]].servers), -1)
         starts: dict[int, Offer] = {}
         open_gpus = state.open_gpus(state.free)
-        for i in jobs.order:
+        for i in order:
             continues = i in running and i not in stops
             if continues or gpus[i] > open_gpus or state.is_over_quota(i, state.held):
                 continue
@@ -140,12 +147,14 @@ class _Replay:
                 open_gpus -= gpus[i]
         return stops, starts
 
-    def _chosen(self, now: float, jobs: _ActiveJobs, running: dict[int, int]) -> set[int]:
+    def _chosen(
+        self, now: float, jobs: _ActiveJobs, order: list[int], running: dict[int, int]
+    ) -> set[int]:
         """The jobs that a full pass chooses: the first that fit together within their quotas."""
         state, gpus, sizes = self.state, self.run.gpus, self.records.server_gpus.tolist()
         room, held, chosen = state.open_gpus(sizes), state.none_held(), set[int]()
         has_windows = min(state.until) < INF
-        for i in jobs.order:
+        for i in order:
             if gpus[i] > room or state.is_over_quota(i, held):
                 continue
             if has_windows and i not in running:
@@ -159,8 +168,9 @@ class _Replay:
 
 
 class _ActiveJobs:
-    """Submitted and incomplete jobs in the order of (priority; key; row).
+    """Submitted and incomplete jobs.
 
+    `groups` are in the order of (priority; key; row); in a group rounding decides the order.
     `segments` would begin their iterations now: when, and how many are left.
     """
 
@@ -198,12 +208,11 @@ class _ActiveJobs:
         # whether a job has outlived its prediction
         is_unsure = (worked > 0) & (np.abs(predicted_remaining) <= KEY_RTOL * predicted)
         order = np.lexsort((run.rows[active], key, -run.priority[active]))
-        self.order = active[order].tolist()
         gap, tolerance, is_unsure = np.diff(key[order]), tolerance[order], is_unsure[order]
         is_near = gap <= np.maximum(tolerance[:-1], tolerance[1:])
         is_near &= (gap > 0) | is_unsure[:-1] | is_unsure[1:]
         is_near &= np.diff(run.priority[active][order]) == 0
-        self.rounding_decides = bool(is_near.any())
+        self.groups = np.split(active[order], 1 + np.flatnonzero(~is_near))
 
 
 def max_min_level(gpus: Ints, total: int) -> float:
