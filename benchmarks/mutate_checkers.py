@@ -95,9 +95,6 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("virtual_order", "0.0  ->  1.0"): "the clock is read only once a job has been submitted",
     },
     "optsched/online/audit_rules/placement.py": {
-        ("expected_offer", "free[server] >= remaining  ->  free[server] > remaining"): (
-            "the largest server left is then the tightest that fits"
-        ),
         ("_heaviest_end", "u > v  ->  u >= v"): "no replica has an edge to itself",
         ("module", "1.0  ->  2.0"): "any number below 0 is less than every weight",
     },

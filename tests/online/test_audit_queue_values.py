@@ -122,38 +122,6 @@ def test_a_job_of_slices_may_wait_for_the_right_gpus() -> None:
     assert queue(waits, kind=[0, 0, 0, 1]) == []
 
 
-# --- offers
-
-
-def offers(*heavy: bool, **settings: Any) -> list[tuple[str, float]]:
-    """Jobs on other GPUs than the rule's, and when; each starts as it is submitted."""
-    rows: tuple[dict[str, Any], ...] = (
-        {"start": 0, "end": 4, "on": {0: 2}},
-        {"start": 1, "end": 9, "on": {0: 2}},  # right by least: 2, 4 and 4 are free
-        {"start": 4, "end": 8, "on": {1: 3}},  # right by most: 2, 4 and 4 are free
-        {"start": 6, "end": 7, "on": {0: 1}},  # 2, 1 and 4 are free: neither
-        {"start": 8, "end": 9, "on": {1: 1}},  # two at once, right by most
-        {"start": 8, "end": 9, "on": {2: 1}},
-        {"start": 9, "end": 10, "on": {2: 2}},  # all are free; by neither
-    )
-    submitted = ({**row, "submit": row["start"]} for row in rows)
-    of = records_of(*submitted, policy="wcs-subtime", **settings)
-    mask = np.array([*heavy, *[False] * (len(of) - len(heavy))])
-    times: Any = SimpleNamespace(of=lambda *_: 1.0)
-    found = queue_violations(Run(jobs_of(of), of, np.arange(len(of)), mask, times), 99)
-    assert {(v.rule, v.equation) for v in found} <= {("offer", "pass")}
-    return [(v.where, v.amount) for v in found]
-
-
-def test_offers_by_rule() -> None:
-    b, c, d, g = ((f"job {at} s", 1.0) for at in ("b at 1", "c at 4", "d at 6", "g at 9"))
-    both = ("job e at 8 s", 2.0)
-    assert offers(offer="most") == [b, d, g]
-    assert offers(offer="least") == [c, d, both, g]
-    assert offers(False, True, offer="adaptive") == [b, c, d, both, g]
-    assert offers(offer="most", slot=0.5) == []
-
-
 # --- the delay of a heavy head
 
 

@@ -37,7 +37,7 @@ DELAYING = (*VIRTUAL_ORDER, "srpt-workload-hold")
 WORK_CONSERVING = ("wcs-duration", "wcs-workload", "wcs-subtime")
 WITHOUT_HEAD = (*WORK_CONSERVING, "spwf-consolidated", "fair-share")
 MAX_WORK = 10_000
-"""Passes and offers of policies with delays (about 1 s), half of them from the first event on."""
+"""Passes and offers that are followed from the first event on, and as many in stretches (1 s)."""
 STRETCHES = 20
 USAGE_RTOL = 1e-9
 """Usages that differ less may be in either order."""
@@ -92,7 +92,7 @@ class _Replay:
             if first > position:
                 position = first
                 self.go_to(float(times[first]))
-            limit = MAX_WORK * (STRETCHES + number) // (2 * STRETCHES)
+            limit = MAX_WORK * (STRETCHES + number) // STRETCHES
             while position < len(times) and self.state.offers <= limit:
                 now = min(float(times[position]), self.window_end)
                 at_event = now == self.window_end or bool(is_event[position])
