@@ -56,6 +56,10 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "optsched/selection/cost.py": ("tests/selection/test_selection_values.py",),
     "optsched/rolling/audit.py": ("tests/rolling/test_audit_values.py",),
     "optsched/online/audit.py": ("tests/online/test_audit_values.py",),
+    "optsched/online/audit_rules/limits.py": (
+        "tests/online/test_audit_values.py",
+        "tests/online/test_limits.py",
+    ),
     "optsched/online/audit_rules/queue.py": ("tests/online/test_audit_queue_values.py",),
     "optsched/online/audit_rules/placement.py": (
         "tests/online/test_audit_queue_values.py",

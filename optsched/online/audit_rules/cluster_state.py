@@ -64,7 +64,10 @@ class Run:
         """Jobs of which a segment starts at a time, with their servers."""
         first, last = np.searchsorted(self.starts, now), np.searchsorted(self.starts, now, "right")
         segments = self.by_start[first:last].tolist()
-        return {int(self.segments.job[k]): dict(self.segments[k].servers) for k in segments}
+        return {int(self.segments.job[k]): self.servers(k) for k in segments}
+
+    def servers(self, segment: int) -> Offer:
+        return dict(self.segments[segment].servers)
 
     def times_to_check(self, times: Floats, wrong: Floats, spot_checks: int) -> list[float]:
         """Times spread evenly over a run, all of a short run, and some of those known as wrong."""

@@ -6,7 +6,7 @@ Source: models/online/README.md, "Limits".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from optsched.online.records import Records
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
-WHERE = "Limits"
 MAX_LISTED = 20
 """Violations listed for each rule."""
 PREEMPTING = ("las", "srpt-preemptive", "max-min")
@@ -26,39 +25,34 @@ PREEMPTING = ("las", "srpt-preemptive", "max-min")
 def limit_violations(jobs: Jobs, records: Records, rows: Ints) -> list[Violation]:
     """No server, user or group exceeds its GPUs at any time, and no job runs into a window."""
     table, quotas, segments = jobs.workload, jobs.cluster.quotas, records.segments
+    servers = range(records.servers)
     segment = np.repeat(np.arange(len(segments)), np.diff(segments.first))
-    taken, servers = segments.taken.astype(np.int64), range(records.servers)
-    on_servers = segments.server, segment, taken
-    violations = _excess_violations("server", servers, records.server_gpus, records, *on_servers)
+    violations = _excess_violations(
+        records, "server", servers, records.server_gpus, segments.server, segment
+    )
     for kind, labels, quota in (
         ("user", table.user, quotas.users),
         ("group", table.group, quotas.groups),
     ):
         if quota:
-            code, gpus = labels.codes[rows][segments.job], records.gpus[segments.job]
             capacity = np.array([quota.get(name, np.inf) for name in labels.values])
-            of_all = code, np.arange(len(segments)), gpus
-            violations += _excess_violations(kind, labels.values, capacity, records, *of_all)
+            code = labels.codes[rows][segments.job[segment]].astype(np.int64)
+            violations += _excess_violations(records, kind, labels.values, capacity, code, segment)
     return violations + _window_violations(jobs, records, rows)
 
 
 def _excess_violations(
-    kind: str,
-    names: Sequence[str | int],
-    capacity: Floats | Ints,
-    records: Records,
-    code: Ints,
-    segment: Ints,
-    gpus: Ints,
+    records: Records, kind: str, names: Sequence[Any], capacity: Any, code: Ints, segment: Ints
 ) -> list[Violation]:
-    """GPUs that segments hold of each server or quota are at most its capacity."""
+    """The GPUs that allocations take of each server or quota are at most its capacity."""
     segments, violations = records.segments, []
+    taken = segments.taken.astype(np.int64)
     time = np.concatenate((segments.start[segment], segments.end[segment]))
-    change, code, segment = np.concatenate((gpus, -gpus)), np.tile(code, 2), np.tile(segment, 2)
+    change, code, segment = np.append(taken, -taken), np.tile(code, 2), np.tile(segment, 2)
     order = np.lexsort((change, time, code))  # ends before starts
     # the changes of each code sum to 0, so the cumulative sum is 0 where its changes begin
     excess = np.cumsum(change[order]) - capacity[code[order]]
-    rule, equation = ("capacity", "(3)") if kind == "server" else ("quota", WHERE)
+    rule, equation = ("capacity", "(3)") if kind == "server" else ("quota", "Limits")
     for i in np.flatnonzero(excess > 0)[:MAX_LISTED].tolist():
         k = order[i]
         job = records.job_id[segments.job[segment[k]]]
@@ -68,8 +62,11 @@ def _excess_violations(
 
 
 def _window_violations(jobs: Jobs, records: Records, rows: Ints) -> list[Violation]:
-    segments, violations = records.segments, []
-    end, rounding = _planned_end(jobs, records, rows), 4 * np.spacing(segments.end)
+    segments, violations, walltime = records.segments, [], jobs.workload.walltime
+    end, rounding = segments.end, 4 * np.spacing(segments.end)
+    if walltime is not None and records.policy not in PREEMPTING:
+        planned = segments.start + walltime[rows][segments.job]
+        end = np.where(segments.resumed, end, np.fmax(end, planned))
     owner = np.repeat(np.arange(len(segments)), np.diff(segments.first))
     for i, window in enumerate(jobs.cluster.maintenance):
         closed = np.zeros(records.servers, dtype=bool)
@@ -79,17 +76,8 @@ def _window_violations(jobs: Jobs, records: Records, rows: Ints) -> list[Violati
         for segment in np.unique(owner[closed[segments.server] & inside[owner]])[:MAX_LISTED]:
             where = f"job {records.job_id[segments.job[segment]]} in window {i}"
             amount = min(float(end[segment]), last) - max(float(segments.start[segment]), first)
-            violations.append(Violation("maintenance", WHERE, where, amount))
-    return violations
-
-
-def _planned_end(jobs: Jobs, records: Records, rows: Ints) -> Floats:
-    """The end of each segment, or that of the user's estimate if it counts and is later."""
-    segments, walltime = records.segments, jobs.workload.walltime
-    if walltime is None or records.policy in PREEMPTING:
-        return segments.end
-    planned = segments.start + walltime[rows][segments.job]
-    return np.where(segments.resumed, segments.end, np.fmax(segments.end, planned))
+            violations.append(Violation("maintenance", "Limits", where, amount))
+    return violations[:MAX_LISTED]
 
 
 def priorities(jobs: Jobs, rows: Ints) -> Ints:

@@ -156,14 +156,11 @@ class _Replay:
     def _release_and_queue(self, now: float) -> None:
         while self.running and self.running[0][0] <= now:
             i = heapq.heappop(self.running)[1]
-            self.state.hold(i, self.recorded_offer(i), -1)
+            self.state.hold(i, self.run.servers(i), -1)
         while self.joined < len(self.joins) and self.joins[self.joined] <= now:
             insort(self.waiting, int(self.rank[self.by_queued[self.joined]]))
             self.joined += 1
         self.state.see_windows(now)
-
-    def recorded_offer(self, i: int) -> Offer:
-        return dict(self.run.segments[i].servers)
 
 
 class _Pass:
@@ -206,13 +203,12 @@ class _Pass:
         """The rule that is violated by a job that starts elsewhere, starts, or does not start."""
         if i in recorded and i in self.started:
             return "offer"
+        if self.replay.is_delaying:
+            return "delay" if self.run.heavy[i] else "queue order"
         if self.policy == "spwf-consolidated":
             return "consolidation"
-        if self.replay.is_delaying and self.run.heavy[i]:
-            return "delay"
-        if self.policy in WORK_CONSERVING:
-            return "work conservation"
-        if self.policy in ("easy", "fair-share") and i in self.started:
+        is_left = i in self.started and self.policy in ("easy", "fair-share")
+        if is_left or self.policy in WORK_CONSERVING:
             return "work conservation"
         if self.policy == "easy" and self.head is not None:
             return "reservation"
@@ -295,7 +291,7 @@ class _Pass:
         if state.usable_gpus(free, now, length) >= gpus:
             return False
         released: dict[float, list[Offer]] = {end: [] for end in run.windows[2] if end > now}
-        running = {i: self.replay.recorded_offer(i) for _, i in self.replay.running}
+        running = {i: run.servers(i) for _, i in self.replay.running}
         for i, offer in (running | self.started).items():
             start = now if i in self.started else float(records.start[i])
             end = max(start + self._expected_length(i, run.alpha(i, offer)), now)

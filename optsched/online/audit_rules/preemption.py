@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.arrays import Floats, Ints
+from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import Violation
 from optsched.online.audit_rules.cluster_state import (
     INF,
@@ -105,13 +105,12 @@ class _Replay:
         segments, recorded = self.segments, self.run.starting(now)
         stops_now = (segments.end == now) & self.is_stopped
         runs = (segments.start < now) & ((segments.end > now) | stops_now)
-        running = dict(zip(segments.job[runs].tolist(), np.flatnonzero(runs).tolist(), strict=True))
-        stopped, jobs = set(segments.job[runs & stops_now].tolist()), _ActiveJobs(self, now)
+        stopped, jobs = set(segments.job[runs & stops_now].tolist()), _ActiveJobs(self, now, runs)
         violation = None
         for number, groups in enumerate(product(*map(permutations, jobs.groups))):
             self.state.go_to(now, runs)
             try:
-                stops, starts = self._pass(now, jobs, [*chain(*groups)], running)
+                stops, starts = self._pass(jobs, [*chain(*groups)])
             except UndecidedError:
                 return None
             wrong = sorted(stops ^ stopped) or deviating(starts, recorded, self.run.rows)
@@ -123,17 +122,16 @@ class _Replay:
             violation = violation or Violation(rule, self.records.policy, where, amount)
         return violation
 
-    def _pass(
-        self, now: float, jobs: _ActiveJobs, order: list[int], running: dict[int, int]
-    ) -> tuple[set[int], dict[int, Offer]]:
+    def _pass(self, jobs: _ActiveJobs, order: list[int]) -> tuple[set[int], dict[int, Offer]]:
         """The jobs that a pass stops, and those that it starts with their offers."""
         state, gpus, stops = self.state, self.run.gpus, set[int]()
+        now, running = jobs.now, jobs.running
         if len(order) == len(running) or not self._is_event(now, not running):
             return set(), {}
         if not self.round or self.boundary(now) == now:
-            stops = running.keys() - self._chosen(now, jobs, order, running)
+            stops = running.keys() - self._chosen(jobs, order)
             for i in stops:
-                state.hold(i, dict(self.segments[running[i]].servers), -1)
+                state.hold(i, self.run.servers(jobs.running[i]), -1)
         starts: dict[int, Offer] = {}
         open_gpus = state.open_gpus(state.free)
         for i in order:
@@ -147,9 +145,7 @@ class _Replay:
                 open_gpus -= gpus[i]
         return stops, starts
 
-    def _chosen(
-        self, now: float, jobs: _ActiveJobs, order: list[int], running: dict[int, int]
-    ) -> set[int]:
+    def _chosen(self, jobs: _ActiveJobs, order: list[int]) -> set[int]:
         """The jobs that a full pass chooses: the first that fit together within their quotas."""
         state, gpus, sizes = self.state, self.run.gpus, self.records.server_gpus.tolist()
         room, held, chosen = state.open_gpus(sizes), state.none_held(), set[int]()
@@ -157,8 +153,8 @@ class _Replay:
         for i in order:
             if gpus[i] > room or state.is_over_quota(i, held):
                 continue
-            if has_windows and i not in running:
-                _, alpha = state.offer(i, sizes, now, *jobs.segments[i], now)
+            if has_windows and i not in jobs.running:
+                _, alpha = state.offer(i, sizes, jobs.now, *jobs.segments[i], jobs.now)
                 if alpha == INF:
                     continue
             chosen.add(i)
@@ -170,12 +166,15 @@ class _Replay:
 class _ActiveJobs:
     """Submitted and incomplete jobs.
 
-    `groups` are in the order of (priority; key; row); in a group rounding decides the order.
-    `segments` would begin their iterations now: when, and how many are left.
+    `running` gives the segment of each running job, `segments` when a segment that starts now would
+    begin its iterations, and how many. `groups` are in the order of (priority; key; row); in a
+    group rounding decides the order.
     """
 
-    def __init__(self, replay: _Replay, now: float) -> None:
+    def __init__(self, replay: _Replay, now: float, runs: Bools) -> None:
         records, segments, run = replay.records, replay.segments, replay.run
+        indices = np.flatnonzero(runs).tolist()
+        self.now, self.running = now, dict(zip(segments.job[runs].tolist(), indices, strict=True))
         active = np.flatnonzero((records.submit <= now) & (records.end > now))
         last_segment = np.full(len(records), -1)
         begun = np.flatnonzero(segments.start < now)

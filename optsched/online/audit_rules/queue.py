@@ -95,8 +95,8 @@ def virtual_order(submit: Floats, work: Floats) -> tuple[Floats, Ints]:
             count += 1
             continue
         if active:
-            remaining, first = heapq.heappop(active)
-            heapq.heappush(active, (max(0.0, remaining - (now - clock)), first))
+            remaining, first = active[0]
+            heapq.heapreplace(active, (max(0.0, remaining - (now - clock)), first))
         clock = now
         heapq.heappush(active, (float(work[row]), row))
     return completion, rank
