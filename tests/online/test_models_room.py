@@ -42,7 +42,8 @@ def test_the_symbol_table_is_the_models(pruned: bool) -> None:
 def test_the_rules_named_are_the_audits() -> None:
     table = README.split("(rule of the audit)")[1].split("**The worked example")[0]
     named = {rule for part in re.findall(r"\((`[^)]*`)\) \|", table) for rule in part.split(", ")}
-    source = (TOP / "optsched" / "online" / "audit.py").read_text(encoding="utf-8")
+    files = (TOP / "optsched" / "online" / name for name in ("audit.py", "audit_rules/limits.py"))
+    source = "".join(path.read_text(encoding="utf-8") for path in files)
     assert named
     assert [rule for rule in named if rule.replace("`", '"') not in source] == []
 
