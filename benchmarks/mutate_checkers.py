@@ -56,7 +56,10 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "optsched/selection/cost.py": ("tests/selection/test_selection_values.py",),
     "optsched/rolling/audit.py": ("tests/rolling/test_audit_values.py",),
     "optsched/online/audit.py": ("tests/online/test_audit_values.py",),
-    "optsched/online/audit_rules/replays.py": ("tests/online/test_audit_queue_values.py",),
+    "optsched/online/audit_rules/limits.py": (
+        "tests/online/test_audit_values.py",
+        "tests/online/test_limits.py",
+    ),
     "optsched/online/audit_rules/queue.py": ("tests/online/test_audit_queue_values.py",),
     "optsched/online/audit_rules/placement.py": (
         "tests/online/test_audit_queue_values.py",
@@ -92,19 +95,10 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     "optsched/rolling/audit.py": {
         ("_node_usage", "0.0  ->  1.0"): "nothing is in use before the first time",
     },
-    "optsched/online/audit_rules/replays.py": {
-        ("module", "5000  ->  5001"): "how long the replay goes on, not what it finds",
-        ("_changes", "records.end > head  ->  records.end >= head"): (
-            "the head's first time twice, with the same GPUs free"
-        ),
-    },
     "optsched/online/audit_rules/queue.py": {
         ("virtual_order", "0.0  ->  1.0"): "the clock is read only once a job has been submitted",
     },
     "optsched/online/audit_rules/placement.py": {
-        ("expected_offer", "free[server] >= remaining  ->  free[server] > remaining"): (
-            "the largest server left is then the tightest that fits"
-        ),
         ("_heaviest_end", "u > v  ->  u >= v"): "no replica has an edge to itself",
         ("module", "1.0  ->  2.0"): "any number below 0 is less than every weight",
     },

@@ -9,7 +9,6 @@ the spot checks.
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -17,10 +16,10 @@ import numpy as np
 
 from optsched.arrays import Bools, Floats, Ints
 from optsched.checking import CANCELLATION, CheckReport, Violation
-from optsched.online.audit_rules.limits import PREEMPTING, limit_violations
-from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes, offer_violations
+from optsched.online.audit_rules.cluster_state import Run
+from optsched.online.audit_rules.limits import limit_violations, listed
+from optsched.online.audit_rules.placement import IterationTimes
 from optsched.online.audit_rules.queue import AUDITED, queue_violations
-from optsched.online.audit_rules.replays import preemption_violations
 from optsched.online.policies.by_name import OFFLINE
 from optsched.online.records import Records, Segments
 
@@ -40,15 +39,14 @@ def audit(
     """Check a run, and recompute its total flow time."""
     rows, violations = _match(jobs, records, predicted)
     if violations:
-        return CheckReport(None, _truncate(violations))
+        return CheckReport(None, tuple(violations))
     times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
     early = records.submit - records.start
     wrong = np.flatnonzero(~(early <= 0))
-    violations += _listed("start", "(1)", records, wrong, early[wrong])
+    violations += listed("start", "(1)", records, wrong, early[wrong])
     violations += _segment_violations(records)
     gang = _gang_violations(records)
     violations += gang
-    violations += _capacity_violations(records)
     violations += _slot_violations(records)
     if not gang:
         violations += limit_violations(jobs, records, rows)
@@ -58,28 +56,9 @@ def audit(
         violations += _duration_violations(jobs, records, rows, times)
     if not violations and spot_checks > 0 and len(records):
         heavy = _heavy(jobs, records, rows, times)
-        # an interrupted run has no records of waiting jobs
-        replayable = records.complete and records.options.slot == 0
-        preempting = records.policy in PREEMPTING and replayable
-        if preempting:
-            sliced = np.array([times.has_slices(int(c)) for c in jobs.configuration[rows]])
-            violations += preemption_violations(jobs, records, rows, sliced, spot_checks)
-        violations += queue_violations(jobs, records, rows, heavy, times, spot_checks)
-        # not a custom policy; windows restrict offers
-        if (records.policy in AUDITED or preempting) and not jobs.cluster.maintenance:
-            violations += offer_violations(records, heavy, spot_checks)
+        violations += queue_violations(Run(jobs, records, rows, heavy, times), spot_checks)
     rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
-    return CheckReport(float(records.flow.sum()), _truncate(violations), rounding)
-
-
-def _truncate(violations: list[Violation]) -> tuple[Violation, ...]:
-    count: Counter[str] = Counter()
-    listed = []
-    for violation in violations:
-        count[violation.rule] += 1
-        if count[violation.rule] <= MAX_LISTED:
-            listed.append(violation)
-    return tuple(listed)
+    return CheckReport(float(records.flow.sum()), tuple(violations), rounding)
 
 
 def _match(jobs: Jobs, records: Records, predicted: Floats | None) -> tuple[Ints, list[Violation]]:
@@ -88,7 +67,7 @@ def _match(jobs: Jobs, records: Records, predicted: Floats | None) -> tuple[Ints
     violations: list[Violation] = []
     rows = np.array([row_of.get(name, -1) for name in records.job_id], dtype=np.int64)
     unknown = np.flatnonzero(rows < 0)
-    violations += _listed("record", "", records, unknown, np.ones(len(unknown)))
+    violations += listed("record", "", records, unknown, np.ones(len(unknown)))
     if len(np.unique(rows)) < len(rows):
         violations.append(Violation("record", "", "duplicate job", float(len(rows))))
     if records.complete and len(records) < len(jobs):
@@ -112,7 +91,7 @@ def _match(jobs: Jobs, records: Records, predicted: Floats | None) -> tuple[Ints
     ):
         difference = np.abs(recorded - expected)
         wrong = np.flatnonzero(~(difference == 0))
-        violations += _listed(f"record: {name}", "", records, wrong, difference[wrong])
+        violations += listed(f"record: {name}", "", records, wrong, difference[wrong])
     return rows, violations
 
 
@@ -125,14 +104,14 @@ def _gang_violations(records: Records) -> list[Violation]:
     difference = gpus - records.gpus[segments.job]
     wrong = np.flatnonzero(difference)
     amounts = difference[wrong].astype(float)
-    violations = _listed("gang", "(2)", records, segments.job[wrong], amounts)
+    violations = listed("gang", "(2)", records, segments.job[wrong], amounts)
     invalid = (segments.server < 0) | (segments.server >= records.servers) | (segments.taken <= 0)
     repeated = np.zeros(len(segment), dtype=bool)
     order = np.lexsort((segments.server, segment))
     same = (np.diff(segment[order]) == 0) & (np.diff(segments.server[order]) == 0)
     repeated[order[1:][same]] = True
     wrong = np.unique(segments.job[segment[invalid | repeated]])
-    return violations + _listed("gang", "(2)", records, wrong, np.ones(len(wrong)))
+    return violations + listed("gang", "(2)", records, wrong, np.ones(len(wrong)))
 
 
 def _segment_violations(records: Records) -> list[Violation]:
@@ -142,32 +121,11 @@ def _segment_violations(records: Records) -> list[Violation]:
     overlap = 1 + np.flatnonzero(segments.resumed[1:] & ~(gap >= 0))
     length = segments.end - segments.start
     reverse = np.flatnonzero(~(length >= 0))
-    violations = _listed("segments", "(3)", records, segments.job[overlap], -gap[overlap - 1])
-    violations += _listed("segments", "(3)", records, segments.job[reverse], -length[reverse])
+    violations = listed("segments", "(3)", records, segments.job[overlap], -gap[overlap - 1])
+    violations += listed("segments", "(3)", records, segments.job[reverse], -length[reverse])
     if records.policy in AUDITED:
         resumed = np.unique(segments.job[segments.resumed])
-        violations += _listed("no preemption", "(3)", records, resumed, np.ones(len(resumed)))
-    return violations
-
-
-def _capacity_violations(records: Records) -> list[Violation]:
-    """At all times each server's GPUs in use are at most those it has; ends sort before starts."""
-    segments = records.segments
-    segment = np.repeat(np.arange(len(segments)), np.diff(segments.first))
-    taken = segments.taken.astype(np.int64)
-    time = np.concatenate((segments.start[segment], segments.end[segment]))
-    change = np.concatenate((taken, -taken))
-    server = np.tile(segments.server, 2)
-    order = np.lexsort((change, time, server))
-    # each server's changes sum to 0, so the cumulative sum is 0 at the start of each server
-    used = np.cumsum(change[order])
-    time, server, owner = time[order], server[order], np.tile(segments.job[segment], 2)[order]
-    violations = []
-    exists = (server >= 0) & (server < records.servers)  # else "gang" is violated
-    excess = np.where(exists, used - records.server_gpus[np.where(exists, server, 0)], 0)
-    for i in np.flatnonzero(excess > 0)[:MAX_LISTED]:
-        where = f"server {server[i]} at {time[i]:.6g} s, job {records.job_id[owner[i]]}"
-        violations.append(Violation("capacity", "(3)", where, float(excess[i])))
+        violations += listed("no preemption", "(3)", records, resumed, np.ones(len(resumed)))
     return violations
 
 
@@ -178,7 +136,7 @@ def _slot_violations(records: Records) -> list[Violation]:
         return []
     late = segments.start - np.rint(segments.start / slot) * slot
     wrong = np.flatnonzero(late != 0)
-    return _listed("slot", "(8)", records, segments.job[wrong], np.abs(late[wrong]))
+    return listed("slot", "(8)", records, segments.job[wrong], np.abs(late[wrong]))
 
 
 def _replica_violations(
@@ -190,7 +148,7 @@ def _replica_violations(
     configuration, held = jobs.configuration[rows].tolist(), _held(records.segments)
     placed = zip(configuration, held, records.replicas, strict=True)
     wrong = np.flatnonzero([not times.is_placement(*placement) for placement in placed])
-    return _listed("replicas", "(2)", records, wrong, np.ones(len(wrong)))
+    return listed("replicas", "(2)", records, wrong, np.ones(len(wrong)))
 
 
 def _held(segments: Segments) -> list[tuple[int, ...]]:
@@ -218,7 +176,7 @@ def _duration_violations(
         alpha = np.array([times.of_placement(*placement) for placement in stated])
     misfits = np.unique(segments.job[np.isinf(alpha)])
     if len(misfits):
-        return _listed("slices", "VI", records, misfits, np.ones(len(misfits)))
+        return listed("slices", "VI", records, misfits, np.ones(len(misfits)))
     violations = []
     for name, owner, recorded, expected in (
         ("alpha~", np.arange(len(records)), records.estimate, estimate),
@@ -227,7 +185,7 @@ def _duration_violations(
         difference = np.abs(recorded - expected) / expected
         wrong = np.flatnonzero(~(difference <= DURATION_RTOL))
         amounts = difference[wrong]
-        violations += _listed(name, "(7)", records, owner[wrong], amounts, DURATION_RTOL)
+        violations += listed(name, "(7)", records, owner[wrong], amounts, DURATION_RTOL)
     resumed, ended = segments.resumed, segments.ended
     compute_start = np.where(resumed, segments.start + records.options.restore, segments.start)
     ran = segments.end - compute_start
@@ -240,7 +198,7 @@ def _duration_violations(
     difference = np.abs(iterations_done * last - length)
     wrong = np.flatnonzero(~(difference <= DURATION_RTOL * length + rounding))
     amounts = difference[wrong]
-    return violations + _listed("duration", "(7)", records, wrong, amounts, DURATION_RTOL)
+    return violations + listed("duration", "(7)", records, wrong, amounts, DURATION_RTOL)
 
 
 def _heavy(jobs: Jobs, records: Records, rows: Ints, times: IterationTimes) -> Bools:
@@ -253,12 +211,3 @@ def _heavy(jobs: Jobs, records: Records, rows: Ints, times: IterationTimes) -> B
     equal = np.abs(ratio - threshold) <= DURATION_RTOL * threshold
     ratio = np.where(equal, configurations.worst / configurations.estimate, ratio)
     return np.asarray((ratio >= threshold)[jobs.configuration[rows]])
-
-
-def _listed(
-    rule: str, equation: str, records: Records, wrong: Ints, amounts: Floats, tolerance: float = 0.0
-) -> list[Violation]:
-    return [
-        Violation(rule, equation, f"job {records.job_id[i]}", float(amount), tolerance)
-        for i, amount in zip(wrong[:MAX_LISTED], amounts[:MAX_LISTED], strict=True)
-    ]

@@ -11,9 +11,9 @@ import pytest
 from online.small import records_of
 
 from optsched.checking import Violation
-from optsched.online.audit_rules.placement import offer_violations
+from optsched.online.audit_rules.cluster_state import Run
+from optsched.online.audit_rules.passes import pass_violations
 from optsched.online.audit_rules.queue import queue_violations
-from optsched.online.audit_rules.replays import delay_violations
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.workload import Labels
 from optsched.online.records import Records
@@ -39,7 +39,9 @@ def queue(of: Records, kind: Sequence[int] = ()) -> list[Any]:
     """Violations of the queue's rule; no job communicates much, and those of kind 1 have slices."""
     times: Any = SimpleNamespace(of=lambda kind, held: math.inf if kind == 1 else 1.0)
     light = np.zeros(len(of), dtype=bool)
-    return listed(queue_violations(jobs_of(of, kind), of, np.arange(len(of)), light, times, 99))
+    return listed(
+        queue_violations(Run(jobs_of(of, kind), of, np.arange(len(of)), light, times), 99)
+    )
 
 
 # --- reservations
@@ -120,38 +122,6 @@ def test_a_job_of_slices_may_wait_for_the_right_gpus() -> None:
     assert queue(waits, kind=[0, 0, 0, 1]) == []
 
 
-# --- offers
-
-
-def offers(*heavy: bool, spot_checks: int = 99, **settings: Any) -> list[Any]:
-    of = records_of(
-        {"start": 0, "end": 4, "on": {0: 2}},
-        {"start": 1, "end": 9, "on": {0: 2}},  # right by least: 2, 4 and 4 are free
-        {"start": 4, "end": 8, "on": {1: 3}},  # right by most: 2, 4 and 4 are free
-        {"start": 6, "end": 7, "on": {0: 1}},  # 2, 1 and 4 are free: neither
-        {"start": 8, "end": 9, "on": {2: 1}},  # two at once
-        {"start": 8, "end": 9, "on": {2: 1}},
-        {"start": 9, "end": 10, "on": {2: 2}},  # all are free; by neither
-        **settings,
-    )
-    mask = np.array([*heavy, *[False] * (len(of) - len(heavy))])
-    return listed(offer_violations(of, mask, spot_checks))
-
-
-def test_offers_by_rule() -> None:
-    def rule(name: str, *at: tuple[str, float]) -> list[Any]:
-        return [("offer", f"offer {name}", f"job {job}", gpus) for job, gpus in at]
-
-    assert offers(offer="most") == rule("most", ("b", 2.0), ("d", 1.0), ("g", 2.0))
-    assert offers(offer="least") == rule("least", ("c", 3.0), ("d", 1.0), ("g", 2.0))
-    by_class = rule("most", ("b", 2.0)) + rule("least", ("c", 3.0), ("d", 1.0), ("g", 2.0))
-    assert offers(False, True, offer="adaptive") == by_class
-    assert offers(offer="most", slot=0.5) == []
-    assert offers() == []
-    assert offers(offer="most", spot_checks=1) == []
-    assert offers(offer="most", spot_checks=2) == rule("most", ("g", 2.0))
-
-
 # --- the delay of a heavy head
 
 
@@ -191,28 +161,39 @@ HOLDING = (
 """Jobs a to e, from 0 s on: on each of four servers of four one GPU is free."""
 
 
+OFFERED = ((10.0, {0: 1, 1: 1, 2: 1, 3: 1}, 8.0), (20.0, {0: 2, 1: 1, 2: 1}, 6.0))
+"""What a job of 4 GPUs is offered before some times, and its alpha; later {0: 4}."""
+
+
+def passes(of: Records, heavy: Any, times: Any, queued: Any) -> list[Any]:
+    """Violations where jobs queue in the order of their rows; the last is of kind 1."""
+    jobs = jobs_of(of, [0] * (len(of) - 1) + [1])
+    rows, mask = np.arange(len(of)), np.array(heavy)
+    found = pass_violations(Run(jobs, of, rows, mask, times), np.array(queued), rows, 99)
+    return [(v.rule, v.where) for v in found]
+
+
 def head(start: float, heavy: bool = True, times: Times | None = None, **settings: Any) -> Any:
     """A job of 4 GPUs at the head from 2 s on; one GPU free on each server, more from 10 s on.
 
-    L = 4/16 x 9 x 4 = 9 s.
+    L = 4/16 x 18 x 2 = 9 s.
     """
-    last = {"submit": 1, "start": start, "on": {0: 4}, "predicted": 9.0, "estimate": 4.0}
-    of = records_of(*HOLDING, last, servers=4, **settings)
-    mask = np.array([False] * 5 + [heavy])
-    done = np.array([0.0] * 5 + [2.0])
-    using: Any = times or Times()
-    kinds = np.array([0] * 5 + [1])
-    found = delay_violations(of, kinds, mask, using, done, np.arange(6), 99)
-    assert {(v.rule, v.equation, v.where) for v in found} <= {("delay", "Algorithm 1", "job f")}
-    return [(v.amount, v.tolerance) for v in found]
+    offered = [(on, alpha) for until, on, alpha in OFFERED if start < until and times is None]
+    on, alpha = (*offered, ({0: 4}, 2.0))[0]
+    last = {"submit": 1, "start": start, "on": on, "alpha": alpha, "end": start + 50}
+    last |= {"predicted": 18.0, "estimate": 2.0}
+    given = {"policy": "a-srpt", "offer": "best-fit-last", "hold": "none", **settings}
+    of = records_of(*HOLDING, last, servers=4, **given)
+    return passes(of, [False] * 5 + [heavy], times or Times(), [0.0] * 5 + [2.0])
 
 
 @pytest.mark.parametrize("heavy", [False, True])
 def test_a_head_of_slices_starts_when_they_fit(heavy: bool) -> None:
     """Four GPUs are free at 2, but on one server at 20; an offer of no use opens no window."""
+    rule = "delay" if heavy else "queue order"
     assert head(20.0, heavy, SlicesOf4(), tau=0.0) == []
-    assert len(head(21.0, heavy, SlicesOf4(), tau=0.0)) == 1
-    assert len(head(10.0, heavy, SlicesOf4(), tau=0.0)) == 1
+    assert head(21.0, heavy, SlicesOf4(), tau=0.0)[0] == (rule, "job f at 20 s")
+    assert head(10.0, heavy, SlicesOf4(), tau=0.0) == [(rule, "job f at 10 s")]
 
 
 @pytest.mark.parametrize(
@@ -224,9 +205,9 @@ def test_a_head_of_slices_starts_when_they_fit(heavy: bool) -> None:
         ("none", 0.0, 1.5, 2.0),
         ("window", 100.0, 1.5, 20.0),  # 2 s is at most 1.5 x 2
         ("window", 1.0, 1.5, 11.0),
-        ("window", 100.0, 3.0, 10.0),  # 6 s is
+        ("window", 100.0, 3 * (1 + 1.5e-9), 10.0),  # 6 s is
         ("inf", 0.5, 1.5, 20.0),
-        ("none", 100.0, 4.0, 2.0),  # the first offer's 8 s is
+        ("none", 100.0, 4.5, 2.0),  # the first offer's 8 s is
         ("window", 100.0, 4 * (1 - 1.5e-9), 10.0),
         ("none", 100.0, 4 * (1 + 1.5e-9), 2.0),
     ],
@@ -234,18 +215,15 @@ def test_a_head_of_slices_starts_when_they_fit(heavy: bool) -> None:
 def test_when_a_heavy_head_starts(hold: str, tau: float, comm_heavy: float, starts: float) -> None:
     settings = {"hold": hold, "tau": tau, "comm_heavy": comm_heavy}
     assert head(starts, **settings) == []
-    ((amount, tolerance),) = head(starts + 25, **settings)
-    assert amount == 25
-    assert tolerance == pytest.approx((starts + 24) * 1e-9, rel=1e-6, abs=0)
+    assert head(starts + 25, **settings)[0] == ("delay", f"job f at {starts:g} s")
     if starts > 10:
-        assert head(starts - 0.5, **settings)
+        assert head(starts - 0.5, **settings)[0] == ("delay", f"job f at {starts - 0.5:g} s")
 
 
 def test_a_start_that_nothing_allows_is_held_against_the_head() -> None:
-    ((amount, tolerance),) = head(5.0, hold="inf")
-    assert (amount, tolerance) == (3.0, pytest.approx(4e-9, rel=1e-6, abs=0))
-    light = head(5.0, heavy=False)
-    assert light == [(3.0, pytest.approx(4e-9, rel=1e-6, abs=0))]
+    assert head(5.0, hold="inf") == [("delay", "job f at 5 s")]
+    late = [("queue order", f"job f at {time} s") for time in (2, 5)]
+    assert head(5.0, heavy=False) == late
     assert head(2.0, heavy=False) == []
 
 
@@ -253,18 +231,11 @@ def test_a_head_follows_the_one_before_it() -> None:
     """It comes to the head when it is done and the one before has started, whichever is later."""
     busy = {"start": 0, "end": 30, "on": {0: 4}}
     rows = (busy, {"start": 30, "end": 40, "on": {0: 4}}, {"start": 31, "end": 32, "on": {1: 1}})
-    of = records_of(*rows, servers=2)
-    done, place = np.array([0.0, 1.0, 2.0]), np.arange(3)
-    times: Any = Times()
-
-    def found(place: np.ndarray, done: np.ndarray) -> list[Any]:
-        light, zeros = np.zeros(3, dtype=bool), np.zeros(3, dtype=int)
-        return listed(delay_violations(of, zeros, light, times, done, place, 99))
-
-    rule = "delay", "Algorithm 1"
-    early = [(*rule, "job b", 29.0), (*rule, "job c", 1.0)]
-    assert found(place, done) == early  # server 1 was free: at 1 s, and when b had started
-    assert found(place, np.array([0.0, 30.0, 31.0])) == []
+    of = records_of(*rows, policy="a-srpt", servers=2)
+    light = [False] * 3
+    early = [("queue order", f"job {job} s") for job in ("b at 1", "b at 2", "c at 30", "c at 31")]
+    assert passes(of, light, Times(), [0.0, 1.0, 2.0]) == early
+    assert passes(of, light, Times(), [0.0, 30.0, 31.0]) == []
 
 
 # --- jobs that wait for near GPUs
@@ -287,7 +258,7 @@ def turns(start: float, *more: dict[str, Any], **settings: Any) -> list[Any]:
     of = records_of(*HOLDING, f, *more, policy="spwf-consolidated", servers=4, **given)
     times: Any = Near()
     heavy = np.full(len(of), given.get("comm_heavy", 1.5) <= 4)
-    return listed(queue_violations(jobs_of(of), of, np.arange(len(of)), heavy, times, 99))
+    return listed(queue_violations(Run(jobs_of(of), of, np.arange(len(of)), heavy, times), 99))
 
 
 def near(job: str, *times: float) -> list[Any]:

@@ -22,7 +22,7 @@ from oracles.preemption import PreemptiveSimulation
 from optsched import online
 from optsched.online.audit import audit
 from optsched.online.data.jobs import Jobs
-from optsched.online.records import Records
+from optsched.online.records import Records, Segments
 
 
 def _settings(rng: np.random.Generator, policy: str) -> dict[str, Any]:
@@ -200,3 +200,53 @@ def test_the_audit_finds_altered_runs(numbers: range, tmp_path: Path) -> None:
                 seen[policy] += 1
                 assert audit(jobs, altered).violations, f"{number=} {altered}"
     assert min(seen[policy] for policy in POLICIES) >= 20, seen
+
+
+def _changed(rng: np.random.Generator, jobs: Jobs, run: Records) -> Iterator[tuple[str, Records]]:
+    """One segment elsewhere, late, or cut in two at an event."""
+    parts, restore = run.segments, run.options.restore
+    events = np.unique(np.concatenate((run.submit, parts.start, parts.end)))
+    same = {"policy": run.policy, "options": run.options, "predicted": run.predicted}
+    for k in rng.permutation(np.flatnonzero(parts.ended)).tolist():
+        part, shift = parts[k], int(rng.integers(run.servers))
+        for event in events[(events > part.start) & (events < part.end)][:1].tolist():
+            begin = max(part.start + restore * parts.resumed[k], event)
+            again = replace(part, start=event, end=event + restore + part.end - begin)
+            servers = tuple((m + shift) % run.servers for m, _ in part.servers)
+            moved = tuple(sorted(zip(servers, (n for _, n in part.servers), strict=True)))
+            changes = {
+                "elsewhere": [replace(part, servers=moved)],
+                "late": [replace(part, start=event, end=event + part.end - part.start)],
+                "cut": [replace(part, end=event), again],
+            }
+            for what, new in changes.items():
+                pieces = [parts[i] for i in range(len(parts))]
+                pieces[k : k + 1] = new
+                job = np.insert(parts.job, k, parts.job[k : k + len(new) - 1]).tolist()
+                if new != [part]:
+                    segments = Segments.of(job, pieces)
+                    yield what, Records.of(jobs, slice(None), **same, segments=segments)
+
+
+@pytest.mark.parametrize("numbers", [range(24), pytest.param(range(240), marks=pytest.mark.full)])
+def test_the_audit_finds_altered_segments(numbers: range, tmp_path: Path) -> None:
+    """Feasible changes of a segment before the last window, or a run with other priorities."""
+    seen: Counter[str] = Counter()
+    for number in numbers:
+        rng, policy = np.random.default_rng([8, number]), PREEMPTIVE[number % len(PREEMPTIVE)]
+        drawn = draw_limited(rng, most_jobs=20, most_windows=6)
+        drawn["cluster"].setdefault("maintenance", []).append({"start": 1e6, "end": 2e6})
+        jobs = _prepared(tmp_path, drawn)
+        options = online.PolicyOptions(**{**_settings_with_rounds(rng, policy), "slot": 0.0})
+        run = online.simulate_online(jobs, policy, None, options)
+        urgent = jobs.cluster.with_(priorities={"users": {"ann": 2, "bob": -2}})
+        other = online.simulate_online(replace(jobs, cluster=urgent), policy, None, options)
+        runs = {"turn": other} if np.abs(other.end - run.end).max() > 1e-6 else {}
+        for what, altered in _changed(rng, jobs, run):
+            if what not in runs and not audit(jobs, altered, spot_checks=0).violations:
+                runs[what] = altered
+        for what, altered in runs.items():
+            seen[what] += 1
+            assert audit(jobs, altered, spot_checks=9999).violations, f"{number=} {policy} {what}"
+    assert len(seen) == 4, seen
+    assert min(seen.values()) >= len(numbers) // 10, seen

@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 import optsched
 from optsched.errors import InputError
 from optsched.online.audit import audit
-from optsched.online.audit_rules.replays import max_min_level
+from optsched.online.audit_rules.preemption import max_min_level
 from optsched.online.bounds.flow import flow_bounds
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.jobs import Jobs

@@ -1,58 +1,72 @@
-"""Rules of limits: quotas and windows at all times, and the priorities of jobs.
+"""Rules of limits at all times: capacity, quotas and windows; and the priorities of jobs.
 
 Source: models/online/README.md, "Limits".
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from optsched.arrays import Floats, Ints
 from optsched.checking import Violation
-from optsched.online.audit_rules.placement import MAX_LISTED
 from optsched.online.records import Records
 
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
-    from optsched.online.data.workload import Labels
 
-WHERE = "Limits"
+MAX_LISTED = 20
+"""Violations listed for each rule."""
 PREEMPTING = ("las", "srpt-preemptive", "max-min")
 
 
 def limit_violations(jobs: Jobs, records: Records, rows: Ints) -> list[Violation]:
-    """No user or group exceeds its quota at any time, and no job runs into a window."""
-    table, quotas = jobs.workload, jobs.cluster.quotas
-    return [
-        *_quota_violations(records, "user", table.user, rows, quotas.users),
-        *_quota_violations(records, "group", table.group, rows, quotas.groups),
-        *_window_violations(jobs, records, rows),
-    ]
+    """No server, user or group exceeds its GPUs at any time, and no job runs into a window."""
+    table, quotas, segments = jobs.workload, jobs.cluster.quotas, records.segments
+    servers = range(records.servers)
+    segment = np.repeat(np.arange(len(segments)), np.diff(segments.first))
+    violations = _excess_violations(
+        records, "server", servers, records.server_gpus, segments.server, segment
+    )
+    for kind, labels, quota in (
+        ("user", table.user, quotas.users),
+        ("group", table.group, quotas.groups),
+    ):
+        if quota:
+            capacity = np.array([quota.get(name, np.inf) for name in labels.values])
+            code = labels.codes[rows][segments.job[segment]].astype(np.int64)
+            violations += _excess_violations(records, kind, labels.values, capacity, code, segment)
+    return violations + _window_violations(jobs, records, rows)
 
 
-def _quota_violations(
-    records: Records, kind: str, labels: Labels, rows: Ints, quotas: dict[str, int]
+def _excess_violations(
+    records: Records, kind: str, names: Sequence[Any], capacity: Any, code: Ints, segment: Ints
 ) -> list[Violation]:
+    """The GPUs that allocations take of each server or quota are at most its capacity."""
     segments, violations = records.segments, []
-    codes = labels.codes[rows][segments.job]
-    for name in (name for name in labels.values if name in quotas):
-        chosen = np.flatnonzero(codes == labels.values.index(name))
-        gpus = records.gpus[segments.job[chosen]]
-        time = np.concatenate((segments.start[chosen], segments.end[chosen]))
-        change = np.concatenate((gpus, -gpus))
-        order = np.lexsort((change, time))  # ends before starts
-        excess = np.cumsum(change[order]) - quotas[name]
-        for i in np.flatnonzero(excess > 0)[:1]:
-            where = f"{kind} {name!r} at {time[order[i]]:.6g} s"
-            violations.append(Violation("quota", WHERE, where, float(excess.max())))
-    return violations[:MAX_LISTED]
+    taken = segments.taken.astype(np.int64)
+    time = np.concatenate((segments.start[segment], segments.end[segment]))
+    change, code, segment = np.append(taken, -taken), np.tile(code, 2), np.tile(segment, 2)
+    order = np.lexsort((change, time, code))  # ends before starts
+    # the changes of each code sum to 0, so the cumulative sum is 0 where its changes begin
+    excess = np.cumsum(change[order]) - capacity[code[order]]
+    rule, equation = ("capacity", "(3)") if kind == "server" else ("quota", "Limits")
+    for i in np.flatnonzero(excess > 0)[:MAX_LISTED].tolist():
+        k = order[i]
+        job = records.job_id[segments.job[segment[k]]]
+        where = f"{kind} {names[code[k]]!r} at {time[k]:.6g} s, job {job}"
+        violations.append(Violation(rule, equation, where, float(excess[i])))
+    return violations
 
 
 def _window_violations(jobs: Jobs, records: Records, rows: Ints) -> list[Violation]:
-    segments, violations = records.segments, []
-    end, rounding = _planned_end(jobs, records, rows), 4 * np.spacing(segments.end)
+    segments, violations, walltime = records.segments, [], jobs.workload.walltime
+    end, rounding = segments.end, 4 * np.spacing(segments.end)
+    if walltime is not None and records.policy not in PREEMPTING:
+        planned = segments.start + walltime[rows][segments.job]
+        end = np.where(segments.resumed, end, np.fmax(end, planned))
     owner = np.repeat(np.arange(len(segments)), np.diff(segments.first))
     for i, window in enumerate(jobs.cluster.maintenance):
         closed = np.zeros(records.servers, dtype=bool)
@@ -62,37 +76,24 @@ def _window_violations(jobs: Jobs, records: Records, rows: Ints) -> list[Violati
         for segment in np.unique(owner[closed[segments.server] & inside[owner]])[:MAX_LISTED]:
             where = f"job {records.job_id[segments.job[segment]]} in window {i}"
             amount = min(float(end[segment]), last) - max(float(segments.start[segment]), first)
-            violations.append(Violation("maintenance", WHERE, where, amount))
-    return violations
+            violations.append(Violation("maintenance", "Limits", where, amount))
+    return violations[:MAX_LISTED]
 
 
-def _planned_end(jobs: Jobs, records: Records, rows: Ints) -> Floats:
-    """The end of each segment, or that of the user's estimate if it counts and is later."""
-    segments, walltime = records.segments, jobs.workload.walltime
-    if walltime is None or records.policy in PREEMPTING:
-        return segments.end
-    planned = segments.start + walltime[rows][segments.job]
-    return np.where(segments.resumed, segments.end, np.fmax(segments.end, planned))
+def priorities(jobs: Jobs, rows: Ints) -> Ints:
+    """Priority of each record, the highest first."""
+    user, group, given = jobs.workload.user, jobs.workload.group, jobs.cluster.priorities
+    if "priorities" not in jobs.cluster.limits:
+        return np.zeros(len(rows), dtype=np.int64)
+    codes = zip(user.codes[rows].tolist(), group.codes[rows].tolist(), strict=True)
+    named = [given.of(user.values[u], group.values[g]) for u, g in codes]
+    return np.array(named, dtype=np.int64)
 
 
-class Limited:
-    """The priorities of records, and the quotas of users and groups by code."""
-
-    def __init__(self, jobs: Jobs, records: Records, rows: Ints) -> None:
-        self.jobs, self.records, self.rows = jobs, records, rows
-        table, cluster = jobs.workload, jobs.cluster
-        self.codes = table.user.codes[rows], table.group.codes[rows]
-        limit = [(table.user.values, cluster.quotas.users)]
-        limit += [(table.group.values, cluster.quotas.groups)]
-        self.quotas = [np.array([q.get(n, np.inf) for n in names]) for names, q in limit]
-        names = zip(table.user.codes, table.group.codes, strict=True)
-        priority = [
-            cluster.priorities.of(table.user.values[u], table.group.values[g]) for u, g in names
-        ]
-        self.priority = np.array(priority, dtype=np.int64)[rows]
-
-    def rank(self, key: Floats | Ints) -> Ints:
-        """Place of each record in the queue's order: priority, key, row."""
-        rank = np.empty(len(self.rows), dtype=np.int64)
-        rank[np.lexsort((self.rows, key, -self.priority))] = np.arange(len(rank))
-        return rank
+def listed(
+    rule: str, equation: str, records: Records, wrong: Ints, amounts: Floats, tolerance: float = 0.0
+) -> list[Violation]:
+    return [
+        Violation(rule, equation, f"job {records.job_id[i]}", float(amount), tolerance)
+        for i, amount in zip(wrong[:MAX_LISTED], amounts[:MAX_LISTED], strict=True)
+    ]

@@ -1,4 +1,4 @@
-"""Independent recomputation of alpha and offers for the audit.
+"""Independent recomputation of alpha for the audit.
 
 Heavy-Edge in plain Python and the cost of the placement checker, written from
 models/placement/README.md; nothing compiled and nothing of the methods is used.
@@ -8,32 +8,15 @@ O(V (V + E)) per distinct offer, for V replicas and E all-reduce edges.
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from optsched.arrays import Bools, Floats, Ints
-from optsched.checking import Violation
-from optsched.online.records import Records, Replicas
+from optsched.arrays import Bools
+from optsched.online.records import Replicas
 from optsched.placement.check import iteration_time
 from optsched.placement.instance import Cluster, Job, Stage
 
 NO_EDGE = -1.0
-MAX_LISTED = 20
-"""Violations listed for each rule."""
-
-
-def evenly_spaced(values: Any, count: int) -> Any:
-    """Return about `count` of the values of an array, evenly spaced."""
-    if not len(values):
-        return values
-    return values[np.unique(np.linspace(0, len(values) - 1, count).astype(np.int64))]
-
-
-def lone_starts(start: Floats) -> Ints:
-    """Indices that start alone at their time, so that the state before the start is known."""
-    _, group, count = np.unique(start, return_inverse=True, return_counts=True)
-    return np.flatnonzero(count[group] == 1)
 
 
 class IterationTimes:
@@ -215,55 +198,3 @@ def _parent(rank: int, k: int) -> int:
 
 def _mirror(rank: int, k: int) -> int:
     return k - 1 - rank if k % 2 == 0 else (rank + 1) % k
-
-
-def offer_violations(records: Records, heavy: Bools, spot_checks: int) -> list[Violation]:
-    """Check offers of lone starts spread evenly over the run; skipped with slots."""
-    rule = records.options.offer
-    if rule is None or records.options.slot > 0:
-        return []
-    segments = records.segments
-    owner = np.repeat(np.arange(len(segments)), np.diff(segments.first))
-    violations = []
-    for segment in evenly_spaced(lone_starts(segments.start), spot_checks).tolist():
-        i, t = segments.job[segment], segments.start[segment]
-        job_rule = rule_of(rule, bool(heavy[i]))
-        # segments that end at t have released their GPUs
-        held = ((segments.start < t) & (segments.end > t))[owner]
-        free = free_gpus(records, segments.server[held], segments.taken[held])
-        if expected_offer(free, job_rule, int(records.gpus[i])) != dict(segments[segment].servers):
-            where, gpus = f"job {records.job_id[i]}", float(records.gpus[i])
-            violations.append(Violation("offer", f"offer {job_rule}", where, gpus))
-    return violations[:MAX_LISTED]
-
-
-def rule_of(rule: str, heavy: bool) -> str:
-    """The offer rule of a job; adaptive is most for heavy jobs, else least."""
-    if rule != "adaptive":
-        return rule
-    return "most" if heavy else "least"
-
-
-def expected_offer(free: list[int], rule: str, gpus: int) -> dict[int, int]:
-    """GPUs by server that a rule other than adaptive offers a job."""
-    order = [m for m in range(len(free)) if free[m] > 0]
-    if rule in ("most", "best-fit-last"):
-        order.sort(key=lambda m: -free[m])
-    elif rule == "least":
-        order.sort(key=lambda m: free[m])
-    offer: dict[int, int] = {}
-    for server in order:
-        remaining = gpus - sum(offer.values())
-        if remaining == 0:
-            break
-        if rule == "best-fit-last" and free[server] >= remaining:
-            enough = (m for m in order if m not in offer and free[m] >= remaining)
-            server = min(enough, key=lambda m: free[m])
-        offer[server] = min(remaining, free[server])
-    return offer
-
-
-def free_gpus(records: Records, server: Ints, taken: Ints) -> list[int]:
-    """Free GPUs by server while `taken` GPUs of each `server` are held."""
-    used = np.bincount(server, weights=taken, minlength=records.servers)
-    return (records.server_gpus - used).astype(int).tolist()

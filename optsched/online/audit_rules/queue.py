@@ -1,4 +1,4 @@
-"""Rules of queues: passes are repeated, and heads of a-srpt are followed one by one.
+"""Rules of queues: passes are repeated in the order of each policy.
 
 Only the records are used; runs with slots and custom policies are skipped.
 """
@@ -6,64 +6,67 @@ Only the records are used; runs with slots and custom policies are skipped.
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from optsched.arrays import Bools, Floats, Ints
+from optsched.arrays import Floats, Ints
 from optsched.checking import Violation
+from optsched.online.audit_rules.cluster_state import ClusterState, Run
+from optsched.online.audit_rules.limits import MAX_LISTED, PREEMPTING, listed
 from optsched.online.audit_rules.passes import (
     DELAYING,
     WITHOUT_HEAD,
     WORK_CONSERVING,
     pass_violations,
 )
-from optsched.online.audit_rules.placement import MAX_LISTED, IterationTimes
-from optsched.online.audit_rules.replays import delay_violations
+from optsched.online.audit_rules.preemption import preemption_violations
 from optsched.online.records import Records
 
-if TYPE_CHECKING:
-    from optsched.online.data.jobs import Jobs
-
-VIRTUAL_ORDER = ("a-srpt", "a-srpt-perfect")
+IN_ORDER = ("fifo", "a-srpt", "a-srpt-perfect")
+"""Policies that start jobs in the order of their queue."""
 AUDITED = (*DELAYING, *WITHOUT_HEAD, "fifo", "spjf", "spwf", "easy")
 """Policies whose queue rules are audited."""
 
 
-def queue_violations(
-    jobs: Jobs,
-    records: Records,
-    rows: Ints,
-    heavy: Bools,
-    times: IterationTimes,
-    spot_checks: int,
-) -> list[Violation]:
-    """Check passes or starts spread over the run against the policy's queue rule."""
-    if records.options.slot > 0 or records.policy not in AUDITED:
+def queue_violations(run: Run, spot_checks: int) -> list[Violation]:
+    """Repeat passes spread over a run of a named policy."""
+    records, policy = run.records, run.records.policy
+    if records.options.slot > 0 or policy not in (*AUDITED, *PREEMPTING):
         return []
-    policy = records.policy
     if not records.complete and policy not in (*WORK_CONSERVING, "spwf-consolidated"):
-        return []  # a waiting job without a record may block others
+        return _offer_violations(run, spot_checks)  # a job without a record may block others
+    if policy in PREEMPTING:
+        return preemption_violations(run, spot_checks)
     queued, key = records.submit, _key(records)
     if policy in DELAYING:
-        queued, rank = _joined(jobs, records, rows)
-        key = key if policy == "srpt-workload-hold" else rank.astype(np.float64)
-        if violations := _released(records, queued):
-            return violations
-    if jobs.cluster.limits or policy not in VIRTUAL_ORDER:
-        return pass_violations(jobs, records, rows, heavy, times, queued, key, spot_checks)
-    return _in_virtual_order(records, rank) or delay_violations(
-        records, jobs.configuration[rows], heavy, times, queued, rank, spot_checks
-    )
+        queued, place = _joined(run)
+        key = key if policy == "srpt-workload-hold" else place.astype(np.float64)
+    rank = np.argsort(np.lexsort((run.rows, key, -run.priority)))
+    return _order_violations(run, queued, rank) or pass_violations(run, queued, rank, spot_checks)
 
 
-def _joined(jobs: Jobs, records: Records, rows: Ints) -> tuple[Floats, Ints]:
-    """When each record's job joins the queue of the virtual machine, and its rank in it."""
+def _offer_violations(run: Run, spot_checks: int) -> list[Violation]:
+    """A job that starts alone at its time gets the servers of its offer; skipped with windows."""
+    segments, state, violations = run.segments, ClusterState(run), []
+    times, count = np.unique(segments.start, return_counts=True)
+    if run.jobs.cluster.maintenance:
+        return []
+    for now in run.times_to_check(times[count == 1], np.empty(0), spot_checks):
+        state.go_to(now, (segments.start < now) & (segments.end > now))
+        ((i, servers),) = run.starting(now).items()
+        if state.offer(i, state.free, now, now, 0.0, now)[0] != servers:
+            where, gpus = f"job {run.records.job_id[i]}", float(run.gpus[i])
+            violations.append(Violation("offer", "offer", where, gpus))
+    return violations[:MAX_LISTED]
+
+
+def _joined(run: Run) -> tuple[Floats, Ints]:
+    """When each record's job joins the queue of the virtual machine, and its place in it."""
+    records, work = run.records, np.empty(len(run.rows))
     gpu_share = records.gpus / records.cluster_gpus
-    work = np.empty(len(rows))
-    work[rows] = gpu_share * records.predicted * records.estimate
-    virtual_completion, rank = virtual_order(jobs.submit, work)
-    return virtual_completion[rows], rank[rows]
+    work[run.rows] = gpu_share * records.predicted * records.estimate
+    completion, place = virtual_order(run.jobs.submit, work)
+    return completion[run.rows], place[run.rows]
 
 
 def _key(records: Records) -> Floats:
@@ -75,24 +78,15 @@ def _key(records: Records) -> Floats:
     return np.asarray(records.gpus * records.predicted * records.estimate)
 
 
-def _released(records: Records, virtual_completion: Floats) -> list[Violation]:
-    """No job starts before its virtual completion."""
-    violations = []
-    for i in np.flatnonzero(records.start < virtual_completion)[:MAX_LISTED]:
-        where = f"job {records.job_id[i]} before its virtual completion"
-        early = float(virtual_completion[i] - records.start[i])
-        violations.append(Violation("queue order", "Algorithm 1", where, early))
-    return violations
-
-
-def _in_virtual_order(records: Records, rank: Ints) -> list[Violation]:
-    """Jobs start in the order of their virtual completions."""
-    violations = []
-    by_rank = np.argsort(rank)
-    for i in np.flatnonzero(np.diff(records.start[by_rank]) < 0)[:MAX_LISTED]:
-        where = f"job {records.job_id[by_rank[i + 1]]} before job {records.job_id[by_rank[i]]}"
-        violations.append(Violation("queue order", "Algorithm 1", where, 1.0))
-    return violations
+def _order_violations(run: Run, queued: Floats, rank: Ints) -> list[Violation]:
+    """No job starts before it queues, or overtakes another one where none may."""
+    records, by_rank = run.records, np.argsort(rank)
+    early = queued - records.start
+    if records.policy in IN_ORDER and not run.has_reordering_limits:
+        latest = np.maximum.accumulate(records.start[by_rank])
+        early[by_rank] = np.maximum(early[by_rank], latest - records.start[by_rank])
+    wrong = np.flatnonzero(early > 0)
+    return listed("queue order", records.policy, records, wrong, early[wrong])
 
 
 def virtual_order(submit: Floats, work: Floats) -> tuple[Floats, Ints]:
@@ -116,8 +110,8 @@ def virtual_order(submit: Floats, work: Floats) -> tuple[Floats, Ints]:
             count += 1
             continue
         if active:
-            remaining, first = heapq.heappop(active)
-            heapq.heappush(active, (max(0.0, remaining - (now - clock)), first))
+            remaining, first = active[0]
+            heapq.heapreplace(active, (max(0.0, remaining - (now - clock)), first))
         clock = now
         heapq.heappush(active, (float(work[row]), row))
     return completion, rank
