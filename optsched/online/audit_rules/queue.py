@@ -49,7 +49,7 @@ def _offer_violations(run: Run, spot_checks: int) -> list[Violation]:
     """A job that starts alone at its time gets the servers of its offer; skipped with windows."""
     segments, state, violations = run.segments, ClusterState(run), []
     times, count = np.unique(segments.start, return_counts=True)
-    if run.jobs.cluster.maintenance:
+    if run.jobs.cluster.maintenance or run.records.options.offer is None:
         return []
     for now in run.times_to_check(times[count == 1], np.empty(0), spot_checks):
         state.go_to(now, (segments.start < now) & (segments.end > now))
