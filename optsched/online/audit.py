@@ -19,7 +19,7 @@ from optsched.checking import CANCELLATION, CheckReport, Violation
 from optsched.online.audit_rules.cluster_state import Run
 from optsched.online.audit_rules.limits import limit_violations, listed
 from optsched.online.audit_rules.placement import IterationTimes
-from optsched.online.audit_rules.queue import AUDITED, queue_violations
+from optsched.online.audit_rules.queue import AUDITED, interrupted_violations, queue_violations
 from optsched.online.policies.by_name import OFFLINE
 from optsched.online.records import Records, Segments
 
@@ -56,7 +56,10 @@ def audit(
         violations += _duration_violations(jobs, records, rows, times)
     if not violations and spot_checks > 0 and len(records):
         heavy = _heavy(jobs, records, rows, times)
-        violations += queue_violations(Run(jobs, records, rows, heavy, times), spot_checks)
+        run = Run(jobs, records, rows, heavy, times)
+        violations += queue_violations(run, spot_checks)
+        if not records.complete:
+            violations += interrupted_violations(run, spot_checks)
     rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
     return CheckReport(float(records.flow.sum()), tuple(violations), rounding)
 

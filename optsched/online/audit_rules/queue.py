@@ -34,7 +34,7 @@ def queue_violations(run: Run, spot_checks: int) -> list[Violation]:
     if records.options.slot > 0 or policy not in (*AUDITED, *PREEMPTING):
         return []
     if not records.complete and policy not in (*WORK_CONSERVING, "spwf-consolidated"):
-        return _offer_violations(run, spot_checks)  # a job without a record may block others
+        return []  # a waiting job without a record may block others
     if policy in PREEMPTING:
         return preemption_violations(run, spot_checks)
     queued, key = records.submit, _key(records)
@@ -45,17 +45,18 @@ def queue_violations(run: Run, spot_checks: int) -> list[Violation]:
     return _order_violations(run, queued, rank) or pass_violations(run, queued, rank, spot_checks)
 
 
-def _offer_violations(run: Run, spot_checks: int) -> list[Violation]:
-    """A job that starts alone at its time gets the servers of its offer; skipped with windows."""
-    segments, state, violations = run.segments, ClusterState(run), []
-    times, count = np.unique(segments.start, return_counts=True)
-    if run.jobs.cluster.maintenance or run.records.options.offer is None:
+def interrupted_violations(run: Run, spot_checks: int) -> list[Violation]:
+    """Without windows, a job that starts alone at its time gets the servers of its offer."""
+    records, segments, violations = run.records, run.segments, []
+    is_named = records.policy in (*AUDITED, *PREEMPTING) and records.options.offer is not None
+    if not is_named or records.options.slot > 0 or run.jobs.cluster.maintenance:
         return []
+    state, (times, count) = ClusterState(run), np.unique(segments.start, return_counts=True)
     for now in run.times_to_check(times[count == 1], np.empty(0), spot_checks):
         state.go_to(now, (segments.start < now) & (segments.end > now))
         ((i, servers),) = run.starting(now).items()
         if state.offer(i, state.free, now, now, 0.0, now)[0] != servers:
-            where, gpus = f"job {run.records.job_id[i]}", float(run.gpus[i])
+            where, gpus = f"job {records.job_id[i]}", float(run.gpus[i])
             violations.append(Violation("offer", "offer", where, gpus))
     return violations[:MAX_LISTED]
 
