@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from typer import Argument, Context, Option
 
-from optsched.cli.exit_codes import BAD_INPUT, DONE
+from optsched import declared
+from optsched.cli.exit_codes import DONE
 from optsched.cli.generate import annotated_options, command_of, lazy_app, option
 from optsched.cli.progress import StepProgress
 from optsched.cli.settings import (
@@ -74,14 +75,16 @@ def _explain(
         raise InputError("import", "", "no format", "a format, or --explain FILE")
     from optsched.online.traces.importing import explain_trace
 
+    if not Path(explain).exists():
+        raise InputError(explain, "", "no such file", "a trace")
     rows = explain_trace(explain)
     for row in rows:
         print(
             f"{row.name} {'does not' if row.rank is None else 'reads it'}: {one_line(row.reason)}"
         )
     if rows[0].rank is None:
-        print("no importer fits; csv reads tables: --map submit=COLUMN,gpus=COLUMN,duration=COLUMN")
-        return BAD_INPUT
+        expected = "a trace; for a table: --map submit=COLUMN,gpus=COLUMN,duration=COLUMN"
+        raise InputError(explain, "", "a file that no importer reads", expected)
     print(f"best: optsched import {rows[0].name} {shlex.quote(explain)} -o FOLDER/workload.csv")
     return DONE
 
@@ -132,6 +135,7 @@ def _import_openb(
 ) -> int:
     from optsched.packing.openb import read_openb
 
+    require("import", "--seed", seed, declared.Seed)
     require_outputs([output], [nodes, tasks])
     instance = read_openb(nodes, tasks, requested=requested, seed=seed, name=name)
     write_document(output, instance.to_dict())
@@ -182,6 +186,7 @@ def _import_trace(
     from optsched.online.traces.importing import import_trace, workload_of_trace
 
     require("import", "--jobs", jobs, Annotated[int, Between(1, 2**53)] | None)
+    require("import", "--seed", seed, declared.Seed)
     catalogue_file, cluster_file = (
         Path(output).parent / f"{name}.json" for name in ("catalogue", "cluster")
     )

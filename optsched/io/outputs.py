@@ -48,7 +48,7 @@ def _require_writable(path: File) -> None:
     """Raise InputError for a folder, or a file whose folder is not writable or not a folder."""
     try:
         target = Path(os.path.realpath(path))
-        if target.is_dir():
+        if target.is_dir() or str(path).endswith("/"):
             raise InputError(str(path), "", "a folder", "a file to write")
         if target.exists() and not target.is_file():
             return

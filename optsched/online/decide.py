@@ -130,10 +130,14 @@ def _prepared(state: OnlineState, entries: Entries, predicted: Floats) -> Jobs:
         walltime=[job.walltime for job in entries],
         name="state",
     )
-    jobs = prepare_jobs(workload, state.catalogue, state.cluster)
+    # a job above its quota waits, or runs since before the quota
+    jobs = prepare_jobs(workload, state.catalogue, state.cluster.without_limits())
     workload = jobs.workload
     return replace(
-        jobs, workload=replace(workload, iterations=predicted), submit=workload.submit_time
+        jobs,
+        cluster=state.cluster,
+        workload=replace(workload, iterations=predicted),
+        submit=workload.submit_time,
     )
 
 

@@ -70,13 +70,13 @@ class OnlineInstance(Displayed):
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], source: str = "online") -> Self:
         """Create an instance from the output of `to_dict`; raises InputError."""
-        if set(document) != set(_KEYS):
+        if set(document) | {"provenance"} != set(_KEYS):
             found, expected = f"keys {', '.join(map(str, document))}", f"keys {', '.join(_KEYS)}"
             raise InputError(source, "", found, expected)
         workload = Workload.of(**document["workload"], name=document["name"])
         catalogue = Catalogue.from_dict(document["catalogue"], source)
         cluster = OnlineCluster.from_dict(document["cluster"], source)
-        return cls(workload, catalogue, cluster, document["provenance"])
+        return cls(workload, catalogue, cluster, document.get("provenance", {}))
 
     def with_(self, **fields: Any) -> Self:
         """Return a variant with other values of some fields; the workload may be a data frame."""

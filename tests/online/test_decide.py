@@ -195,6 +195,14 @@ def test_the_head_of_fifo_waits_for_gpus_that_a_running_job_holds() -> None:
     assert [job.job_id for job in decide(state, "easy").starts] == ["b"]
 
 
+def test_a_job_above_its_quota_waits_or_runs_on() -> None:
+    state = state_of((0.0, 2, 1.0), (0.0, 1, 1.0))
+    state["cluster"] = {**state["cluster"], "quotas": {"users": {"": 1}}}
+    assert [job.job_id for job in decide(state, "fifo").starts] == ["b"]
+    state["running"] = [{**state["queue"].pop(0), "start": 1.0, "servers": {"0": 2}}]
+    assert decide(state, "fifo").starts == ()
+
+
 class Raises:
     def schedule(self, view: Any) -> None:
         raise ZeroDivisionError("of mine")

@@ -85,6 +85,8 @@ def test_an_instance_keeps_starts(tmp_path: Path) -> None:
     document = json.loads(json.dumps(instance.to_dict()))
     assert document["workload"]["start_time"] == [5, 8]
     assert OnlineInstance.from_dict(document).to_dict() == document
+    del document["provenance"]
+    assert OnlineInstance.from_dict(document).provenance == {}
 
 
 def test_a_start_before_the_submission_is_left_out(tmp_path: Path) -> None:
@@ -94,10 +96,23 @@ def test_a_start_before_the_submission_is_left_out(tmp_path: Path) -> None:
     assert trace.report.changed == dict.fromkeys(LEFT_OUT, 1)
 
 
+def test_slurm_may_state_a_duration_twice(tmp_path: Path) -> None:
+    header = "JobID|Submit|Start|End|ElapsedRaw|Elapsed|AllocTRES\n"
+    trace = imported(tmp_path, "sacct", header + "1|0|10|70|60|0:01:00|gpu=2\n")
+    assert trace.duration.tolist() == [60]
+
+
+def test_wrong_seeds_and_outputs_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("submit,gpus,duration\n0,1,5\n")
+    line = f"import csv {tmp_path}/a.csv -o {tmp_path}"
+    assert "--seed: found -1" in refusal(f"{line}/w.csv --seed -1")
+    assert "found a folder" in refusal(f"{line}/none/")
+
+
 # --- Kubernetes
 
 
-def pod(name: str, gpus: int, start: int, end: int | None, owner: str = "") -> Any:
+def pod(name: str, gpus: Any, start: int, end: int | None, owner: str = "") -> Any:
     time = "2026-01-05T09:{:02}:00Z".format
     owners = [{"controller": True, "kind": "PyTorchJob", "name": owner, "uid": owner}]
     metadata = {"name": name, "namespace": "ml", "uid": name, "creationTimestamp": time(0)}
@@ -125,11 +140,12 @@ def test_pods_of_one_controller_are_a_job(tmp_path: Path) -> None:
         pod("w1-retry", 4, 20, 45, "bert-7"),
         pod("alone", 1, 3, 13),
         pod("running", 1, 3, None),
+        *(pod(f"of {gpus}", gpus, 3, 13) for gpus in ("1k", "2000m", "-1")),
     )
     assert trace.job_id.tolist() == ["ml/bert-7", "ml/alone"]
     assert (trace.gpus.tolist(), trace.duration.tolist()) == ([8, 1], [2400, 600])
     assert trace.start.tolist() == [300, 180]
-    assert trace.report.dropped == {"not ended": 1}
+    assert trace.report.dropped == {"not ended": 1, "unreadable number of GPUs": 3}
 
 
 def test_a_job_takes_its_start_from_its_pods(tmp_path: Path) -> None:
@@ -164,7 +180,9 @@ def test_explanations_of_other_files(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("dear all,\nno trace\n")
     code, out, error = run("import --explain", path)
-    assert (code, error) == (2, "")
+    assert (code, error.count("\n")) == (2, 1)
+    assert "notes.txt: found a file that no importer reads" in error
     assert "csv does not: line 1: no column for submit" in out.replace("found ", "")
     assert "expected a format, or --explain FILE" in refusal("import")
+    assert "none: found no such file" in refusal("import --explain", tmp_path / "none")
     assert explain_trace(tmp_path / "none")[0].rank is None

@@ -62,6 +62,8 @@ MAPPED = (
     *("start", "end", "wait", "job", "account"),
 )
 """Roles that `optsched import csv --map` names."""
+SLURM_ELAPSED = {"elapsed", "elapsedraw"}
+"""Two columns of sacct for one duration."""
 SEPARATORS = ",;\t|"
 
 MISSING = ("", "-", "n/a", "na", "nan", "none", "null", "unknown", "unlimited", "partition_limit")
@@ -216,7 +218,7 @@ def open_table(path: str | Path, columns: Mapping[str, str] | None = None) -> Cs
         taken = [] if role in columns else [positions[other] for other in columns]
         fitting = {_plain(name) for name in wanted}
         present = [i for i, name in enumerate(names) if name in fitting and i not in taken]
-        if len(present) > 1:
+        if len(present) > 1 and {names[i] for i in present} != SLURM_ELAPSED:
             found = " and ".join(f"a column {header[index]}" for index in present[:2])
             raise InputError(source, "line 1", found, f"one column of {', '.join(wanted)}")
         if role in columns and not present:

@@ -13,6 +13,7 @@ What ``kubectl get jobs,pods -o json`` prints is read as follows:
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -96,6 +97,8 @@ def _item(document: dict[str, Any], owner: str) -> Item:
 def _row(line: int, items: Sequence[Item]) -> TraceRow:
     """The job of one controller, given first unless it is not in the list, and its pods."""
     job, pods = items[0], [item for item in items if item.is_pod]
+    if any(math.isnan(item.gpus) for item in items):
+        raise UnreadableError("unreadable number of GPUs", job.name)
     starts = [pod.start for pod in pods if pod.start is not None]
     start, ends = min(starts, default=job.start), [pod.end for pod in pods]
     end = None if None in ends else max(filter(None, ends), default=None)
@@ -136,11 +139,13 @@ def _gpus_of_job(spec: dict[str, Any]) -> float:
 
 
 def _gpus_of_pod(spec: dict[str, Any]) -> float:
+    """GPUs of a pod; NaN if a number is unreadable."""
     total = 0.0
     for container in _list(spec, "containers"):
         resources = _dict(container, "resources")
         amounts = _dict(resources, "limits") or _dict(resources, "requests")
-        total += sum(parse_real(str(v)) or 0.0 for k, v in amounts.items() if k.endswith("/gpu"))
+        counts = [parse_real(str(v)) for k, v in amounts.items() if k.endswith("/gpu")]
+        total += sum(math.nan if n is None or n < 0 else n for n in counts)
     return total
 
 
