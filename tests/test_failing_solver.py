@@ -75,7 +75,6 @@ def test_a_start_outlives_a_process_that_crashes(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_incumbent_outlives_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first run's incumbent comes back although every run is said to have failed."""
     model = pyo.ConcreteModel()
     model.x = pyo.Var(range(4), domain=pyo.Binary)
     model.rows = pyo.Constraint(expr=sum((i + 2) * model.x[i] for i in model.x) >= 5)
