@@ -1,4 +1,4 @@
-"""What the tests of models/PROBLEM share: other programs solve its files."""
+"""What the tests of models/PROBLEM share: its files, its symbols, and other programs' optima."""
 
 import json
 import os
@@ -7,8 +7,33 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 TOP = Path(__file__).resolve().parent.parent
+NO_LABEL = "–"
+
+
+def stored(problem: str) -> tuple[Path, str, dict[str, dict[str, Any]]]:
+    """A room's folder, its README and its optima."""
+    room = TOP / "models" / problem
+    optima = json.loads((room / "optimum.json").read_text("utf-8"))
+    return room, (room / "README.md").read_text("utf-8"), optima
+
+
+def symbols_in(readme: str, method: str) -> list[tuple[str, str, str]]:
+    """Name, kind and meaning of each component, as a README's table of a model has them."""
+    text = readme.split(f"### Symbols: `{method}`", 1)[1].split("\n#", 1)[0]
+    return re.findall(r"^\| `(\w+)` \| (\w+) \| (.*) \|$", text, flags=re.M)
+
+
+def labelled(model: Any, label: re.Pattern[str]) -> dict[str, tuple[str, str]]:
+    """Kind of each component of a model, and the equation that its documentation begins with."""
+    rows = {}
+    for component in model.component_objects():
+        kind = component.ctype.__name__.replace("RangeSet", "Set")
+        equation = label.match(component.doc)
+        rows[component.name] = (kind, equation.group() if equation else NO_LABEL)
+    return rows
 
 
 def optimum_in(path: Path, *, relaxed: bool = False) -> float:

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from optsched import checking
 from optsched.checking import (
     CheckReport,
     Violation,
@@ -35,10 +34,6 @@ def test_what_rounding_may_change(
     length: float, readings: tuple[float, ...], allowed: float
 ) -> None:
     assert slack(length, *readings) == pytest.approx(allowed, rel=1e-12, abs=0)
-
-
-def test_what_cancels_may_leave_64_units() -> None:
-    assert checking.CANCELLATION == 2.0**-46
 
 
 @pytest.mark.parametrize(

@@ -297,20 +297,16 @@ def fixed(instance: Any, method: str, options: Any, terms_of: Any, solution: Any
     terms = {at: term for at, term in terms_of(model, instance).items() if at in decided}
     if hasattr(model, "fraction"):  # which of a node's GPUs, and the fraction of each
         node_of = {node.name: n for n, node in enumerate(instance.nodes)}
+        kinds = {node.gpu_type for node in instance.nodes} if options["sharing"] == "on" else ()
+        offered = {float(key) for kind in kinds for key in instance.gpu_types[kind].slowdown}
+        fractions = sorted({1.0, *offered}, reverse=True)  # the whole GPU first, as in the model
         for j, job in enumerate(solution.jobs):
             for n, g in model.GPUS:
                 model.assigned[j, n, g].fix(int(node_of.get(job.node) == n and g in job.gpus))
-            for f, share in enumerate(fractions_of(instance, options)):
+            for f, share in enumerate(fractions):
                 model.fraction[j, f].fix(int(job.node is not None and share == job.fraction))
     assert solved(model, [({at: 1}, 0, decided[at]) for at in terms], terms) is not None
     return optsched.solution_of(model)
-
-
-def fractions_of(instance: Any, options: dict[str, str]) -> list[float]:
-    """The fractions in the order of the model's set, the whole GPU first."""
-    kinds = {node.gpu_type for node in instance.nodes} if options["sharing"] == "on" else ()
-    offered = {float(key) for kind in kinds for key in instance.gpu_types[kind].slowdown}
-    return sorted({1.0, *offered}, reverse=True)
 
 
 # 24: all placements take the same time, and HiGHS's presolve called the model infeasible
@@ -356,7 +352,6 @@ def test_optimum_under_a_constraint_of_the_user(problem: str, seed: int, rows: i
 
 @pytest.mark.parametrize("seed", first(1, range(2)))
 def test_best_of_the_schedules_left(seed: int) -> None:
-    """`ilp-schedules` gives the best of its schedules that a constraint leaves."""
     rng = random.Random(seed)
     model = optsched.build_model(draw_makespan(rng)[0], "ilp-schedules")
     terms = {(k,): model.follows[0, k] for k in model.SCHEDULES}

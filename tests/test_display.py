@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from small_instances import SMALL
 
 import optsched
 from optsched.errors import InputError
@@ -97,15 +98,7 @@ def test_the_gap_table_reads_in_full_in_a_narrow_terminal(
         assert word in text
 
 
-EXPLAINED = {
-    "placement/vgg19-16": "heavy-edge",
-    "makespan/fig2": "sjf-bco",
-    "selection/40x160": "sts",
-    "speed-profile/one-atom": "hull",
-    "rolling/three-by-hand": "edf",
-    "online/small-400x40": "spjf",
-    "packing/two-nodes": "fgd",
-}
+EXPLAINED = {**dict(SMALL.values()), "placement/vgg19-16": "heavy-edge", "selection/40x160": "sts"}
 
 
 @pytest.mark.parametrize("name", EXPLAINED)

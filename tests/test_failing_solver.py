@@ -1,13 +1,12 @@
 """HiGHS at its limits: other options before giving up, no incumbent lost, statuses that are so."""
 
-import random
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pyomo.environ as pyo
 import pytest
-from oracles import placement as oracle
+from placement.jobs import slow_network
 from pyomo.common.errors import ApplicationError
 
 from optsched.backends import highs, pyomo_solvers
@@ -26,14 +25,7 @@ from optsched.result import Settings, Termination
 
 def uncapped() -> pyo.ConcreteModel:
     """A placement on a network 1e7 times slower, coefficients as they come: "Solve error"."""
-    rng = random.Random(50)
-    document = oracle.random_instance(rng)
-    cluster = document["cluster"]
-    cluster["inter_bandwidth"] = cluster["intra_bandwidth"] * 10.0 ** -rng.randint(3, 10)
-    if rng.random() < 0.6:
-        document["free_gpus"] = [sum(document["free_gpus"])] + [0] * rng.randint(0, 1)
-        cluster["gpus_per_server"] = document["free_gpus"][0]
-    instance, options = PlacementInstance.from_dict(document), PlacementOptions()
+    instance, options = PlacementInstance.from_dict(slow_network(50)), PlacementOptions()
     counts = starting_placement(instance, options).counts
     data = formulation.model_data(instance, options, counts, 0.0, pruned=True)
     model = formulation.build(replace(data, tables=tables_of(instance)))
@@ -83,7 +75,6 @@ def test_a_start_outlives_a_process_that_crashes(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_incumbent_outlives_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first run's incumbent comes back although every run is said to have failed."""
     model = pyo.ConcreteModel()
     model.x = pyo.Var(range(4), domain=pyo.Binary)
     model.rows = pyo.Constraint(expr=sum((i + 2) * model.x[i] for i in model.x) >= 5)

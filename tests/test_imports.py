@@ -27,12 +27,6 @@ SOLVER_INTERFACES = (
 )
 
 
-def loaded_by(code: str) -> set[str]:
-    script = f"import sys, json\n{code}\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
-    names = json.loads(python("-c", script).stderr.splitlines()[-1])
-    return {name.partition(".")[0] for name in names}
-
-
 HELP = "from optsched.cli import _code\nassert _code({!r}) == 0"
 
 
@@ -46,7 +40,9 @@ HELP = "from optsched.cli import _code\nassert _code({!r}) == 0"
     ],
 )
 def test_nothing_heavy_is_loaded(code: str, needed: str, without: set[str]) -> None:
-    loaded = loaded_by(code)
+    script = f"import sys, json\n{code}\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    names = json.loads(python("-c", script).stderr.splitlines()[-1])
+    loaded = {name.partition(".")[0] for name in names}
     assert needed in loaded
     assert not loaded & without
 

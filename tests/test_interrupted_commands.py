@@ -71,19 +71,14 @@ def interrupted_at(seconds: float, arguments: list[str], folder: Path) -> tuple[
     return child.returncode, error, time.monotonic() - began
 
 
-def start_of_python() -> float:
-    """Seconds until a program's own first line may run, on this machine at this moment."""
-    began = time.monotonic()
-    subprocess.run([sys.executable, "-c", "import re, typing, importlib"], check=True)
-    return 2 * (time.monotonic() - began)
-
-
 def interrupt_often(name: str, times: int, workload: Path, folder: Path) -> None:
     rng = random.Random(f"{SEED} {name}")
     arguments = COMMANDS[name].format(workload=workload).split()
     slowest, interrupted = 0.0, 0
     for _ in range(times):
-        start = start_of_python()
+        began = time.monotonic()
+        subprocess.run([sys.executable, "-c", "import re, typing, importlib"], check=True)
+        start = 2 * (time.monotonic() - began)  # until a program's own first line may run
         code, error, seconds = interrupted_at(start + rng.uniform(0, 60 * start), arguments, folder)
         assert code in (0, 130), error
         assert "Traceback" not in error, error

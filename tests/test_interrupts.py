@@ -90,12 +90,13 @@ def test_the_incumbent_is_kept(solve_by: Solve) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_what_is_proved_stays_proved(solve_by: Solve) -> None:
-    def done(instance: Any, options: Any, settings: Settings) -> Outcome:
-        found = real(instance, options, settings)
-        interrupt()
-        return found
+def done(*arguments: Any) -> Outcome:
+    found = real(*arguments)
+    interrupt()
+    return found
 
+
+def test_what_is_proved_stays_proved(solve_by: Solve) -> None:
     assert solve_by(done).termination is Termination.OPTIMAL
     assert interrupts.received()
     rows = []
@@ -155,11 +156,6 @@ def test_a_second_interrupt_is_one(solve_by: Solve) -> None:
 
 def test_a_callers_own_handler_stays(solve_by: Solve) -> None:
     calls = []
-
-    def done(*arguments: Any) -> Outcome:
-        interrupt()
-        return real(*arguments)
-
     signal.signal(signal.SIGINT, lambda *_: calls.append(1))
     assert solve_by(done).termination is Termination.OPTIMAL
     assert calls == [1]

@@ -150,16 +150,12 @@ def _cut(size: float) -> Callable[[Path], None]:
     return lambda path: os.truncate(path, int(size * path.stat().st_size))
 
 
-def _zero(path: Path) -> None:
-    path.write_bytes(bytes(path.stat().st_size))
-
-
-DAMAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
+DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "empty index": ("*.nbi", _cut(0)),
     "half an index": ("*.nbi", _cut(0.5)),
     "empty code": ("*.nbc", _cut(0)),
     "half the code": ("*.nbc", _cut(0.5)),
-    "zeros for code": ("*.nbc", _zero),
+    "zeros for code": ("*.nbc", lambda path: path.write_bytes(bytes(path.stat().st_size))),
     "no code": ("*.nbc", Path.unlink),
 }
 

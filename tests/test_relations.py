@@ -1,5 +1,6 @@
 """Relations whose variables have all been left out: left out, or infeasible, never an exception."""
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,17 +54,12 @@ def test_constants_hold_or_make_the_model_infeasible(
         small(kind, False).write(str(tmp_path / f"model.{suffix}"))
 
 
-def with_an_idle_server(seed: int = 3) -> PlacementInstance:
-    import random
-
-    document = oracle.random_instance(random.Random(seed))
-    return PlacementInstance.from_dict({**document, "free_gpus": [*document["free_gpus"], 0]})
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("method", ["ilp", "ilp-vertex", "min-cut"])
 def test_a_server_without_gpus_has_constant_rows(method: str, solver: str) -> None:
-    instance = with_an_idle_server()
+    document = oracle.random_instance(random.Random(3))
+    document["free_gpus"].append(0)
+    instance = PlacementInstance.from_dict(document)
     expected = optsched.solve(instance, "exact").objective
     result = optsched.solve(instance, method, solver=solver)
     assert result.check.feasible

@@ -4,20 +4,12 @@ from pathlib import Path
 
 import pytest
 from commands import json_of, printed, refusal, stderr_of
+from small_instances import NAMES
 
 import optsched
 from optsched.problems import PROBLEMS
 from optsched.result import ONLY_A_BOUND
 
-SMALL = {
-    "placement": "placement/fig2",
-    "makespan": "makespan/fig2",
-    "selection": "selection/3x6",
-    "speed-profile": "speed-profile/one-atom",
-    "rolling": "rolling/three-by-hand",
-    "online": "online/small-400x40",
-    "packing": "packing/two-nodes",
-}
 MODELS = {
     "placement": ("ilp",),
     "makespan": ("ilp",),
@@ -31,13 +23,9 @@ TINY_ONLINE = str(Path(__file__).resolve().parents[1] / "models/online/tiny.json
 BOUNDS = [(problem.name, method) for problem in PROBLEMS.values() for method in problem.bounds]
 
 
-def test_there_are_seven() -> None:
-    assert set(SMALL) == set(PROBLEMS)
-
-
-@pytest.mark.parametrize("problem", SMALL)
+@pytest.mark.parametrize("problem", NAMES)
 def test_one_path_from_solve_to_plot(problem: str, tmp_path: Path) -> None:
-    name, solution = SMALL[problem], tmp_path / "s.json"
+    name, solution = NAMES[problem], tmp_path / "s.json"
     solved = json_of("solve", name, "-o", solution)
     assert solved["problem"] == problem
     checked = json_of("check", name, solution)
@@ -54,11 +42,11 @@ def test_one_path_from_solve_to_plot(problem: str, tmp_path: Path) -> None:
     stderr_of("plot", name, solution, "-o", tmp_path / "p.jpeg", code=2)
 
 
-@pytest.mark.parametrize("problem", SMALL)
+@pytest.mark.parametrize("problem", NAMES)
 def test_export_writes_a_model_or_says_that_there_is_none(problem: str, tmp_path: Path) -> None:
     file = tmp_path / "m.lp"
     method = MODELS.get(problem, (PROBLEMS[problem].standard,))
-    name = TINY_ONLINE if problem == "online" else SMALL[problem]
+    name = TINY_ONLINE if problem == "online" else NAMES[problem]
     arguments = [name, "--method", *method, "-o", file]
     if problem in MODELS:
         printed("export --format lp", *arguments)
@@ -74,7 +62,7 @@ def test_export_writes_a_model_or_says_that_there_is_none(problem: str, tmp_path
 def test_a_row_that_is_only_a_bound_says_so_everywhere(
     problem: str, method: str, tmp_path: Path
 ) -> None:
-    name = SMALL[problem]
+    name = NAMES[problem]
     result = optsched.solve(name, method)
     assert result.only_bound
     assert result.status == ONLY_A_BOUND
@@ -106,4 +94,4 @@ def test_the_commands_over_time_show_the_bound_as_a_row(command: str) -> None:
 @pytest.mark.parametrize("problem", ["rolling", "online"])
 def test_the_defaults_of_compare_hold(problem: str) -> None:
     """A bound among them is no failure."""
-    printed("compare", SMALL[problem])
+    printed("compare", NAMES[problem])

@@ -70,13 +70,6 @@ def rows(path: Path) -> int:
     return len(content(path))
 
 
-def test_pending_finished_and_resumed(store: Path) -> None:
-    with Store(store) as base:
-        assert numbers(base) == [1, 2]
-        register(base)
-        assert numbers(base) == [1, 2]
-
-
 def test_a_finished_row_is_never_overwritten(store: Path) -> None:
     with Store(store) as base:
         unit = unit_of(base, 0)

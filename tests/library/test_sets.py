@@ -67,7 +67,6 @@ def leaves(value: Any, key: str = "") -> Any:
 
 
 def test_another_instance_is_refused() -> None:
-    """Whether it is made or stored."""
     changes = {"selection": {"seed": 10**6}, "speed-profile": {"sha256": "0" * 64}}
     for problem, changed in changes.items():
         drawn = next(entry for entry in EVERY if entry.problem == problem)

@@ -113,7 +113,6 @@ def test_a_certificate_with_it(empty_library: Path, tmp_path: Path) -> None:
 
 
 def test_two_at_once_lose_nothing(tmp_path: Path) -> None:
-    """Two processes write 25 records each into one file."""
     script = (
         "import sys\nfrom optsched.library.records import Record, add, locked\n"
         "for i in range(25):\n"

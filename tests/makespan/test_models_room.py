@@ -1,23 +1,18 @@
 """models/makespan stays in step with the code: symbols, files and optima."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
+from models_room import NO_LABEL, TOP, labelled, stored
 
 import optsched
 from optsched.makespan.options import MakespanOptions
 from optsched.problem import resolve
 from optsched.problems import METHODS as EVERY
 
-TOP = Path(__file__).resolve().parents[2]
-ROOM = TOP / "models" / "makespan"
-README = (ROOM / "README.md").read_text(encoding="utf-8")
-OPTIMUM = json.loads((ROOM / "optimum.json").read_text("utf-8"))
+ROOM, README, OPTIMUM = stored("makespan")
 METHODS = ("ilp", "ilp-relaxed", "ilp-schedules", "theta")
 LABEL = re.compile(r"\((?:\d+[a-d]?|[PST]\d)\)")
-NONE = "–"
 
 Row = tuple[str, str]
 
@@ -32,14 +27,8 @@ def documented(method: str) -> dict[str, Row]:
 
 
 def built(method: str) -> dict[str, Row]:
-    rows = {}
     build = resolve(EVERY["makespan"][method].build or "")
-    model = build(optsched.load(ROOM / "tiny.json"), MakespanOptions(), pruned=True)
-    for component in model.component_objects():
-        kind = component.ctype.__name__.replace("RangeSet", "Set")
-        label = LABEL.match(component.doc)
-        rows[component.name] = (kind, label.group() if label else NONE)
-    return rows
+    return labelled(build(optsched.load(ROOM / "tiny.json"), MakespanOptions(), pruned=True), LABEL)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -50,15 +39,15 @@ def test_symbol_tables_are_the_models(method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_constraint_stands_beside_its_formula(method: str) -> None:
     for kind, label in built(method).values():
-        assert (label != NONE) == (kind == "Constraint")
-        if label != NONE:
+        assert (label != NO_LABEL) == (kind == "Constraint")
+        if label != NO_LABEL:
             assert README.count(rf"\tag{{{label[1:-1]}}}") == 1
 
 
 def test_equations_are_numbered_without_gaps_and_say_for_what() -> None:
     tags = re.findall(r"\\tag\{(\d+[a-d]?|[PST]\d)\}", README)
     labels = {label[1:-1] for method in METHODS for _, label in built(method).values()}
-    assert set(tags) - {"P5"} == labels - {NONE[1:-1]}  # (P5): a plan's, never a bound's
+    assert set(tags) - {"P5"} == labels - {NO_LABEL[1:-1]}  # (P5): a plan's, never a bound's
     numbers = [int(re.sub(r"\D", "", tag)) for tag in tags if tag[0].isdigit()]
     assert sorted(set(numbers)) == list(range(1, max(numbers) + 1))
     assert numbers == sorted(numbers)
@@ -78,7 +67,7 @@ def test_every_equation_is_said_to_be_valid() -> None:
     reasons = README.split("Why each is valid", 1)[1].split("## Bounds", 1)[0]
     named = set(re.findall(r"\((\d+[a-d]?|[PST]\d)\)", reasons))
     for method in METHODS:
-        assert {label[1:-1] for _, label in built(method).values() if label != NONE} <= named
+        assert {label[1:-1] for _, label in built(method).values() if label != NO_LABEL} <= named
 
 
 def test_the_rules_named_are_the_checkers() -> None:

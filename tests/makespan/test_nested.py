@@ -1,7 +1,6 @@
 """Nested annealing: aligned blocks, pairs of half blocks, cycles of annealings."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,11 +9,8 @@ from makespan.small import unit_jobs
 
 import optsched
 from optsched.deadline import Deadline
-from optsched.generators.makespan import generate_makespan
-from optsched.kernels import always_compile
-from optsched.makespan.contention import evaluate, solution_from_evaluation
-from optsched.makespan.heuristics import nested
-from optsched.makespan.heuristics.nested import Annealing, compute_loads
+from optsched.makespan.contention import evaluate
+from optsched.makespan.heuristics.nested import Annealing
 from optsched.result import Termination
 
 CROSSED = [(2, 2), (2, 3), (2, 4), (1, 4), (1, 8), (1, 3), (1, 7)]
@@ -51,31 +47,6 @@ def least_aligned(jobs: Sequence[tuple[int, int]]) -> int:
     return min(best)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("progress", ["floor", "continuous"])
-def test_makespan_is_largest_load(
-    progress: str, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Servers of any size; hot throughout, so that jobs stand in pairs on all of them."""
-    hot = dict.fromkeys(("sqrt_temperatures", "warm_sqrt_temperatures"), (1000.0, 1000.0))
-    short = replace(nested.PARAMETERS, **hot, min_moves=0, moves_per_job=100)
-    monkeypatch.setattr(nested, "PARAMETERS", short)
-    sizes = {"server_sizes": (4, 5, 6, 8, 16), "largest_job": 4}
-    instance = generate_makespan(40, 5, **sizes, progress=progress, horizon=9999, seed=seed)
-    annealing = Annealing(instance, 1.0, seed)
-    annealing.result(60_000, Deadline(), 0.0)
-    now = annealing.state
-    recomputed = np.zeros_like(now.load)
-    compute_loads(annealing.paired, now.position, recomputed)
-    np.testing.assert_allclose(now.load, recomputed, rtol=1e-9, atol=1e-6)
-    annealing.best_position[:] = now.position
-    assert (now.position[:, 1] > 0).any()
-    evaluation = evaluate(instance, annealing.schedule())
-    assert evaluation.makespan == pytest.approx(recomputed.max(), rel=1e-9)
-    assert optsched.check(instance, solution_from_evaluation(evaluation)).violations == ()
-    assert all(len(placed) == 1 for placed in evaluation.schedule.placed)
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_small_optima_are_met(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -87,13 +58,3 @@ def test_small_optima_are_met(seed: int) -> None:
     assert result.bound <= best.objective == result.objective
     proved = result.objective == result.bound
     assert (result.termination is Termination.OPTIMAL) == proved
-
-
-def test_a_time_limit_is_kept() -> None:
-    instance = generate_makespan(160, 20, seed=1)
-    with always_compile():
-        annealing = Annealing(instance, 1.0, 0)
-        annealing.result(1, Deadline(), 0.0)
-        deadline = Deadline(0.3)
-        assert annealing.result(None, deadline, 0.0).timed_out
-        assert 0.3 <= deadline.spent < 2.0

@@ -85,7 +85,8 @@ def _run(seed: int, number: int, folder: Path, counts: Counter[str]) -> None:
     case = cases.draw(seed, number)
     with case_named_on_failure(seed, number, case.instance):
         if not was_refused(folder, case, counts):
-            counts["one job beyond the horizon"] += _one_job_is_too_long(case.instance)
+            least = [oracle.min_slots(case.instance, job) or 0 for job in case.instance["jobs"]]
+            counts["one job beyond the horizon"] += max(least) > case.instance["horizon"]
             _examine(case, number, folder, counts)
 
 
@@ -166,12 +167,6 @@ def _contend(document: dict, optimum: int, rng: Any, counts: Counter[str]) -> No
     for forgery in forgeries:
         with pytest.raises(RefusedError):
             verify(document, forgery)
-
-
-def _one_job_is_too_long(instance: dict) -> bool:
-    """Nothing wrong with the file, but no schedule either."""
-    least = [oracle.min_slots(instance, job) or 0 for job in instance["jobs"]]
-    return max(least) > instance["horizon"]
 
 
 def _judge(case: cases.Case, result: Any, rounding: float = ROUNDING) -> None:

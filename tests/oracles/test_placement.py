@@ -521,7 +521,6 @@ def _relations(instance: dict, method: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("number", range(12))
 def test_one_percent_off_is_found(number: int, tmp_path: Path) -> None:
-    """The judge above finds what it is there to find."""
     case = cases.draw("groups", seed_of_the_day(), number)
     best = _optimum("groups", case, Counter())
     instance = loaded(tmp_path, case.instance)

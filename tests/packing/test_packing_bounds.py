@@ -106,7 +106,6 @@ def forge(certificate: dict, rng: np.random.Generator) -> dict:
 
 @pytest.mark.parametrize("number", first(4, range(40)))
 def test_forged_certificates_are_refused(number: int) -> None:
-    """25 forgeries an instance, 1,000 in full."""
     instance = optsched.generate("packing", nodes=1 + number % 6, seed=number, several=0.4)
     document, rng = instance.to_dict(), np.random.default_rng(number)
     bound, _, prices = quick_bound(instance, PackingOptions())
@@ -118,7 +117,6 @@ def test_forged_certificates_are_refused(number: int) -> None:
 
 
 def test_any_prices_prove_a_bound_that_holds() -> None:
-    """Wrong prices weaken a bound and never make it false."""
     instance = by_hand(gpu_milli=700, cpu_milli=3000)
     rng = np.random.default_rng(5)
     for _ in range(200):

@@ -1,25 +1,21 @@
 """models/packing stays in step with the code: symbols, files and optima."""
 
 import json
-import re
-from pathlib import Path
 
 import pytest
+from models_room import stored, symbols_in
 from oracles.packing import least_idle
 
 import optsched
 
-ROOM = Path(__file__).resolve().parents[2] / "models" / "packing"
-README = (ROOM / "README.md").read_text(encoding="utf-8")
+ROOM, README, OPTIMUM = stored("packing")
 TINY = ROOM / "tiny.json"
-OPTIMUM = json.loads((ROOM / "optimum.json").read_text(encoding="utf-8"))
 
 
 def test_symbol_table_is_the_model() -> None:
-    text = README.split("### Symbols: `milp`", 1)[1].split("\n#", 1)[0]
-    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (.*) \|$", text, flags=re.M)
-    model = optsched.build_model(TINY, "milp")
-    assert rows == [(c.name, c.ctype.__name__, c.doc) for c in model.component_objects()]
+    components = optsched.build_model(TINY, "milp").component_objects()
+    built = [(c.name, c.ctype.__name__, c.doc) for c in components]
+    assert symbols_in(README, "milp") == built
 
 
 def test_optimum_by_brute_force_and_what_the_page_says_of_it() -> None:

@@ -1,5 +1,6 @@
 """Placement instances of a few numbers."""
 
+import random
 from typing import Any
 
 from oracles import placement as oracle
@@ -32,3 +33,15 @@ def document(
 def made(*arguments: Any, **keywords: Any) -> PlacementInstance:
     """The instance of such a document."""
     return PlacementInstance.from_dict(document(*arguments, **keywords))
+
+
+def slow_network(seed: int) -> dict[str, Any]:
+    """A drawn document in which a NIC's share is up to 1e10 times slower than a server's inside."""
+    rng = random.Random(seed)
+    drawn = oracle.random_instance(rng)
+    cluster = drawn["cluster"]
+    cluster["inter_bandwidth"] = cluster["intra_bandwidth"] * 10.0 ** -rng.randint(3, 10)
+    if rng.random() < 0.6:  # one server holds it all, beside an idle one
+        drawn["free_gpus"] = [sum(drawn["free_gpus"])] + [0] * rng.randint(0, 1)
+        cluster["gpus_per_server"] = drawn["free_gpus"][0]
+    return drawn

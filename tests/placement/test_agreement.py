@@ -70,7 +70,6 @@ def test_heavy_edge_is_its_literal_twin(seed: int, draw: str) -> None:
 @pytest.mark.parametrize("seed", range(100))
 @pytest.mark.parametrize("reading", ["own", "bottleneck"])
 def test_cost_checker_and_explanation_are_the_oracles(seed: int, reading: str, draw: str) -> None:
-    """Any placement, any coefficients."""
     rng = random.Random(seed)
     given = DRAWS[draw](random.Random(seed))
     placements = oracle.tables(given).tolist()

@@ -152,9 +152,3 @@ def test_capped_tables_by_hand() -> None:
     assert made.remote_time.tolist() == [2 + 2 * 3, 2 + 2 * 2 + 2 * 1, 2 + 2 * 3]
     assert made.all_reduce.tolist() == [[0, 2, 0.375, INF], [0, 2, 2, 1], [0, 0, INF, INF]]
     assert made.replicas.tolist() == [2, 3, 1]
-
-
-def test_a_limit_above_everything_caps_nothing() -> None:
-    made, free = tables().capped(1000.0), tables()
-    for name in ("remote_time", "colocated_time", "all_reduce", "saving_next"):
-        assert same(getattr(made, name), getattr(free, name)), name

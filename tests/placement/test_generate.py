@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 import pytest
+from small_instances import best_known
 
 import optsched
 from optsched.errors import InputError
 from optsched.generators.placement import Hardware, generate_placement
-from optsched.library import BEST_KNOWN, shipped_files
-from optsched.library.best_known import read_best_known
+from optsched.library import shipped_files
 from optsched.profiles import Training
 from optsched.zoo import MODELS
 
@@ -91,10 +91,7 @@ def test_the_efficient_set() -> None:
 
 @pytest.mark.parametrize("name", PLACEMENTS)
 def test_best_known_values_stand_up(name: str) -> None:
-    """The stored command's solution is checked again and has the stored value; so is the bound."""
-    entries = read_best_known(FILES[name].with_name(BEST_KNOWN))
-    instance = optsched.load(name)
-    entry = entries[instance.name]
+    instance, entry = optsched.load(name), best_known(name)
     result = optsched.solve(instance, entry["method"])
     value = optsched.check(instance, result.solution).objective
     assert value == pytest.approx(entry["objective"], rel=1e-9)

@@ -5,10 +5,9 @@ import itertools
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from models_room import optimum_in
+from models_room import NO_LABEL, TOP, labelled, optimum_in, stored
 from oracles.placement import job_graph
 from scripts import script
 
@@ -19,14 +18,10 @@ from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 
-TOP = Path(__file__).resolve().parents[2]
-ROOM = TOP / "models" / "placement"
-README = (ROOM / "README.md").read_text(encoding="utf-8")
-OPTIMUM: dict[str, dict[str, Any]] = json.loads((ROOM / "optimum.json").read_text("utf-8"))
+ROOM, README, OPTIMUM = stored("placement")
 BOTTLENECK = {"all_reduce_bandwidth": "bottleneck"}
 LABEL = re.compile(r"\((?:\d[a-f]?|V\d+|C\d+)\)")
 WHEN = {"always", "asynchronous", "micro-batches", "experts", "bottleneck", "double-tree", "pruned"}
-NO_LABEL = "–"
 
 Counts = tuple[tuple[int, ...], ...]
 Row = tuple[str, str]
@@ -72,15 +67,6 @@ def documented(method: str, present: set[str]) -> dict[str, Row]:
     }
 
 
-def built(model: Any) -> dict[str, Row]:
-    rows = {}
-    for component in model.component_objects():
-        kind = component.ctype.__name__.replace("RangeSet", "Set")
-        label = LABEL.match(component.doc)
-        rows[component.name] = (kind, label.group() if label else NO_LABEL)
-    return rows
-
-
 @pytest.mark.parametrize("pruned", [{"pruned"}, set()])
 @pytest.mark.parametrize("reading", ["own", "bottleneck"])
 @pytest.mark.parametrize("all_reduce", ["ring", "double-tree"])
@@ -88,11 +74,12 @@ def built(model: Any) -> dict[str, Row]:
 def test_symbol_tables(method: str, all_reduce: str, reading: str, pruned: set[str]) -> None:
     options = {"all_reduce_bandwidth": reading}
     model = optsched.build_model(tiny(all_reduce), method, options, pruned=bool(pruned))
-    assert built(model) == documented(method, {all_reduce, reading, "asynchronous", *pruned})
+    present = {all_reduce, reading, "asynchronous", *pruned}
+    assert labelled(model, LABEL) == documented(method, present)
     model = optsched.build_model(parallel(all_reduce), method, options, pruned=bool(pruned))
     # under one reading of the all-reduce
     present = {all_reduce, "micro-batches", "experts", *pruned}
-    assert built(model) == documented(method, present)
+    assert labelled(model, LABEL) == documented(method, present)
 
 
 @pytest.mark.parametrize("method", OPTIMUM)

@@ -136,31 +136,6 @@ def test_the_slowest_all_reduce_of_a_stage_is_that_of_its_least_count() -> None:
     assert [row.experts for row in rows] == pytest.approx([4.25, 8.0])
 
 
-def test_tables_by_hand() -> None:
-    """By counts 0 to 4; a GPU's share costs 2 s a byte, a replica's of b 1 s, inside 1/8 s."""
-    made = tables_of(instance(2))
-    assert made.gpus.tolist() == [1, 2]
-    assert made.remote_time.tolist() == pytest.approx([3 + 12, 7 + 6])
-    assert made.colocated_time.tolist() == pytest.approx([3 + 0.75, 7 + 0.75])
-    assert made.experts.tolist() == [[0, 0, 0, 0, 0], [0, 2, 0.25, 0, 0]]
-    assert made.all_reduce[:, 1:3].tolist() == [[10, 0.625], [6, 0.375]]
-    assert made.saving_previous.tolist() == pytest.approx([0, 6 * 0.875 / 2])
-    assert made.saving_next.tolist() == pytest.approx([6 * 1.875 / 2, 0])
-    assert made.hidden.tolist() == [0, 1]
-    assert made.micro_batches == made.num_micro_batches == made.pipeline_costs.micro_batches == 2
-    asynchronous = tables_of(instance())
-    assert (asynchronous.micro_batches, asynchronous.num_micro_batches) == (None, 1)
-
-
-def test_what_earlier_stages_hide_by_hand() -> None:
-    """Three stages of 0.5, 0.25 and 4 s backward, five micro-batches, backward passes doubled."""
-    given = by_hand.document()
-    given["job"]["micro_batches"] = 5
-    options = PlacementOptions(backward_overlap=2.0)
-    made = tables_of(PlacementInstance.from_dict(given), options)
-    assert made.hidden.tolist() == pytest.approx([0, 0.2, 0.3])
-
-
 def test_floored_tables_by_hand() -> None:
     """Below 2 s: a's saving of 5.625 a replica and b's of 2.625 stay; the rest inside is gone."""
     made = tables_of(instance(2)).floored(2.0)

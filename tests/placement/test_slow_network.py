@@ -1,27 +1,15 @@
 """A NIC's share up to 1e10 times slower than a server's inside: nothing cancels, all is proved."""
 
-import random
-
 import numpy as np
 import pytest
 from oracles import placement as oracle
+from placement.jobs import slow_network
 
 import optsched
 from optsched.placement.cost import tables_of, time_matrix
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.result import Termination
-
-
-def slow_network(seed: int) -> dict:
-    rng = random.Random(seed)
-    document = oracle.random_instance(rng)
-    cluster = document["cluster"]
-    cluster["inter_bandwidth"] = cluster["intra_bandwidth"] * 10.0 ** -rng.randint(3, 10)
-    if rng.random() < 0.6:  # one server holds it all, beside an idle one
-        document["free_gpus"] = [sum(document["free_gpus"])] + [0] * rng.randint(0, 1)
-        cluster["gpus_per_server"] = document["free_gpus"][0]
-    return document
 
 
 @pytest.mark.parametrize("seed", [0, 6, 11, 21, 22, 25, 36, 50, 54])

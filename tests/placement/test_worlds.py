@@ -2,10 +2,10 @@
 
 import pytest
 from scripts import script
+from small_instances import best_known
 
 import optsched
-from optsched.library import BEST_KNOWN, shipped_files
-from optsched.library.best_known import read_best_known
+from optsched.library import shipped_files
 from optsched.placement.options import measures
 
 FILES = {name: path for name, path in shipped_files().items() if name.startswith("placement/")}
@@ -14,16 +14,11 @@ EFFICIENT = sorted(set(FILES) - BOUND)
 GBITS = (10, 25, 50, 100, 200)
 
 
-def best_known(name: str) -> float:
-    entries = read_best_known(FILES[name].with_name(BEST_KNOWN))
-    return float(entries[FILES[name].stem]["objective"])
-
-
 @pytest.mark.parametrize("name", EFFICIENT)
 def test_efficient_plans_are_worth_their_gpus(name: str) -> None:
     """Half of their GPUs' speed or more, at a NIC there is, in a GPU's memory, as they state."""
     instance = optsched.load(name)
-    efficiency = measures(instance, best_known(name))["efficiency"]
+    efficiency = measures(instance, best_known(name)["objective"])["efficiency"]
     assert 0.5 <= efficiency <= 1
     stated = instance.provenance["scaling"]
     assert stated["efficiency"] == pytest.approx(efficiency, rel=0.01)
@@ -39,7 +34,7 @@ def test_efficient_plans_are_worth_their_gpus(name: str) -> None:
 def test_communication_bound_plans_say_what_they_are(name: str) -> None:
     """One mini-batch for all GPUs at 10 Gbit/s; but for GPT-175B less than half as fast."""
     instance = optsched.load(name)
-    efficiency = measures(instance, best_known(name))["efficiency"]
+    efficiency = measures(instance, best_known(name)["objective"])["efficiency"]
     assert (efficiency < 0.5) == (instance.job.model != "GPT-175B")
     assert instance.provenance["plan"]["batch"] == "global"
     assert instance.cluster.inter_bandwidth == 1.25e9

@@ -7,6 +7,7 @@ import pytest
 from commands import printed
 from matplotlib.axes import Axes
 from plotting.readable import faults
+from small_instances import SMALL
 
 import optsched
 from optsched.errors import InputError, MissingExtraError
@@ -18,15 +19,6 @@ from optsched.online.prediction.predictors import predict_instance
 from optsched.problems import PROBLEMS
 from optsched.rolling import runs as rolling
 
-SMALL = {
-    "placement": ("placement/fig2", "heavy-edge"),
-    "makespan": ("makespan/fig2", "sjf-bco"),
-    "selection": ("selection/3x6", "sts"),
-    "speed-profile": ("speed-profile/one-atom", "hull"),
-    "rolling": ("rolling/three-by-hand", "edf"),
-    "online": ("online/small-400x40", "spjf"),
-    "packing": ("packing/two-nodes", "fgd"),
-}
 PICTURES = [(problem, picture) for problem in SMALL for picture in PROBLEMS[problem].pictures]
 
 

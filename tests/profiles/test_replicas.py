@@ -2,9 +2,9 @@
 
 import random
 from dataclasses import replace
-from itertools import combinations, pairwise
 
 import pytest
+from profiles.test_planner import all_plans
 
 from optsched.errors import InputError
 from optsched.placement.cost import worst_iteration_time
@@ -141,9 +141,8 @@ def test_no_better_plan_fits(micro_batches: int | None) -> None:
         limits = memory_limits(profile, training, 1, limit, gpus=gpus)
         fitting = [
             max(stage_times(profile, plan, bandwidth=5.0))
-            for cuts in combinations(range(1, len(profile.layers)), stages - 1)
-            for ends in combinations(range(1, gpus), stages - 1)
-            for plan in [Plan(cuts, tuple(b - a for a, b in pairwise((0, *ends, gpus))), 0.0)]
+            for cuts, replicas in all_plans(len(profile.layers), gpus, stages)
+            for plan in [Plan(tuple(cuts), tuple(replicas), 0.0)]
             if max(bytes_per_gpu(profile, plan, training)) <= limit
         ]
         if not fitting:

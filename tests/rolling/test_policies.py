@@ -144,7 +144,6 @@ def test_each_decision_has_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("average", [False, True])
 def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
-    """The same seats, draw for draw, as a plain pass gives for the jobs present."""
     for seed in range(12):
         world = World(workload(seed, jobs=40, cost_classes=seed % 3))
         jobs = tuple(range(0, 40, 1 + seed % 2))

@@ -15,12 +15,6 @@ from optsched.rolling.simulator.world import View, World
 from optsched.selection.cost import Tables
 
 
-def view_of(seed: int, jobs: int, nodes: int) -> View:
-    asked = rolling_settings(nodes, jobs=jobs, gpus_per_node=2, arrivals="load", load=1.0)
-    world = World(generate_rolling(asked, seed=seed))
-    return View(world, 0.0, tuple(range(jobs)), (0.0,) * jobs, {}, frozenset())
-
-
 def total(tables: Tables, gain: np.ndarray, placed: Placed) -> float:
     return float(gain[placed.job, tables.kind_of[placed.node], placed.configuration].sum())
 
@@ -42,7 +36,9 @@ def fits(tables: Tables, choice: tuple[tuple[int, int], ...]) -> bool:
 @pytest.mark.parametrize("seed", range(6))
 def test_seating_by_patterns_is_optimal(seed: int) -> None:
     """Against brute force on 2 nodes x 2 GPUs and 4 jobs; greedy seating is never better."""
-    view = view_of(seed, 4, 2)
+    asked = rolling_settings(2, jobs=4, gpus_per_node=2, arrivals="load", load=1.0)
+    world = World(generate_rolling(asked, seed=seed))
+    view = View(world, 0.0, tuple(range(4)), (0.0,) * 4, {}, frozenset())
     tables, rng = view.tables, np.random.default_rng(seed)
     gain = np.where(
         np.isfinite(tables.seconds), rng.normal(0.5, 1.0, tables.seconds.shape), -np.inf

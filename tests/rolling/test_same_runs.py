@@ -55,7 +55,6 @@ def case(seed: int) -> tuple[RollingInstance, RollingOptions]:
     "seed", [*range(100, 104), *(pytest.param(s, marks=pytest.mark.full) for s in range(104, 400))]
 )
 def test_compiled_sts_is_plain_sts(seed: int) -> None:
-    """Every event of the run, in both variants."""
     given, options = case(seed)
     world = World(given, options)
     for name in ("sts", "sts-postprocessing"):

@@ -149,7 +149,6 @@ def test_other_openings_have_no_conflict() -> None:
     ],
 )
 def test_the_rows_of_the_model_are_irreducible(method: str, name: str) -> None:
-    """They conflict, and without any one of them the others have a solution: asked of the model."""
     instance = SelectionInstance.from_dict(CASES[name][0])
     conflict = optsched.explain(instance, method=method, options=PRINTED)
     assert conflict.rows_proof == "irreducible"

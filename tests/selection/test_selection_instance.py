@@ -1,15 +1,14 @@
 """Instance files: round trips, and one line for whatever cannot be used."""
 
-import copy
-
 import numpy as np
 import pytest
+from oracles.harness import LEFT_OUT, spoil
 from oracles.selection_cases import tiny
+from small_instances import best_known
 
 import optsched
 from optsched.errors import InputError
-from optsched.library import shipped_folder, shipped_names
-from optsched.library.best_known import read_best_known
+from optsched.library import shipped_names
 from optsched.selection.instance import SelectionInstance
 from optsched.uncertainty.distribution import Distribution
 
@@ -18,40 +17,30 @@ SELECTION = [name for name in NAMES if name.startswith("selection/")]
 PROFILES = [name for name in NAMES if name.startswith("speed-profile/")]
 
 
-def corrupted(path: list, value: object) -> dict:
-    document = copy.deepcopy(tiny(3).to_dict())
-    at = document
-    for key in path[:-1]:
-        at = at[key]
-    if value is None:
-        del at[path[-1]]
-    else:
-        at[path[-1]] = value
-    return document
-
-
 @pytest.mark.parametrize(
     ("path", "value", "says"),
     [
-        (["jobs", 0, "epochs", "probabilities"], [0.5], "probabilities"),
-        (["jobs", 0, "completed_epochs"], 1000, "at least every value of epochs"),
-        (["jobs", 0, "memory_bytes"], 1e6, "fits on no node"),
-        (["jobs", 0, "epoch_time"], {}, "fits on no node"),
-        (["jobs", 0, "epoch_time", "Z"], [1.0], "gpu_types"),
-        (["nodes", 0, "cost_rate"], [1.0] * 9, "cost_rate"),
-        (["nodes", 0, "gpus"], 10**9, "gpus"),
-        (["nodes", 0, "gpu_type"], "Z", "gpu_type"),
-        (["gpu_types", "A", "slowdown"], {"0.5": 1.0, "0.50": 1.1}, "same fraction"),
-        (["gpu_types", "A", "slowdown"], {"1.5": 1.0}, "decimal string"),
-        (["gpu_types", "A", "slowdown"], {"0.5": 0.9}, "slowdown"),
-        (["interval"], float("nan"), "interval"),
-        (["now"], None, "now"),
-        (["extra"], 1, "extra"),
+        ("jobs.0.epochs.probabilities", [0.5], "probabilities"),
+        ("jobs.0.completed_epochs", 1000, "at least every value of epochs"),
+        ("jobs.0.memory_bytes", 1e6, "fits on no node"),
+        ("jobs.0.epoch_time", {}, "fits on no node"),
+        ("jobs.0.epoch_time.Z", [1.0], "gpu_types"),
+        ("nodes.0.cost_rate", [1.0] * 9, "cost_rate"),
+        ("nodes.0.gpus", 10**9, "gpus"),
+        ("nodes.0.gpu_type", "Z", "gpu_type"),
+        ("gpu_types.A.slowdown", {"0.5": 1.0, "0.50": 1.1}, "same fraction"),
+        ("gpu_types.A.slowdown", {"1.5": 1.0}, "decimal string"),
+        ("gpu_types.A.slowdown", {"0.5": 0.9}, "slowdown"),
+        ("interval", float("nan"), "interval"),
+        ("now", LEFT_OUT, "now"),
+        ("extra", 1, "extra"),
     ],
 )
-def test_bad_input_is_one_line(path: list, value: object, says: str) -> None:
+def test_bad_input_is_one_line(path: str, value: object, says: str) -> None:
+    document = tiny(3).to_dict()
+    spoil(np.random.default_rng(0), document, [(path, value)])
     with pytest.raises(InputError) as refused:
-        SelectionInstance.from_dict(corrupted(path, value))
+        SelectionInstance.from_dict(document)
     assert "\n" not in str(refused.value)
     assert says in str(refused.value)
 
@@ -75,7 +64,7 @@ def test_a_copy_with_other_nodes_has_their_largest(deep: bool) -> None:
 
 
 def test_distribution() -> None:
-    work = Distribution.of([20, 60, 20, 100], [0.2, 0.5, 0.1, 0.2])
+    work = Distribution.of("20.60.20.100", [0.2, 0.5, 0.1, 0.2])
     assert work.values.tolist() == [20, 60, 100]
     left = work.remaining(20)
     assert left.values.tolist() == [40, 80]
@@ -83,11 +72,6 @@ def test_distribution() -> None:
     assert work.remaining(100) is None
     assert left.tardiness(np.array([1.0, np.inf]), 50.0)[0] == pytest.approx(30 * 2 / 7)
     assert Distribution.from_samples([3, 3, 1]).probabilities == pytest.approx([1 / 3, 2 / 3])
-
-
-def best_known(name: str) -> dict:
-    problem, _, key = name.partition("/")
-    return read_best_known(shipped_folder() / problem / "best_known.json")[key]
 
 
 @pytest.mark.parametrize("name", PROFILES)

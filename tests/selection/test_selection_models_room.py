@@ -2,32 +2,28 @@
 
 import json
 import re
-from pathlib import Path
 
 import pyomo.environ as pyo
 import pytest
+from models_room import stored, symbols_in
 from oracles.selection import Oracle
 from scripts import script
 
 import optsched
 
-ROOM = Path(__file__).resolve().parents[2] / "models" / "selection"
+ROOM, README, OPTIMUM = stored("selection")
 ERRATA = ("(8)", "(12)", "(13)", "(16)", "(16) with (13)", "(19)", "(20)")
-README = (ROOM / "README.md").read_text(encoding="utf-8")
 TINY = ROOM / "tiny.json"
-OPTIMUM = json.loads((ROOM / "optimum.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("method", ["minlp", "milp", "patterns", "columns"])
 def test_symbol_table_is_the_model(method: str) -> None:
-    text = README.split(f"### Symbols: `{method}`", 1)[1].split("\n#", 1)[0]
-    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (.*) \|$", text, flags=re.M)
     model = optsched.build_model(TINY, method, {"node_opening": "printed"})
     unit = f" in {OPTIMUM[method]['unit']} "  # of tiny.json; the README's U
     docs = {c.name: c.doc.replace(unit, " in $U$ ") for c in model.component_objects()}
     docs = {name: re.sub(r" in [0-9.]+ s$", " in $T$ s", doc) for name, doc in docs.items()}
     built = [(c.name, c.ctype.__name__, docs[c.name]) for c in model.component_objects()]
-    assert rows == built
+    assert symbols_in(README, method) == built
 
 
 def test_optimum_by_brute_force() -> None:

@@ -37,50 +37,33 @@ def violations(made: SpeedProfileInstance, *args: Any, **update: Any) -> list[Vi
     return list(check(made, solution(*args, **update)).violations)
 
 
-def test_energy_of_discrete_work() -> None:
-    """W = 2 is ruled out: 6 with 3/8, 10 with 5/8. Epochs run: 3 by 5, 6.5 by 10."""
-    report = check(instance(), solution(GOOD))
-    assert report.violations == ()
-    assert report.objective == pytest.approx(2.5 * 3 + 4 * 3.5, rel=1e-12)
-    terms = 2.5 * 3 + 4 * 3.5 + 2.5 * 1 * 5 + 4 * 1 * 10  # energies; rate, F^c, end by piece
-    assert report.rounding == pytest.approx(terms * 2.0**-46, rel=1e-12, abs=0)
-
-
-def test_a_piece_that_starts_at_an_atom_is_reached_by_those_that_go_on() -> None:
-    """Of W = 6 and 10 only 10 goes on from 6, with 5/8: 4 epochs by 6 and 4 x 5/8 after it."""
-    report = check(instance(), solution([(2, 6, 1), (6, 10, 2)]))
-    assert report.objective == pytest.approx(2.5 * 4 + 4 * 2.5, rel=1e-12)
-    terms = 2.5 * 4 + 4 * 2.5 + 2.5 * 1 * 6 + 4 * 0.625 * 10
-    assert report.rounding == pytest.approx(terms * 2.0**-46, rel=1e-12, abs=0)
-
-
-def test_energy_of_linear_survival_in_the_middle_of_three_spans() -> None:
-    """F^c = 0.8 - 0.1 (w - 2) from 2 to 6: 0.7 at 3, 0.4 at 6; 0.2 at 8, 0 at 10."""
-    work = {"points": [0, 2, 6, 10], "survival": [1, 0.8, 0.4, 0]}
-    made = instance(work=work, completed=3, deadline=20)
-    report = check(made, solution([(3, 8, 0), (8, 10, 2)]))
-    energy = 3 * (0.55 * 3 + 0.3 * 2) / 0.7 + 4 * (0.1 * 2) / 0.7
-    terms = 3 * 1 * 8 + 4 * (0.2 / 0.7) * 10
-    assert report.violations == ()
-    assert report.objective == pytest.approx(energy, rel=1e-12)
-    assert report.rounding == pytest.approx((energy + terms) * 2.0**-46, rel=1e-12, abs=0)
+THREE_SPANS = {"points": [0, 2, 6, 10], "survival": [1, 0.8, 0.4, 0]}
 
 
 @pytest.mark.parametrize(
-    ("completed", "pieces", "energy", "terms"),
+    ("work", "completed", "pieces", "energy", "terms"),
     [
+        # W = 2 is ruled out: 6 with 3/8, 10 with 5/8; epochs run: 3 by 5, 6.5 by 10
+        (DISCRETE, 2, GOOD, 2.5 * 3 + 4 * 3.5, 2.5 * 1 * 5 + 4 * 1 * 10),
+        # of W = 6 and 10 only 10 goes on from 6, with 5/8: 4 epochs by 6 and 4 x 5/8 after it
+        (DISCRETE, 2, [(2, 6, 1), (6, 10, 2)], 2.5 * 4 + 4 * 2.5, 2.5 * 1 * 6 + 4 * 0.625 * 10),
+        # F^c = 0.8 - 0.1 (w - 2) from 2 to 6: 0.7 at 3, 0.4 at 6; 0.2 at 8, 0 at 10
+        (THREE_SPANS, 3, [(3, 8, 0), (8, 10, 2)],
+         3 * (0.55 * 3 + 0.3 * 2) / 0.7 + 4 * (0.1 * 2) / 0.7, 3 * 1 * 8 + 4 * (0.2 / 0.7) * 10),
         # F^c(1) = 0.875; (0.875 + 0.625) / 2 * 2 by 3, then (0.625 + 0.5) / 2 + 6 * 0.25 by 10
-        (1, [(1, 3, 0), (3, 10, 2)], (3 * 1.5 + 4 * (0.5625 + 1.5)) / 0.875,
+        (LINEAR, 1, [(1, 3, 0), (3, 10, 2)], (3 * 1.5 + 4 * (0.5625 + 1.5)) / 0.875,
          3 * 1 * 3 + 4 * (0.625 / 0.875) * 10),
         # a span past, one begun: (5/12 + 1/4) / 2 * 2 from 5 to 7, then 1/4 * 3 / 2 by 10
-        (5, [(5, 7, 1), (7, 10, 2)], (2.5 * 2 / 3 + 4 * 0.375) / (5 / 12),
+        (LINEAR, 5, [(5, 7, 1), (7, 10, 2)], (2.5 * 2 / 3 + 4 * 0.375) / (5 / 12),
          2.5 * 1 * 7 + 4 * 0.6 * 10),
-        (4, [(4, 10, 0)], 3 * 1.5 / 0.5, 3 * 1 * 10),
+        (LINEAR, 4, [(4, 10, 0)], 3 * 1.5 / 0.5, 3 * 1 * 10),
     ],
 )  # fmt: skip
-def test_linear_survival(completed: float, pieces: Pieces, energy: float, terms: float) -> None:
+def test_energy(
+    work: dict[str, Any], completed: float, pieces: Pieces, energy: float, terms: float
+) -> None:
     """`terms` are by piece rate x F^c at its start x its end: the rounding of an end counts."""
-    report = check(instance(work=LINEAR, completed=completed, deadline=20), solution(pieces))
+    report = check(instance(work=work, completed=completed, deadline=20), solution(pieces))
     assert report.violations == ()
     assert report.objective == pytest.approx(energy, rel=1e-12)
     assert report.rounding == pytest.approx((energy + terms) * 2.0**-46, rel=1e-12, abs=0)

@@ -29,13 +29,6 @@ def _index(net: Network, name: str) -> int:
     return [layer.name for layer in net.layers].index(name)
 
 
-def _graph(net: Network) -> nx.DiGraph[int]:
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from(range(len(net.layers)))
-    graph.add_edges_from(net.edges)
-    return graph
-
-
 # --- parameters
 
 # Stated again here, so that a change in the catalogue does not move the target; exactly, where a
@@ -148,7 +141,7 @@ def test_layers_are_in_order_and_read_what_their_predecessors_hand_on(name: str)
     assert len({layer.name for layer in net.layers}) == len(net.layers)
     assert all(u < v for u, v in net.edges)
     assert len(set(net.edges)) == len(net.edges)
-    assert nx.ancestors(_graph(net), last) == set(range(last))
+    assert nx.ancestors(nx.DiGraph(net.edges), last) == set(range(last))
     assert (net.edges == tuple((u, u + 1) for u in range(last))) == (name not in BRANCHED)
     for index, layer in enumerate(net.layers):
         sources = [u for u, v in net.edges if v == index]
