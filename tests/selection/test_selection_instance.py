@@ -64,7 +64,7 @@ def test_a_copy_with_other_nodes_has_their_largest(deep: bool) -> None:
 
 
 def test_distribution() -> None:
-    work = Distribution.of("20.60.20.100", [0.2, 0.5, 0.1, 0.2])
+    work = Distribution.of([20, 60, 20, 100], [0.2, 0.5, 0.1, 0.2])
     assert work.values.tolist() == [20, 60, 100]
     left = work.remaining(20)
     assert left.values.tolist() == [40, 80]
