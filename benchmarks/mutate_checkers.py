@@ -60,6 +60,10 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "tests/online/test_audit_values.py",
         "tests/online/test_limits.py",
     ),
+    "optsched/online/audit_rules/cluster_state.py": (
+        "tests/online/test_audit_queue_values.py",
+        "tests/online/test_limits.py",
+    ),
     "optsched/online/audit_rules/queue.py": ("tests/online/test_audit_queue_values.py",),
     "optsched/online/audit_rules/placement.py": (
         "tests/online/test_audit_queue_values.py",

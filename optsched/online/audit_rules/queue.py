@@ -48,7 +48,7 @@ def queue_violations(run: Run, spot_checks: int) -> list[Violation]:
 def interrupted_violations(run: Run, spot_checks: int) -> list[Violation]:
     """Without windows, a job that starts alone at its time gets the servers of its offer."""
     records, segments, violations = run.records, run.segments, []
-    is_named = records.policy in (*AUDITED, *PREEMPTING) and records.options.offer is not None
+    is_named = records.policy in AUDITED and records.options.offer is not None
     if not is_named or records.options.slot > 0 or run.jobs.cluster.maintenance:
         return []
     state, (times, count) = ClusterState(run), np.unique(segments.start, return_counts=True)
