@@ -135,7 +135,7 @@ def event_loop_input(
         gpus=jobs.cluster.gpus,
     )
     heavy = configurations.worst / configurations.estimate >= options.comm_heavy
-    bucket, bucket_gpus, is_alike = _buckets(jobs, rules, heavy)
+    bucket, bucket_gpus, bucket_configuration = _buckets(jobs, rules, heavy)
     walltime = jobs.workload.walltime
     expected = predicted * configurations.alpha_lower_bound[jobs.configuration]
     if walltime is not None:
@@ -151,7 +151,7 @@ def event_loop_input(
         rank=_ranks(jobs, policy, predicted),
         bucket=bucket,
         bucket_gpus=bucket_gpus,
-        is_alike=is_alike,
+        bucket_configuration=bucket_configuration,
         heavy=heavy,
         allocations=np.empty(0, dtype=np.int64),
         limits=limits_of(jobs),
@@ -271,14 +271,14 @@ def _ranks(jobs: Jobs, policy: Policy, predicted: Floats) -> Ints:
     return rank
 
 
-def _buckets(jobs: Jobs, rules: event_loop.Rules, heavy: Bools) -> tuple[Ints, Ints, Bools]:
-    """Return each configuration's bucket, and by bucket g and `JobData.is_alike`.
+def _buckets(jobs: Jobs, rules: event_loop.Rules, heavy: Bools) -> tuple[Ints, Ints, Ints]:
+    """Return each configuration's bucket, and by bucket g and `JobData.bucket_configuration`.
 
     Jobs of equal g share a bucket unless the offer decides whether they start.
     """
     configurations, cluster = jobs.configurations, jobs.cluster
     if rules.overtaking == event_loop.HEAD_ONLY:
-        return np.zeros(len(heavy), np.int64), np.zeros(1, np.int64), np.zeros(1, dtype=bool)
+        return np.zeros(len(heavy), np.int64), np.zeros(1, np.int64), np.full(1, -1)
     separate = np.array([job.has_tensor_slices for job in configurations.jobs], dtype=bool)
     if rules.delays:
         separate |= heavy | (rules.overtaking == event_loop.SCAN)
@@ -288,8 +288,8 @@ def _buckets(jobs: Jobs, rules: event_loop.Rules, heavy: Bools) -> tuple[Ints, I
     own_bucket = np.where(separate, np.arange(len(separate)), -1)
     key = np.stack((configurations.gpus, own_bucket), axis=1)
     distinct, bucket = np.unique(key.reshape(-1, 2), axis=0, return_inverse=True)
-    gpus, own = distinct.T
-    return bucket.reshape(-1).astype(np.int64), gpus.copy(), own >= 0
+    gpus, own = distinct.T.copy()
+    return bucket.reshape(-1).astype(np.int64), gpus, own
 
 
 def _check_slices_fit(jobs: Jobs, policy: Policy, options: PolicyOptions) -> None:

@@ -19,7 +19,7 @@ from numba.extending import register_jitable
 from optsched.arrays import Bools, Floats, Ints
 from optsched.kernels import kernel
 from optsched.online.data.configurations import Packed
-from optsched.online.simulator.iteration_times import TimeTable
+from optsched.online.simulator.iteration_times import TimeTable, cached_time, compute_and_cache_time
 from optsched.online.simulator.limits import (
     NO_QUOTA,
     Limits,
@@ -33,7 +33,7 @@ from optsched.online.simulator.limits import (
     offer_time_in_windows,
     take_from,
 )
-from optsched.online.simulator.offers import FreeServers, release, rule_for, take
+from optsched.online.simulator.offers import FreeServers, count_servers, release, rule_for, take
 from optsched.online.simulator.queues import (
     SENTINEL,
     Buckets,
@@ -92,8 +92,8 @@ class JobData(NamedTuple):
     `allocations`, and stay until the loop ends.
 
     `bucket` and `heavy` are by configuration; a heavy one has alpha^max / alpha~ >= comm_heavy. By
-    bucket, `bucket_gpus` is g, ascending, and `is_alike` whether all its jobs are accepted or
-    refused together.
+    bucket, `bucket_gpus` is g, ascending, and `bucket_configuration` that of its jobs if they are
+    accepted or refused together, else -1.
     """
 
     submit: Floats
@@ -106,7 +106,7 @@ class JobData(NamedTuple):
     rank: Ints
     bucket: Ints
     bucket_gpus: Ints
-    is_alike: Bools
+    bucket_configuration: Ints
     heavy: Bools
     allocations: Ints
     limits: Limits
@@ -148,7 +148,7 @@ def simulate(
     # local names avoid numba's reference counting of all arrays of a tuple at each call
     submit, configuration_of, work_of = jobs.submit, jobs.configuration, jobs.work
     heavy, bucket_of, bucket_gpus = jobs.heavy, jobs.bucket, jobs.bucket_gpus
-    is_alike, least_length = jobs.is_alike, jobs.least_length
+    bucket_configuration, least_length = jobs.bucket_configuration, jobs.least_length
     gpus_of, estimates, start = packed.gpus, packed.estimate, runs.start
     limits, window_ends = jobs.limits, jobs.limits.window_ends
     n, num_users, is_fair = len(submit), len(limits.user_quota), rules.overtaking == FAIR
@@ -259,7 +259,7 @@ def simulate(
                 bucket = first_bucket(buckets)  # line 4
             else:
                 bucket = _fitting_bucket(
-                    packed, rules, bucket_gpus, is_alike, configuration_of, heavy, servers, table,
+                    packed, rules, bucket_gpus, bucket_configuration, heavy, servers, table,
                     server_counts, buckets, tested_at, is_acceptable, passed_over, open_gpus,
                     started + ended, last_place, now, reserved_start, spare_gpus,
                 )  # fmt: skip
@@ -418,8 +418,7 @@ def _fitting_bucket(
     packed: Packed,
     rules: Rules,
     bucket_gpus: Ints,
-    is_alike: Bools,
-    configuration_of: Ints,
+    bucket_configuration: Ints,
     heavy: Bools,
     servers: FreeServers,
     table: TimeTable,
@@ -451,11 +450,15 @@ def _fitting_bucket(
             i += 1
             continue
         may_be_next = buckets.first[bucket] < first_place
-        if may_be_next and is_alike[bucket] and tested_at[bucket] != time:
+        c = bucket_configuration[bucket]
+        if may_be_next and c >= 0 and tested_at[bucket] != time:
             tested_at[bucket] = time
-            c = configuration_of[buckets.heaps[bucket][0][1]]
             rule, estimate = rule_for(rules.offer, heavy[c]), packed.estimate[c]
-            alpha = offer_time(packed, rule, servers, table, server_counts, c)
+            alpha = estimate
+            if count_servers(servers, rule, gpus, server_counts) > 1:
+                alpha = cached_time(table, c, server_counts)
+                if np.isnan(alpha):
+                    alpha = compute_and_cache_time(table, packed, c, server_counts)
             accepted = is_empty or _is_acceptable(rules, heavy[c], alpha, estimate)
             is_acceptable[bucket] = alpha < np.inf and accepted
         while is_acceptable[bucket] and buckets.first[bucket] <= last_place:
