@@ -80,7 +80,7 @@ def deferred() -> Iterator[Interrupt]:
         yield interrupt
 
 
-def held_back(function: Callable[..., Any], *args: Any) -> Any:
+def call_uninterrupted(function: Callable[..., Any], *args: Any) -> Any:
     """Call compiled code; an interrupt is handled once it has returned.
 
     numba runs Python code to make results: a handler's exception there ends the process with a

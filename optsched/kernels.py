@@ -38,7 +38,7 @@ import numba
 import numpy as np
 
 from optsched.deadline import clock_stopped
-from optsched.interrupts import held_back
+from optsched.interrupts import call_uninterrupted
 from optsched.progress import compiling
 
 SMALL_WORK = 400_000
@@ -61,7 +61,7 @@ class Kernel:
         if numba.config.DISABLE_JIT:
             return self.py_func(*args)
         self.prepare(*args)
-        return held_back(self._dispatcher, *args)
+        return call_uninterrupted(self._dispatcher, *args)
 
     def for_size(self, steps: float) -> Callable[..., Any]:
         """Choose Python or compiled code for about `steps` rounds of the innermost loop.

@@ -13,7 +13,7 @@ from online.small import records_of
 from optsched.checking import Violation
 from optsched.online.audit_rules.cluster_state import Run
 from optsched.online.audit_rules.passes import pass_violations
-from optsched.online.audit_rules.queue import queue_violations
+from optsched.online.audit_rules.queue import interrupted_violations, queue_violations
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.workload import Labels
 from optsched.online.records import Records
@@ -42,6 +42,38 @@ def queue(of: Records, kind: Sequence[int] = ()) -> list[Any]:
     return listed(
         queue_violations(Run(jobs_of(of, kind), of, np.arange(len(of)), light, times), 99)
     )
+
+
+# --- offers of runs that were cut
+
+
+def offers(*heavy: bool, **settings: Any) -> list[tuple[str, float]]:
+    of = records_of(
+        {"start": 0, "end": 4, "on": {0: 2}},
+        {"start": 1, "end": 9, "on": {0: 2}},  # right by least: 2, 4 and 4 are free
+        {"start": 4, "end": 8, "on": {1: 3}},  # right by most: 2, 4 and 4 are free
+        {"start": 6, "end": 7, "on": {0: 1}},  # 2, 1 and 4 are free: neither
+        {"start": 8, "end": 9, "on": {2: 1}},  # two at once
+        {"start": 8, "end": 9, "on": {2: 1}},
+        {"start": 9, "end": 10, "on": {2: 2}},  # all are free; by neither
+        policy="a-srpt",
+        **settings,
+    )
+    mask = np.array([*heavy, *[False] * (len(of) - len(heavy))])
+    times: Any = SimpleNamespace(of=lambda kind, held: 1.0)
+    run = Run(jobs_of(of, [0] * len(of)), of, np.arange(len(of)), mask, times)
+    found = interrupted_violations(run, 99)
+    assert {violation.rule for violation in found} <= {"offer"}
+    return [(violation.where[-1], violation.amount) for violation in found]
+
+
+def test_offers_by_rule() -> None:
+    assert offers(offer="most") == [("b", 2.0), ("d", 1.0), ("g", 2.0)]
+    assert offers(offer="least") == [("c", 3.0), ("d", 1.0), ("g", 2.0)]
+    by_class = [("b", 2.0), ("c", 3.0), ("d", 1.0), ("g", 2.0)]  # by most, then by least
+    assert offers(False, True, offer="adaptive") == by_class
+    assert offers(offer="most", slot=0.5) == []
+    assert offers() == []
 
 
 # --- reservations

@@ -50,7 +50,8 @@ class Run:
             for server in window.indices(records.servers)
         ]
         self.windows = np.array(windows, dtype=float).reshape(-1, 3).T  # server, start, end
-        self.outer_events = np.unique(np.append(jobs.submit, self.windows[2]))
+        # submissions and ends of windows, whatever the policy does
+        self.external_events = np.unique(np.append(jobs.submit, self.windows[2]))
         self.by_start = np.argsort(self.segments.start)
         self.starts = self.segments.start[self.by_start]
         self.alphas: dict[int, dict[tuple[int, ...], float]] = {}  # recorded ones
@@ -205,6 +206,7 @@ def expected_offer(free: list[int], rule: str, gpus: int) -> Offer:
 
 
 def exceeds(value: float, limit: float, tolerance: float, is_exact: bool) -> bool:
+    """Whether a value is above a limit; UndecidedError if they are equal but for rounding."""
     if not is_exact and abs(value - limit) <= tolerance:
         raise UndecidedError
     return value > limit

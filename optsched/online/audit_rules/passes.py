@@ -53,7 +53,7 @@ ALPHA_RTOL = 1e-10
 def pass_violations(run: Run, queued: Floats, rank: Ints, spot_checks: int) -> list[Violation]:
     """Check passes of a run whose jobs queue at a time and in an order."""
     start, replay = run.records.start, _Replay(run, queued, rank)
-    events = np.concatenate((run.outer_events, queued, run.records.end))
+    events = np.concatenate((run.external_events, queued, run.records.end))
     times = np.unique(np.append(events[events >= 0], start))
     if replay.is_delaying:
         return replay.follow(times, np.isin(times, events))

@@ -52,7 +52,7 @@ class _Replay:
         self.restore, self.round = options.restore, options.round or 0.0  # 0: every event
         self.compute_start = self.segments.start + np.where(is_resumed, self.restore, 0.0)
         self.is_stopped = ~self.segments.ended
-        self.events = np.union1d(run.outer_events, self.records.end)
+        self.events = np.union1d(run.external_events, self.records.end)
         self.remaining, self.predicted, self.worked = self._progress()
 
     def _progress(self) -> Floats:
@@ -96,7 +96,7 @@ class _Replay:
             return True
         if not self.round or self.boundary(now) != now:
             return False
-        later = self.run.outer_events[self.run.outer_events > now]
+        later = self.run.external_events[self.run.external_events > now]
         # while no job runs, only the last boundary until something else happens is an event
         return not nothing_runs or not len(later) or bool(self.boundary(later[0]) == now)
 
