@@ -91,14 +91,13 @@ class _Replay:
         count = np.floor(time / self.round + 0.5)
         return np.where(count * self.round <= time, count, count - 1) * self.round
 
-    def _is_event(self, now: float, nothing_runs: bool) -> bool:
+    def _is_event(self, now: float, is_idle: bool) -> bool:
         if now in self.events:
             return True
         if not self.round or self.boundary(now) != now:
             return False
         later = self.run.external_events[self.run.external_events > now]
-        # while no job runs, only the last boundary until something else happens is an event
-        return not nothing_runs or not len(later) or bool(self.boundary(later[0]) == now)
+        return not is_idle or not len(later) or bool(self.boundary(later[0]) == now)
 
     def violation_at(self, now: float) -> Violation | None:
         """Repeat the pass of a time."""
@@ -126,7 +125,10 @@ class _Replay:
         """The jobs that a pass stops, and those that it starts with their offers."""
         state, gpus, stops = self.state, self.run.gpus, set[int]()
         now, running = jobs.now, jobs.running
-        if len(order) == len(running) or not self._is_event(now, not running):
+        room = state.open_gpus(state.free)
+        # while no job runs or fits, only the last boundary until another event is one
+        is_idle = not running and all(gpus[i] > room for i in order)
+        if len(order) == len(running) or not self._is_event(now, is_idle):
             return set(), {}
         if not self.round or self.boundary(now) == now:
             stops = running.keys() - self._chosen(jobs, order)

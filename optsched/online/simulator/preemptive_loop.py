@@ -119,6 +119,7 @@ def simulate(
     until = np.full(len(servers.free), np.inf)  # next window by server; -inf inside a window
     boundary = -np.inf  # first time at which `until` changes
     arrived, ended, ends_passed, now = 0, 0, 0, -np.inf
+    may_fit = False  # whether a waiting job needs no more than the free GPUs outside windows
 
     for _ in range(steps):
         progress[0] = ended
@@ -134,7 +135,7 @@ def simulate(
             event = min(event, window_ends[ends_passed])
         if rules.round > 0.0 and len(waiting) > 0:
             next_round = _next_boundary(now, rules.round)
-            if len(running) == 0:  # nothing changes until the next event of another kind
+            if len(running) == 0 and not may_fit:  # nothing changes until another kind of event
                 next_round = max(next_round, _last_boundary(event, rules.round))
             event = min(event, next_round)
         if event == np.inf:
@@ -248,7 +249,7 @@ def simulate(
                 add_held(limits, held, row, -gpus_of[configuration_of[row]])
                 waiting.insert(bisect_left(waiting, entry), entry)
         # fill: start or resume waiting jobs in the order of their keys
-        num_waiting = i = 0
+        num_waiting, i, may_fit = 0, 0, False
         open_gpus = servers.total[0]  # free GPUs outside windows
         if windows_ahead:
             open_gpus = keep_servers(kept, servers, until, now)
@@ -278,6 +279,7 @@ def simulate(
                 segments.append((row, now, end_of[row], alpha, len(allocations)))
                 running.append(row)
             else:
+                may_fit |= gpus <= open_gpus
                 waiting[num_waiting] = waiting[i]
                 num_waiting += 1
             i += 1
