@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import run
-from online.small import instance_of, prepared
+from online.small import instance_of, one_stage, prepared
 from online.test_preemption import stretches
 
 import optsched
@@ -56,6 +56,18 @@ def two_users(limits: dict[str, Any]) -> OnlineInstance:
 
 
 # --- by hand
+
+
+@pytest.mark.parametrize("policy", ["las", "max-min"])
+def test_rounds_pass_while_an_idle_cluster_waits_for_a_window(policy: str) -> None:
+    """On servers 0 and 1 the job would run into both windows, from 1 s on it is offered 1 alone."""
+    windows = [{"servers": [0], "start": 1, "end": 9}, {"servers": [1], "start": 6, "end": 8}]
+    groups = [{"gpus": 1, "count": 1}, {"gpus": 2, "count": 1}]
+    far = one_stage(2, "far", parameter_bytes=4.0)
+    cluster = {"servers": groups, "gpus_per_server": None, "maintenance": windows}
+    job = limited((0, far, 3), limits=cluster, links=(1.0, 1e9))
+    options = {"offer": "first-fit", "round": 1.0, "checkpoint": 0.0}
+    assert starts(job, policy, **options) == [(1, [1])]
 
 
 @pytest.mark.parametrize("kind", ["users", "groups"])

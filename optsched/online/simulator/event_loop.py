@@ -454,6 +454,7 @@ def _fitting_bucket(
         if may_be_next and c >= 0 and tested_at[bucket] != time:
             tested_at[bucket] = time
             rule, estimate = rule_for(rules.offer, heavy[c]), packed.estimate[c]
+            # as `offer_time`, whose call passes all of `packed`: a third of a run's time
             alpha = estimate
             if count_servers(servers, rule, gpus, server_counts) > 1:
                 alpha = cached_time(table, c, server_counts)
